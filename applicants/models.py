@@ -1,0 +1,39 @@
+"""People who apply, and what proves who they are."""
+
+from __future__ import annotations
+
+from django.db import models
+from uuid_utils.compat import uuid7
+
+NAME_LENGTH = 200
+EMAIL_LENGTH = 254
+
+
+class Applicant(models.Model):
+    """A person, known by their address. No password.
+
+    The name here is what the person said of themselves, and only they see it; what a company was
+    told is kept with each application.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    email = models.CharField(max_length=EMAIL_LENGTH, unique=True)
+    name = models.CharField(max_length=NAME_LENGTH, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ApplicantToken(models.Model):
+    """Proof of an address, for the API. Only its hash is kept."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    applicant = models.ForeignKey(Applicant, models.CASCADE, related_name="tokens")
+    digest = models.BinaryField(max_length=32, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,201 @@
+"""Companies, who acts for them, and their job openings."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from uuid_utils.compat import uuid7
+
+from jobs.policies import POLICY_FIELDS, Policy, limits_of
+
+MAX_CAPACITY = 10_000
+TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
+NAME_LENGTH = 200
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes staff accounts, which are known by their address."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractUser):
+    """A staff account: somebody who acts for companies, or keeps the back office."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    username = None  # type: ignore[assignment]
+    email = models.EmailField(unique=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+
+class Company(models.Model):
+    """Who opens jobs. Sees and changes only its own."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=NAME_LENGTH)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "companies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    """What a member may do; each includes the one before it."""
+
+    VIEWER = "VIEWER"
+    RECRUITER = "RECRUITER"
+    OWNER = "OWNER"
+
+
+class Membership(models.Model):
+    """A staff account's role in one company."""
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.role} of {self.company_id}"
+
+
+class Scope(models.TextChoices):
+    """What an API key may do. WRITE is what an owner may do, except managing keys and members."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class ApiKey(models.Model):
+    """A company's key to the API. Only its hash is kept; the key itself is shown once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=NAME_LENGTH)
+    hint = models.CharField(max_length=12)
+    digest = models.BinaryField(max_length=32, unique=True)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint}…)"
+
+
+class JobStatus(models.TextChoices):
+    """DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
+
+    DRAFT = "DRAFT"  # the company opens it
+    OPEN = "OPEN"  # the company pauses or closes it
+    PAUSED = "PAUSED"  # the company resumes or closes it
+    CLOSED = "CLOSED"  # final
+
+
+def _whole(name: str) -> Q:
+    low, high = limits_of(name)
+    return Q(**{f"{name}__range": (low, high)})
+
+
+class Job(models.Model):
+    """The hot row of a job: all that a change of its line reads and writes, and nothing long.
+
+    Whoever changes the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
+    index on a column that every change writes would forbid heap-only updates.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.PROTECT, related_name="jobs")
+    status = models.CharField(max_length=6, choices=JobStatus, default=JobStatus.DRAFT)
+    capacity = models.IntegerField()
+    active_count = models.IntegerField(default=0)
+    pending_count = models.IntegerField(default=0)
+    waitlist_count = models.IntegerField(default=0)
+    next_ticket = models.BigIntegerField(default=1)
+    head_ticket = models.BigIntegerField(default=1)
+    seq = models.BigIntegerField(default=0)
+    chain_head = models.BinaryField(max_length=32)
+    last_event_at = models.DateTimeField()
+    next_due_at = models.DateTimeField(null=True)
+    policy_version = models.IntegerField(default=1)
+    acknowledgment_window_seconds = models.IntegerField()
+    acknowledge_first_seat = models.BooleanField()
+    penalty_places = models.IntegerField()
+    max_decays = models.IntegerField(null=True)
+    cooldown_seconds = models.IntegerField()
+    created_at = models.DateTimeField()
+    opened_at = models.DateTimeField(null=True)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index("next_due_at", name="job_due", condition=Q(next_due_at__isnull=False))
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(capacity__range=(1, MAX_CAPACITY)), name="job_capacity_in_range"
+            ),
+            models.CheckConstraint(
+                condition=Q(active_count__gte=0, pending_count__gte=0, waitlist_count__gte=0),
+                name="job_counters_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(head_ticket__lte=F("next_ticket")), name="job_head_ticket_bounded"
+            ),
+            models.CheckConstraint(
+                condition=_whole("acknowledgment_window_seconds")
+                & _whole("penalty_places")
+                & _whole("cooldown_seconds")
+                & (Q(max_decays__isnull=True) | _whole("max_decays")),
+                name="job_policy_in_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy now in force."""
+        return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
+
+    @property
+    def seats_free(self) -> int:
+        """Seats nobody holds; 0 while a lowered capacity drains."""
+        return max(0, self.capacity - self.active_count - self.pending_count)
+
+
+class JobPosting(models.Model):
+    """What people read about a job: long text, kept off the hot row."""
+
+    job: models.OneToOneField[Job, Job] = models.OneToOneField(
+        Job, models.CASCADE, primary_key=True, related_name="posting"
+    )
+    title = models.CharField(max_length=TITLE_LENGTH)
+    description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
+    location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
+    version = models.IntegerField(default=1)
+    updated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.title
+
+

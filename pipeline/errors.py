@@ -1,0 +1,63 @@
+"""What can be refused, each a named fact with its data. HTTP lives in `pipeline.api.problems`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class LineError(Exception):
+    """Something that the rules of the line refuse. `facts` is the refusal's data, by name."""
+
+    message = "The line refuses this."
+
+    def __init__(self, **facts: Any) -> None:
+        super().__init__(self.message.format(**facts))
+        self.facts = facts
+
+
+class JobNotFound(LineError):
+    message = "There is no such job."
+
+
+class ApplicationNotFound(LineError):
+    message = "There is no such application."
+
+
+class ApplicantNotFound(LineError):
+    message = "There is no such applicant."
+
+
+class AlreadyApplied(LineError):
+    message = "This applicant already has a live application to this job."
+
+
+class AlreadyDecided(LineError):
+    message = "The company has decided on this applicant; only the company can add them again."
+
+
+class JobNotOpen(LineError):
+    message = "This job takes no applications: it is {status}."
+
+
+class IllegalMove(LineError):
+    message = "{move} is not possible from {status}."
+
+
+class IllegalJobMove(LineError):
+    message = "A job that is {status} cannot be changed in this way ({verb})."
+
+
+class AcknowledgmentExpired(LineError):
+    message = "The time to acknowledge this seat has run out."
+
+
+class StaleVersion(LineError):
+    message = "The job has changed since you read it; read it again."
+
+
+class NoSuchMoment(LineError):
+    message = "The job did not exist at that time or sequence number."
+
+
+class FutureMoment(LineError):
+    message = "That lies in the future."

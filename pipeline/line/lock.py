@@ -1,0 +1,99 @@
+"""Taking a job's lock: the one way in. The row is locked before anything else is read or written.
+
+`FOR NO KEY UPDATE` because `FOR UPDATE` deadlocks with the foreign keys' `FOR KEY SHARE`. A lock
+that is not obtained within the session's `lock_timeout` raises django.db.OperationalError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from jobs.models import JobStatus
+from jobs.policies import POLICY_FIELDS, Policy
+from pipeline.errors import ApplicationNotFound, JobNotFound
+from pipeline.line import sql
+from pipeline.line.job import LockedJob
+from pipeline.models import Application
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a person has behind them at a job when they apply."""
+
+    live: bool
+    decided: bool
+    misses: int
+    eligible_at: datetime | None
+
+
+def lock_job(job_id: UUID) -> LockedJob:
+    """Lock a job. Raises JobNotFound."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_JOB, {"job": job_id})
+        return _locked(cursor.fetchone())
+
+
+def lock_job_of(application_id: UUID) -> LockedJob:
+    """Lock the job of an application, and read that application. Raises ApplicationNotFound."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{sql.LOCK_JOB_OF}; {sql.READ_APPLICATION}", {"application": application_id}
+        )
+        row = cursor.fetchone()
+        if row is None:
+            raise ApplicationNotFound
+        job = _locked(row)
+        cursor.nextset()
+        job.meet(as_application(cursor.fetchone()))
+        return job
+
+
+def lock_job_for(job_id: UUID, applicant_id: UUID) -> tuple[LockedJob, History]:
+    """Lock a job, and read what a person has behind them there. Raises JobNotFound."""
+    with connection.cursor() as cursor:
+        both = {"job": job_id, "applicant": applicant_id}
+        cursor.execute(f"{sql.LOCK_JOB}; {sql.READ_HISTORY}", both)
+        job = _locked(cursor.fetchone())
+        cursor.nextset()
+        return job, _history(cursor.fetchone())
+
+
+def read_history(job: LockedJob, applicant_id: UUID) -> History:
+    """What a person has behind them at a job, once more: for when settling may have changed it."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.READ_HISTORY, {"job": job.id, "applicant": applicant_id})
+        return _history(cursor.fetchone())
+
+
+def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
+    """Lock the job that is due for longest and that nobody else has locked; None if there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_DUE_JOB, {"except": list(skip)})
+        row = cursor.fetchone()
+        return _locked(row) if row else None
+
+
+def as_application(row: tuple[Any, ...]) -> Application:
+    """An application from a row of `sql.APPLICATION`."""
+    return Application.from_db("default", sql.APPLICATION, row)
+
+
+def _locked(row: tuple[Any, ...] | None) -> LockedJob:
+    if row is None:
+        raise JobNotFound
+    hot = dict(zip(sql.HOT, row, strict=False))
+    policy = Policy(**{name: hot.pop(name) for name in POLICY_FIELDS})
+    hot["status"] = JobStatus(hot["status"])
+    now = max(row[-1], hot.pop("last_event_at"))
+    return LockedJob(**hot, policy=policy, now=now, announced_due_at=hot["next_due_at"])
+
+
+def _history(row: tuple[Any, ...]) -> History:
+    live, decided, misses, eligible_at = row
+    return History(bool(live), bool(decided), misses, eligible_at)

@@ -1,0 +1,84 @@
+"""The log's rows before they are written: their canonical form, and the chain of hashes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+GENESIS = bytes(32)
+"""What the first row of each log chains to."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One row of the log. `sealed` chains it to the row before it."""
+
+    job_id: UUID
+    seq: int
+    application_id: UUID | None
+    event: str
+    from_status: str | None
+    to_status: str | None
+    outcome: str | None
+    actor_kind: str
+    actor_id: UUID | None
+    cause_seq: int | None
+    policy_version: int
+    at: datetime
+    effective_at: datetime
+    data: dict[str, Any]
+    prev_hash: bytes
+    hash: bytes = b""
+
+    def sealed(self) -> Entry:
+        """This row with its hash."""
+        self.hash = chained_hash(self.prev_hash, self)
+        return self
+
+
+def stamp(moment: datetime) -> str:
+    """A time as the log's data holds it: UTC, always with six digits of microseconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def unstamp(text: str | None) -> datetime | None:
+    """The time that `stamp` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def chained_hash(prev_hash: bytes, row: Any) -> bytes:
+    """SHA-256 over the previous row's hash and the canonical form of this row (an Entry or Event)."""
+    return sha256(prev_hash + canonical(row)).digest()
+
+
+def canonical(row: Any) -> bytes:
+    """The bytes of a row that its hash covers: every field but the row's id and the two hashes.
+
+    Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
+    """
+    facts = {
+        "actor_id": _text(row.actor_id),
+        "actor_kind": row.actor_kind,
+        "application": _text(row.application_id),
+        "at": stamp(row.at),
+        "cause_seq": row.cause_seq,
+        "data": row.data,
+        "effective_at": stamp(row.effective_at),
+        "event": row.event,
+        "from_status": row.from_status,
+        "job": str(row.job_id),
+        "outcome": row.outcome,
+        "policy_version": row.policy_version,
+        "seq": row.seq,
+        "to_status": row.to_status,
+    }
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+def _text(value: UUID | None) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,50 @@
+"""Settling a job: every overdue acknowledgement decays or lapses, then the free seats are filled."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import connection
+
+from jobs.models import JobStatus
+from pipeline.line import sql
+from pipeline.line.fill import fill_seats
+from pipeline.line.job import LockedJob
+from pipeline.line.lock import as_application
+from pipeline.line.write import write
+from pipeline.models import Application
+from pipeline.states import Move
+
+
+def settle_due(job: LockedJob) -> int:
+    """Settle and write whatever is due at `job.now`; says how many events that took.
+
+    Leaves `next_due_at` exact. A closed job has nothing to settle: the worker closes it out.
+    """
+    if not job.is_due or job.status is JobStatus.CLOSED:
+        return 0
+    before = job.seq
+    overdue, job.next_due_at = _read_due(job)
+    for application in overdue:
+        _miss(job, application)
+    fill_seats(job)
+    write(job)
+    return job.seq - before
+
+
+def _read_due(job: LockedJob) -> tuple[list[Application], datetime | None]:
+    with connection.cursor() as cursor:
+        both = {"job": job.id, "now": job.now}
+        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", both)
+        overdue = [job.meet(as_application(row)) for row in cursor.fetchall()]
+        cursor.nextset()
+        return overdue, cursor.fetchone()[0]
+
+
+def _miss(job: LockedJob, application: Application) -> None:
+    deadline, misses = application.acknowledge_by, application.decay_count + 1
+    if job.policy.keeps_place(misses):
+        places = job.policy.places_lost(misses)
+        job.move(application, Move.DECAY, effective_at=deadline, places=places)
+    else:
+        job.move(application, Move.LAPSE, effective_at=deadline)

@@ -1,0 +1,137 @@
+"""The statements of the hot path, each with a name and a sentence. Everything else uses the ORM.
+
+Columns are listed here once; what a row becomes in Python stands with whoever runs the statement.
+"""
+
+from __future__ import annotations
+
+from jobs.policies import POLICY_FIELDS
+from pipeline.line.log import Entry
+from pipeline.models import Application
+
+HOT = (
+    "id status capacity active_count pending_count waitlist_count next_ticket head_ticket seq "
+    "chain_head next_due_at policy_version opened_at closed_at last_event_at"
+).split() + list(POLICY_FIELDS)
+"""What a change reads of the job's row."""
+
+WRITTEN = [name for name in HOT if name != "id"]
+"""What a change writes of it."""
+
+APPLICATION = [field.column for field in Application._meta.concrete_fields]
+CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
+ENTRY = list(Entry.__dataclass_fields__)
+
+_hot = ", ".join(HOT)
+_application = ", ".join(APPLICATION)
+
+_LOCKED = f"""
+WITH locked AS MATERIALIZED (
+    SELECT {_hot} FROM jobs_job WHERE {{which}}
+)
+SELECT {_hot}, clock_timestamp() FROM locked
+"""
+
+LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE")
+"""Lock a job by its id. The clock is read after the lock, in the same round trip."""
+
+LOCK_JOB_OF = _LOCKED.format(
+    which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
+    " FOR NO KEY UPDATE"
+)
+"""Lock the job of an application (which never changes, so the snapshot may be older)."""
+
+LOCK_DUE_JOB = _LOCKED.format(
+    which="next_due_at <= clock_timestamp() AND id <> ALL(%(except)s::uuid[])"
+    " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"
+)
+"""Lock the job that has been due for longest, of those that no other worker has."""
+
+READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
+"""One application; a statement of its own, so that its snapshot is newer than the lock."""
+
+READ_HISTORY = """
+SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
+       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
+       coalesce(max(decay_count), 0),
+       max(eligible_at)
+FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)s
+"""
+"""What a person has behind them at this job: live, decided, misses, the last cool-down's end."""
+
+READ_DUE = f"""
+SELECT {_application} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
+ORDER BY acknowledge_by, id
+"""
+"""Whose deadline has passed, in the order in which they are settled."""
+
+READ_NEXT_DEADLINE = """
+SELECT min(acknowledge_by) FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
+"""
+"""The first deadline that has not passed."""
+
+READ_NEXT_IN_LINE = f"""
+WITH next AS MATERIALIZED (
+    SELECT {_application} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
+      AND (eligible_at IS NULL OR eligible_at <= %(now)s)
+    ORDER BY ticket, tie LIMIT %(seats)s
+)
+SELECT {_application}, (
+    SELECT min(ticket) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+      AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
+) FROM next ORDER BY ticket, tie
+"""
+"""The first eligible people in line, and the first ticket passed over for its cool-down."""
+
+READ_NEXT_COOLDOWN = """
+SELECT min(eligible_at) FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+"""
+"""When the first waiting person's cool-down ends."""
+
+READ_PENDING = f"""
+SELECT {_application} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
+ORDER BY acknowledge_by, id LIMIT %(most)s
+"""
+"""Who holds a seat on offer, by deadline."""
+
+READ_WAITING = f"""
+SELECT {_application} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
+ORDER BY ticket, tie LIMIT %(most)s
+"""
+"""Who waits, in order, in a cool-down or not."""
+
+_recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
+
+
+def _insert(table: str, columns: list[str], rows: str) -> str:
+    names = ", ".join(columns)
+    source = _recordset.format(table=table, rows=rows)
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}"
+
+
+CREATE = _insert("pipeline_application", APPLICATION, "created")
+"""Write the applications that a change let in."""
+
+CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id = n.id".format(
+    columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
+    source=_recordset.format(table="pipeline_application", rows="changed"),
+)
+"""Write the applications that a change moved."""
+
+APPEND = _insert("pipeline_event", ENTRY, "entries")
+"""Append a change's events to the log."""
+
+WRITE_JOB = "UPDATE jobs_job SET {columns} WHERE id = %(id)s".format(
+    columns=", ".join(f"{name} = %({name})s" for name in WRITTEN)
+)
+"""Write back the hot row."""
+
+NOTIFY_DUE = "SELECT pg_notify('line_due', '')"
+"""Wake the decay workers: something becomes due before they would look again by themselves."""

@@ -1,0 +1,68 @@
+"""Writing what a change did: applications, log and hot row, in one statement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from pipeline.line import sql
+from pipeline.line.job import LockedJob
+
+LOOK_AHEAD = timedelta(seconds=5)
+"""How far ahead of a due time the decay workers look by themselves (their longest sleep)."""
+
+
+def write(job: LockedJob) -> None:
+    """Write everything that this change did so far; the job can go on being changed after it."""
+    parts, rows = _parts(job)
+    statement = f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB
+    if _must_wake_workers(job):
+        statement = f"{statement}; {sql.NOTIFY_DUE}"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, rows | _hot(job))
+    job.written()
+
+
+def _must_wake_workers(job: LockedJob) -> bool:
+    news = job.next_due_at is not None and job.next_due_at != job.announced_due_at
+    return news and job.next_due_at - job.now < LOOK_AHEAD
+
+
+def _parts(job: LockedJob) -> tuple[list[str], dict[str, str]]:
+    wanted = (
+        ("created", sql.CREATE, job.created.values(), sql.APPLICATION),
+        ("changed", sql.CHANGE, job.changed.values(), sql.APPLICATION),
+        ("entries", sql.APPEND, job.entries, sql.ENTRY),
+    )
+    parts, rows = [], {}
+    for name, statement, things, columns in wanted:
+        if things:
+            parts.append(f"{name} AS ({statement})")
+            rows[name] = _as_json(things, columns)
+    return parts, rows
+
+
+def _as_json(things: Iterable[Any], columns: list[str]) -> str:
+    records = [{name: getattr(thing, name) for name in columns} for thing in things]
+    return json.dumps(records, default=_plain)
+
+
+def _plain(value: object) -> str:
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+        case bytes() | memoryview():
+            return f"\\x{bytes(value).hex()}"
+    raise TypeError(f"{type(value)} does not belong in the line's rows")
+
+
+def _hot(job: LockedJob) -> dict[str, Any]:
+    own = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
+    return own | job.policy.values() | {"last_event_at": job.now, "status": job.status.value}

@@ -1,0 +1,42 @@
+"""Logging: one shape for every process, structured, with the request's id on each line."""
+
+from __future__ import annotations
+
+import logging.config
+from typing import Any
+
+import structlog
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def configure_logging(*, level: str, as_json: bool) -> None:
+    """Send every record to standard error, as JSON lines or as text for a person."""
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"line": _formatter(as_json=as_json)},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+            "root": {"handlers": ["stderr"], "level": level},
+        }
+    )
+
+
+def _formatter(*, as_json: bool) -> dict[str, Any]:
+    if as_json:  # JSON does not render exceptions by itself
+        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        last = [structlog.dev.ConsoleRenderer(colors=False)]
+    remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    return {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "processors": [remove_meta, *last],
+        "foreign_pre_chain": _SHARED,
+    }

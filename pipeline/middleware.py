@@ -1,0 +1,30 @@
+"""What happens around every request, whatever answers it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from uuid import uuid4
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+
+_SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
+
+    It stands on every log line of the request, in problem bodies, and on the response.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        name = given if _SANE.fullmatch(given) else uuid4().hex
+        request.request_id = name  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(request_id=name):
+            response = get_response(request)
+        response["X-Request-ID"] = name
+        return response
+
+    return middleware

@@ -1,0 +1,171 @@
+"""The line's rows: applications, and the append-only log of everything that happened to them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pgtrigger
+from django.contrib.postgres.indexes import BrinIndex
+from django.db import models
+from django.db.models import Q
+from uuid_utils.compat import uuid7
+
+from applicants.models import NAME_LENGTH, Applicant
+from jobs.models import Job
+from pipeline.states import ActorKind, EventType, Outcome, Status
+
+NOTE_LENGTH = 1_000
+
+
+def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
+    return [(word.value, word.value) for word in words]
+
+
+class Application(models.Model):
+    """One person's application to one job, as it stands now.
+
+    Changed only under its job's lock. `ticket` and `tie` are its place in the order while it
+    waits; `acknowledge_by` is the deadline while it is pending; `eligible_at` is the end of the
+    cool-down after the last miss.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    job = models.ForeignKey(Job, models.PROTECT, related_name="applications", db_index=False)
+    applicant = models.ForeignKey(
+        Applicant, models.PROTECT, related_name="applications", db_index=False
+    )
+    name = models.CharField(max_length=NAME_LENGTH)
+    status = models.CharField(max_length=22, choices=_choices(Status))
+    outcome = models.CharField(max_length=10, null=True, choices=_choices(Outcome))  # noqa: DJ001
+    ticket = models.BigIntegerField(null=True)
+    tie = models.BigIntegerField(null=True)
+    decay_count = models.IntegerField(default=0)
+    eligible_at = models.DateTimeField(null=True)
+    acknowledge_by = models.DateTimeField(null=True)
+    deadline_extended = models.BooleanField(default=False)
+    applied_at = models.DateTimeField()
+    promoted_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    status_since = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "job", "applicant", name="one_live_application", condition=~Q(status="INACTIVE")
+            ),
+            models.UniqueConstraint(
+                "job", "ticket", "tie", name="waitlist_order", condition=Q(status="WAITLIST")
+            ),
+            models.CheckConstraint(
+                name="a_ticket_while_waiting",
+                condition=Q(status="WAITLIST", ticket__isnull=False, tie__isnull=False)
+                | (~Q(status="WAITLIST") & Q(ticket__isnull=True, tie__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="a_deadline_while_pending",
+                condition=Q(status="PENDING_ACKNOWLEDGMENT", acknowledge_by__isnull=False)
+                | (~Q(status="PENDING_ACKNOWLEDGMENT") & Q(acknowledge_by__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="an_outcome_when_ended",
+                condition=Q(status="INACTIVE", outcome__isnull=False, ended_at__isnull=False)
+                | (~Q(status="INACTIVE") & Q(outcome__isnull=True, ended_at__isnull=True)),
+            ),
+        ]
+        indexes = [
+            models.Index("applicant", "job", name="application_of_person"),
+            models.Index(
+                "job",
+                "eligible_at",
+                name="waitlist_cooldown",
+                condition=Q(status="WAITLIST", eligible_at__isnull=False),
+            ),
+            models.Index(
+                "job",
+                "acknowledge_by",
+                "id",
+                name="pending_deadline",
+                condition=Q(status="PENDING_ACKNOWLEDGMENT"),
+            ),
+            models.Index(
+                "job",
+                "status_since",
+                "id",
+                name="active_seats",
+                condition=Q(status="ACTIVE"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Event(models.Model):
+    """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
+
+    No foreign keys: the log outlives what it speaks of, and each would cost every change.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    job_id = models.UUIDField()
+    seq = models.BigIntegerField()
+    application_id = models.UUIDField(null=True)
+    event = models.CharField(max_length=20, choices=_choices(EventType))
+    from_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
+    to_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
+    outcome = models.CharField(max_length=10, null=True)  # noqa: DJ001
+    actor_kind = models.CharField(max_length=9, choices=_choices(ActorKind))
+    actor_id = models.UUIDField(null=True)
+    cause_seq = models.BigIntegerField(null=True)
+    policy_version = models.IntegerField()
+    at = models.DateTimeField()
+    effective_at = models.DateTimeField()
+    data = models.JSONField()
+    prev_hash = models.BinaryField(max_length=32)
+    hash = models.BinaryField(max_length=32)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("job_id", "seq", name="event_job_seq")]
+        indexes = [
+            models.Index("application_id", "seq", name="event_of_application"),
+            models.Index(
+                "job_id", "seq", name="event_of_job", condition=Q(application_id__isnull=True)
+            ),
+            BrinIndex("at", name="event_at"),
+        ]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Trigger(
+                name="no_truncate",
+                level=pgtrigger.Statement,
+                when=pgtrigger.Before,
+                operation=pgtrigger.Truncate,
+                func="RAISE EXCEPTION 'the log is append-only: TRUNCATE is refused';",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.seq} {self.event}"
+
+
+class DecisionNote(models.Model):
+    """What a company wrote about a decision. Kept off the log, so that it can be erased."""
+
+    application = models.OneToOneField(
+        Application, models.CASCADE, primary_key=True, related_name="decision_note"
+    )
+    text = models.CharField(max_length=NOTE_LENGTH)
+
+    def __str__(self) -> str:
+        return str(self.application_id)
+
+
+class Heartbeat(models.Model):
+    """When a kind of worker last completed a cycle, by the database's clock."""
+
+    worker = models.CharField(max_length=20, primary_key=True)
+    completed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.worker} {self.completed_at}"

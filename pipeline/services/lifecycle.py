@@ -1,0 +1,138 @@
+"""Creating, opening, pausing, resuming and closing a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from jobs.models import Job, JobPosting, JobStatus
+from jobs.policies import Policy
+from pipeline.errors import IllegalJobMove
+from pipeline.line.change import change
+from pipeline.line.fill import fill_seats
+from pipeline.line.job import LockedJob
+from pipeline.line.lock import lock_job
+from pipeline.line.log import GENESIS
+from pipeline.line.settle import settle_due
+from pipeline.line.write import write
+from pipeline.states import Actor, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """What people read about a job."""
+
+    title: str
+    description: str = ""
+    location: str = ""
+
+
+@transaction.atomic(durable=True)
+def create_job(
+    *,
+    company_id: UUID,
+    posting: Posting,
+    capacity: int,
+    policy: Policy,
+    actor: Actor,
+    open_now: bool = True,
+) -> UUID:
+    """Create a job, as a draft or open at once; gives its id. The log starts with JOB_CREATED."""
+    row = _insert(company_id, posting, capacity, policy)
+    job = lock_job(row.id)
+    job.record_job(EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    if open_now:
+        _change_status(job, JobStatus.OPEN, actor)
+    write(job)
+    return job.id
+
+
+def _insert(company_id: UUID, posting: Posting, capacity: int, policy: Policy) -> Job:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now = cursor.fetchone()[0]
+    job = Job.objects.create(
+        company_id=company_id,
+        capacity=capacity,
+        chain_head=GENESIS,
+        last_event_at=now,
+        created_at=now,
+        **policy.values(),
+    )
+    JobPosting.objects.create(
+        job=job,
+        title=posting.title,
+        description=posting.description,
+        location=posting.location,
+        updated_at=now,
+    )
+    return job
+
+
+@change
+def open_job(*, job_id: UUID, actor: Actor) -> None:
+    """Open a draft, or resume a paused job: free seats go to the next in line before this returns.
+
+    An open job stays as it is. Raises IllegalJobMove when the job is closed, JobNotFound.
+    """
+    _go(job_id, JobStatus.OPEN, actor)
+
+
+@change
+def pause_job(*, job_id: UUID, actor: Actor) -> None:
+    """Take no applications and promote nobody for now; deadlines still run out.
+
+    A paused job stays as it is. Raises IllegalJobMove when the job is a draft or closed,
+    JobNotFound.
+    """
+    _go(job_id, JobStatus.PAUSED, actor)
+
+
+@change
+def close_job(*, job_id: UUID, actor: Actor) -> None:
+    """Close a job for good, at once. Who waits or is pending is then closed out by the worker.
+
+    A closed job stays as it is. Raises IllegalJobMove when the job is a draft, JobNotFound.
+    """
+    _go(job_id, JobStatus.CLOSED, actor)
+
+
+_EVENTS = {
+    (JobStatus.DRAFT, JobStatus.OPEN): EventType.JOB_OPENED,
+    (JobStatus.OPEN, JobStatus.PAUSED): EventType.JOB_PAUSED,
+    (JobStatus.PAUSED, JobStatus.OPEN): EventType.JOB_RESUMED,
+    (JobStatus.OPEN, JobStatus.CLOSED): EventType.JOB_CLOSED,
+    (JobStatus.PAUSED, JobStatus.CLOSED): EventType.JOB_CLOSED,
+}
+"""Every legal change of a job's status, and the event that it is."""
+
+
+def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+    job = lock_job(job_id)
+    settle_due(job)
+    if job.status is not to:
+        _change_status(job, to, actor)
+        write(job)
+
+
+def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
+    before = job.status
+    if (before, to) not in _EVENTS:
+        raise IllegalJobMove(status=before.value, verb=to.value)
+    job.status = to
+    if to is JobStatus.CLOSED:
+        _close(job)
+    elif before is JobStatus.DRAFT:
+        job.opened_at = job.now
+    entry = job.record_job(_EVENTS[before, to], actor=actor, statuses=(before, to))
+    fill_seats(job, cause_seq=entry.seq)
+
+
+def _close(job: LockedJob) -> None:
+    job.closed_at = job.now
+    if job.pending_count or job.waitlist_count:
+        job.next_due_at = job.now
+    else:
+        job.next_due_at = None

@@ -1,0 +1,69 @@
+"""Settling what is due, for the decay worker and for whoever wants one job up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from jobs.models import JobStatus
+from pipeline.line.change import change
+from pipeline.line.close_out import close_out
+from pipeline.line.job import LockedJob
+from pipeline.line.lock import lock_due_job, lock_job
+from pipeline.line.settle import settle_due
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What one step of the decay worker did."""
+
+    job_id: UUID
+    events: int
+
+
+class SettlingFailed(Exception):
+    """One job could not be settled; the cause is chained. Others are not affected."""
+
+    def __init__(self, job_id: UUID) -> None:
+        super().__init__(f"job {job_id} could not be settled")
+        self.job_id = job_id
+
+
+@change
+def settle(*, job_id: UUID) -> int:
+    """Settle one job now; says how many events that took. Raises JobNotFound."""
+    return _bring_up_to_date(lock_job(job_id))
+
+
+def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
+    """Settle the job that is due for longest and that no other worker has; None if there is none.
+
+    Raises SettlingFailed, with the job's id to be skipped for a while.
+    """
+    with transaction.atomic(durable=True):
+        job = lock_due_job(skip=skip)
+        if job is None:
+            return None
+        try:
+            return Settled(job.id, _bring_up_to_date(job))
+        except Exception as error:
+            raise SettlingFailed(job.id) from error
+
+
+def seconds_until_due(*, skip: Collection[UUID] = ()) -> float | None:
+    """How long until something is due, by the database's clock; None if nothing ever is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM min(next_due_at) - clock_timestamp())::float8"
+            " FROM jobs_job WHERE next_due_at IS NOT NULL AND id <> ALL(%s::uuid[])",
+            [list(skip)],
+        )
+        seconds = cursor.fetchone()[0]
+        return None if seconds is None else max(0.0, seconds)
+
+
+def _bring_up_to_date(job: LockedJob) -> int:
+    return close_out(job) if job.status is JobStatus.CLOSED else settle_due(job)

@@ -1,0 +1,30 @@
+"""Leaving a line."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pipeline.line.change import change
+from pipeline.line.fill import fill_seats
+from pipeline.line.lock import lock_job_of
+from pipeline.line.settle import settle_due
+from pipeline.line.write import write
+from pipeline.models import Application
+from pipeline.states import Actor, Move, Outcome
+
+
+@change
+def withdraw(*, application_id: UUID, actor: Actor) -> Application:
+    """Leave a job's line; an opened seat goes to the next in line before this returns.
+
+    Once more is harmless. Raises IllegalMove when the application ended in another way,
+    ApplicationNotFound.
+    """
+    job = lock_job_of(application_id)
+    settle_due(job)
+    application = job.application(application_id)
+    if application.outcome != Outcome.WITHDRAWN:
+        job.move(application, Move.WITHDRAW, actor=actor)
+        fill_seats(job)
+        write(job)
+    return application
