@@ -197,5 +197,3 @@ class JobPosting(models.Model):
 
     def __str__(self) -> str:
         return self.title
-
-

@@ -1,4 +1,4 @@
-"""A job's policy as a frozen value: every rule that a company can set, and what follows from it. Pure."""
+"""A job's policy as a frozen value: what a company can set, and what follows from it. Pure."""
 
 from __future__ import annotations
 

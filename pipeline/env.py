@@ -27,7 +27,7 @@ LOG_LEVEL: str = _env.str("LOG_LEVEL", default="INFO")
 
 
 def secret_key() -> str:
-    """The SECRET_KEY of the environment; on a machine with the embedded database, one kept in a file.
+    """The SECRET_KEY of the environment; with the embedded database, one that is kept in a file.
 
     Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
     between processes and sign everybody out at each restart.

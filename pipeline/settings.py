@@ -28,6 +28,15 @@ MIDDLEWARE = [
 ROOT_URLCONF = "pipeline.urls"
 WSGI_APPLICATION = "pipeline.wsgi.application"
 AUTH_USER_MODEL = "jobs.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 APPEND_SLASH = False
 USE_TZ = True

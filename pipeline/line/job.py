@@ -6,8 +6,10 @@ Only `pipeline.line.lock` makes a `LockedJob`; whatever takes one can rely on th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -93,7 +95,7 @@ class LockedJob:
         actor: Actor = SYSTEM,
         cause_seq: int | None = None,
         effective_at: datetime | None = None,
-        **facts: Any,
+        facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> Entry:
         """Make a move with an application (a new one has no status yet), count it and log it.
 
@@ -109,7 +111,7 @@ class LockedJob:
             actor=actor,
             application=application,
             statuses=(before, application.status),
-            data=facts | standing.facts(application),
+            data={**facts, **standing.facts(application)},
             cause_seq=cause_seq,
             effective_at=effective_at,
         )

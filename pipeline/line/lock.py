@@ -72,7 +72,7 @@ def read_history(job: LockedJob, applicant_id: UUID) -> History:
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
-    """Lock the job that is due for longest and that nobody else has locked; None if there is none."""
+    """Lock the job that is due for longest and that nobody else has locked, if there is one."""
     with connection.cursor() as cursor:
         cursor.execute(sql.LOCK_DUE_JOB, {"except": list(skip)})
         row = cursor.fetchone()

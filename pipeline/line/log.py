@@ -51,7 +51,7 @@ def unstamp(text: str | None) -> datetime | None:
 
 
 def chained_hash(prev_hash: bytes, row: Any) -> bytes:
-    """SHA-256 over the previous row's hash and the canonical form of this row (an Entry or Event)."""
+    """SHA-256 over the previous row's hash and the canonical form of this Entry or Event."""
     return sha256(prev_hash + canonical(row)).digest()
 
 

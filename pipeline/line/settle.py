@@ -1,4 +1,4 @@
-"""Settling a job: every overdue acknowledgement decays or lapses, then the free seats are filled."""
+"""Settling a job: overdue acknowledgements decay or lapse, then the free seats are filled."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def settle_due(job: LockedJob) -> int:
 
 def _read_due(job: LockedJob) -> tuple[list[Application], datetime | None]:
     with connection.cursor() as cursor:
-        both = {"job": job.id, "now": job.now}
-        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", both)
+        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", {"job": job.id, "now": job.now})
         overdue = [job.meet(as_application(row)) for row in cursor.fetchall()]
         cursor.nextset()
         return overdue, cursor.fetchone()[0]
@@ -45,6 +44,6 @@ def _miss(job: LockedJob, application: Application) -> None:
     deadline, misses = application.acknowledge_by, application.decay_count + 1
     if job.policy.keeps_place(misses):
         places = job.policy.places_lost(misses)
-        job.move(application, Move.DECAY, effective_at=deadline, places=places)
+        job.move(application, Move.DECAY, effective_at=deadline, facts={"places": places})
     else:
         job.move(application, Move.LAPSE, effective_at=deadline)

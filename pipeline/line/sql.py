@@ -18,7 +18,7 @@ HOT = (
 WRITTEN = [name for name in HOT if name != "id"]
 """What a change writes of it."""
 
-APPLICATION = [field.column for field in Application._meta.concrete_fields]
+APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
 ENTRY = list(Entry.__dataclass_fields__)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def change(job: LockedJob, application: Application, move: Move) -> None:
-    """Bring an application's row in line with a move that was just made (its status is the new one).
+    """Bring an application's row in line with a move that was just made (it has its new status).
 
     Whoever extends a deadline has set it already.
     """

@@ -29,8 +29,9 @@ def write(job: LockedJob) -> None:
 
 
 def _must_wake_workers(job: LockedJob) -> bool:
-    news = job.next_due_at is not None and job.next_due_at != job.announced_due_at
-    return news and job.next_due_at - job.now < LOOK_AHEAD
+    if job.next_due_at is None or job.next_due_at == job.announced_due_at:
+        return False
+    return job.next_due_at - job.now < LOOK_AHEAD
 
 
 def _parts(job: LockedJob) -> tuple[list[str], dict[str, str]]:

@@ -36,6 +36,6 @@ def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
 
 
 def _just_missed(application: Application) -> bool:
-    """Whether the person's last event is a miss: who waits after an offer can only have missed it."""
+    """Whether the last event is a miss: who waits after an offer can only have missed it."""
     back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
     return back_in_line or application.outcome == Outcome.LAPSED

@@ -59,7 +59,7 @@ def _new(job: LockedJob, history: History, applicant_id: UUID, name: str) -> App
 
 
 def _way_in(job: LockedJob, application: Application, *, verified: bool) -> Move:
-    """After settling, a seat is free only if nobody eligible waits: the newcomer overtakes nobody."""
+    """After settling, a seat is free only if nobody eligible waits: nobody is overtaken."""
     if not job.seats_free or application.eligible_at:
         return Move.QUEUE
     if job.policy.acknowledge_first_seat or not verified:

@@ -31,7 +31,7 @@ def remove(
     settle_due(job)
     application = job.application(application_id)
     code = {"reason": reason.value} if reason else {}
-    job.move(application, DECISIONS[outcome], actor=actor, **code)
+    job.move(application, DECISIONS[outcome], actor=actor, facts=code)
     fill_seats(job)
     write(job)
     if note:

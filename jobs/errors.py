@@ -1,0 +1,15 @@
+"""What this package refuses."""
+
+from __future__ import annotations
+
+
+class CompanyNotFound(Exception):
+    """There is no company with that id."""
+
+
+class BadName(ValueError):
+    """A name is empty, too long, or holds characters that cannot be shown."""
+
+
+class BadPassword(ValueError):
+    """A password is refused; the reasons are the arguments."""

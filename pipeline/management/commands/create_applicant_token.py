@@ -1,0 +1,27 @@
+"""`manage.py create_applicant_token`: act as an applicant over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_token
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a token for using the API as the person with an address, who is created if unknown. "
+        f"It is valid for {TOKEN_LIFETIME.days} days. Prints the token, alone."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email", help="the person's address")
+
+    def handle(self, *, email: str, **_: Any) -> None:
+        try:
+            applicant = find_or_create_applicant(email)
+        except ValidationError:
+            raise CommandError(f"{email!r} is not an email address.") from None
+        self.stdout.write(issue_token(applicant))

@@ -1,0 +1,37 @@
+"""`manage.py create_company`: a company and its first owner."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from jobs.errors import BadName, BadPassword
+from jobs.services import create_company
+
+
+class Command(BaseCommand):
+    help = "Create a company with its first owner. Prints the company's id, alone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the company's name, as applicants see it")
+        parser.add_argument("--owner", required=True, metavar="EMAIL", help="the owner's address")
+        parser.add_argument(
+            "--password-stdin",
+            action="store_true",
+            help="read the owner's password from the first line of standard input",
+        )
+
+    def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:
+        password = sys.stdin.readline().rstrip("\n") if password_stdin else None
+        try:
+            company = create_company(name=name, owner_email=owner, password=password)
+        except BadName as error:
+            raise CommandError(f"{error}") from None
+        except BadPassword as error:
+            raise CommandError("The password is refused. " + " ".join(error.args)) from None
+        except ValidationError:
+            raise CommandError(f"{owner!r} is not an email address.") from None
+        self.stdout.write(str(company.id))

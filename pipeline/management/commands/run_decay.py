@@ -1,0 +1,44 @@
+"""`manage.py run_decay`: the decay worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
+from tasks.loop import run_forever
+
+SHORTEST, LONGEST = 0.1, 3_600.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Settle missed acknowledgements and fill the seats they open, as they become due. "
+        "Any number of these can run at once: they share the jobs. SIGTERM ends it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--once", action="store_true", help="settle what is due now, say how much, and end"
+        )
+        parser.add_argument(
+            "--interval",
+            type=float,
+            default=LONGEST_REST_SECONDS,
+            metavar="SECONDS",
+            help="the longest rest between two looks (default: %(default)s); it rests only until "
+            "the next thing is due, so a longer one does not make it late",
+        )
+
+    def handle(self, *, once: bool, interval: float, **_: Any) -> None:
+        if not SHORTEST <= interval <= LONGEST:
+            raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
+        worker = DecayWorker(longest_rest_seconds=interval)
+        try:
+            if once:
+                self.stdout.write(f"Settled {worker.drain()} jobs.")
+            else:
+                run_forever(worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources)
+        finally:
+            worker.close()

@@ -1,0 +1,158 @@
+"""`manage.py up`: the whole product on one machine, ended by one Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import StringIO
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection, connections
+
+from pipeline.management.supervisor import (
+    NotReady,
+    Program,
+    ProgramEnded,
+    Supervisor,
+    on_stop_signals,
+)
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8000
+HIGHEST_PORT = 65535
+BACKLOG = 128
+
+READY_PATH = "/health/live"
+READY_SECONDS = 60
+PROBE_SECONDS = 2
+SERVER_ERROR = 500
+
+# Any number will do that no other advisory lock of ours uses.
+PREPARING_LOCK = 4_981_203
+
+
+class Command(BaseCommand):
+    """Prepare the database, then run the web pages and the workers until Ctrl-C or SIGTERM."""
+
+    help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """The port of the web pages, and whether there is a demo."""
+        parser.add_argument("--port", type=port_number, default=DEFAULT_PORT)
+        parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
+
+    def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
+        """Raises CommandError if the port is taken, or if one of the programs ends by itself."""
+        on_stop_signals(leave_in_order)
+        with listening(port) as listener:
+            demo = self.prepare(no_demo=no_demo)
+            with Supervisor(programs(listener), folder=settings.BASE_DIR) as supervisor:
+                listener.close()  # web has it now; held here too, it would outlive web
+                self.watch(supervisor, port, demo)
+                self.stdout.write("Stopping ...")
+
+    def prepare(self, *, no_demo: bool) -> str:
+        """Migrate and seed, one `up` after the other; gives what the demo says about signing in."""
+        self.stdout.write("Preparing the database (the first time takes some seconds) ...")
+        with one_at_a_time():
+            call_command("migrate", interactive=False, verbosity=0)
+            demo = "" if no_demo else output_of("seed_demo")
+        connections.close_all()
+        return demo
+
+    def watch(self, supervisor: Supervisor, port: int, demo: str) -> None:
+        """Greet when the web pages answer, then wait for the end."""
+        try:
+            supervisor.wait_until(lambda: answers(port), seconds=READY_SECONDS)
+            if not supervisor.is_stopping:
+                self.print_welcome(port, demo)
+            supervisor.wait()
+        except ProgramEnded as ended:
+            raise CommandError(f"{ended}; the others were stopped.") from None
+        except NotReady:
+            raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
+
+    def print_welcome(self, port: int, demo: str) -> None:
+        """Where to go and how to sign in; `demo` is what `seed_demo` printed."""
+        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: http://{HOST}:{port}/"))
+        if demo:
+            self.stdout.write(f"\n{demo}")
+        self.stdout.write("Ctrl-C stops everything.")
+
+
+def port_number(text: str) -> int:
+    """`text` as a port. Raises ArgumentTypeError if it is none."""
+    with suppress(ValueError):
+        if 1 <= (port := int(text)) <= HIGHEST_PORT:
+            return port
+    raise argparse.ArgumentTypeError(f"{text} is not a port (1 to {HIGHEST_PORT})")
+
+
+def leave_in_order(number: int, frame: FrameType | None) -> None:
+    """End by way of the exit handlers, which stop the database; a second signal changes nothing."""
+    on_stop_signals(lambda *_: None)
+    sys.exit(128 + number)
+
+
+@contextmanager
+def listening(port: int) -> Iterator[socket.socket]:
+    """The open port, taken before anything else starts, so that nobody can take it meanwhile."""
+    try:
+        listener = socket.create_server((HOST, port), backlog=BACKLOG)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot use port {port}: {error.strerror}. Stop what runs there, "
+            f"or choose another with --port, for example --port {port % HIGHEST_PORT + 1}."
+        ) from None
+    with listener:
+        yield listener
+
+
+def programs(listener: socket.socket) -> list[Program]:
+    """What runs together: web, on the open port, and the workers."""
+    web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
+    bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
+    return [
+        Program("web", [*web, *bind, "pipeline.wsgi"], pass_fds=(listener.fileno(),)),
+        Program("decay", [sys.executable, "manage.py", "run_decay"]),
+    ]
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait, as long as it takes, for another `up` that prepares the same database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARING_LOCK])
+        cursor.execute("RESET lock_timeout")
+    try:
+        yield
+    finally:
+        connection.close()  # which frees the lock, also where a failure left a broken transaction
+
+
+def output_of(command: str) -> str:
+    """What a management command writes to standard output."""
+    output = StringIO()
+    call_command(command, stdout=output)
+    return output.getvalue()
+
+
+def answers(port: int) -> bool:
+    """Whether the web pages answer; a refusal is an answer too, a failure is none."""
+    client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
+    try:
+        client.request("GET", READY_PATH)
+        return client.getresponse().status < SERVER_ERROR
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()

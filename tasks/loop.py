@@ -1,0 +1,87 @@
+"""The one loop of every long process: steps, rest, signals, and connections that come and go."""
+
+from __future__ import annotations
+
+import logging
+import select
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import close_old_connections, connections
+
+log = logging.getLogger(__name__)
+
+AFTER_A_FAILURE_SECONDS = 1.0
+
+
+class Rest:
+    """Rests that end early: at once on SIGTERM or SIGINT, or when something can be read.
+
+    The signal's arrival is written to a socket, so that no signal is lost between a check and a
+    wait. Signals are received only within `listening`, in the main thread.
+    """
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
+            end.setblocking(False)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take SIGTERM and SIGINT as the wish to stop, as long as this lasts."""
+        names = (signal.SIGTERM, signal.SIGINT)
+        before = [(name, signal.signal(name, self._stop)) for name in names]
+        wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for name, handler in before:
+                signal.signal(name, handler)
+
+    def for_seconds(self, seconds: float, *sources: int) -> None:
+        """Rest, at most so long, until a signal arrives or one of the file descriptors has data."""
+        if not self.stopped:
+            ends = [self._reader.fileno(), *sources]
+            select.select(ends, [], [], max(0.0, seconds))
+
+    def _stop(self, *_: object) -> None:
+        self.stopped = True
+
+
+def run_forever(
+    step: Callable[[], int],
+    *,
+    idle_seconds: Callable[[], float],
+    sources: Callable[[], list[int]] = list,
+) -> None:
+    """Call `step` until SIGTERM or SIGINT; rest when it found nothing to do.
+
+    `step` says how much it did. `idle_seconds` is asked after an idle step how long to rest;
+    `sources` gives file descriptors that end a rest early. Whatever is raised is logged, the
+    connections are closed, and the loop goes on: no bad row and no restart of the database ends it.
+    """
+    rest = Rest()
+    with rest.listening():
+        while not rest.stopped:
+            _turn(rest, step, idle_seconds, sources)
+    connections.close_all()
+
+
+def _turn(
+    rest: Rest,
+    step: Callable[[], int],
+    idle_seconds: Callable[[], float],
+    sources: Callable[[], list[int]],
+) -> None:
+    close_old_connections()
+    try:
+        if not step() and not rest.stopped:
+            rest.for_seconds(idle_seconds(), *sources())
+    except Exception:
+        log.exception("a step failed; going on in %s s", AFTER_A_FAILURE_SECONDS)
+        connections.close_all()
+        rest.for_seconds(AFTER_A_FAILURE_SECONDS)
