@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -55,7 +55,7 @@ class Policy:
 
     def values(self) -> dict[str, Any]:
         """The fields by name, as the log, the API and the job's row hold them."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in POLICY_FIELDS}
 
 
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))

@@ -59,5 +59,12 @@ def _write_whole_or_not_at_all(path: Path, text: str) -> None:
 
 
 def database_from_url() -> dict[str, Any]:
-    """Django's settings of the database that DATABASE_URL names."""
-    return dict(_env.db_url_config(DATABASE_URL))
+    """Django's settings of the database that DATABASE_URL names.
+
+    A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
+    ImproperlyConfigured when it is no PostgreSQL.
+    """
+    config = dict(_env.db_url_config(DATABASE_URL))
+    if config["ENGINE"] != "django.db.backends.postgresql":
+        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL: postgres://…")
+    return config

@@ -53,6 +53,12 @@ class Fold:
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
+        try:
+            self._add(event)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
+
+    def _add(self, event: Event) -> None:
         if event.application_id is None:
             self._take_job(event)
         else:

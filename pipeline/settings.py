@@ -46,37 +46,39 @@ LANGUAGE_CODE = "en"
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs with the
 # lock in its hands loses it.
 _SESSION = "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
-_COMMON: dict[str, Any] = {
-    "CONN_MAX_AGE": None,
-    "CONN_HEALTH_CHECKS": True,
-    "OPTIONS": {"options": _SESSION},
-}
+
+
+def _database(**config: Any) -> dict[str, Any]:
+    options = {"options": _SESSION} | config.get("OPTIONS", {})
+    return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+
 
 EMBEDDED_POSTGRES: Cluster | None = None
 if env.DATABASE_URL:
-    DATABASES = {"default": env.database_from_url() | _COMMON}
+    DATABASES = {"default": _database(**env.database_from_url())}
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
         fsync="off" if env.TESTING else "on",
     )
     DATABASES = {
-        "default": {
-            "ENGINE": "pipeline.database",
-            "NAME": "postgres",
-            "USER": "postgres",
-            "HOST": str(EMBEDDED_POSTGRES.socket_dir),
-            **_COMMON,
-        }
+        "default": _database(
+            ENGINE="pipeline.database",
+            NAME="postgres",
+            USER="postgres",
+            HOST=str(EMBEDDED_POSTGRES.socket_dir),
+        )
     }
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["pipeline.api.auth.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["pipeline.api.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["pipeline.api.parsing.StrictJSONParser"],
+    "DEFAULT_METADATA_CLASS": None,
+    "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
-    "UNAUTHENTICATED_USER": "pipeline.api.auth.Nobody",
+    "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
 }
 
 LOGGING_CONFIG = None

@@ -23,7 +23,8 @@ def close_out(job: LockedJob) -> int:
     before = job.seq
     cause = _seq_of_closing(job)
     for application in _next_slice(job):
-        job.head_ticket = application.ticket or job.head_ticket
+        if application.ticket is not None:  # a miss can give one beyond the next newcomer's
+            job.head_ticket = min(application.ticket, job.next_ticket)
         job.move(application, Move.CLOSE_OUT, cause_seq=cause, effective_at=job.closed_at)
     job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     write(job)

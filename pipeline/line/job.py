@@ -51,6 +51,7 @@ class LockedJob:
     policy: Policy
     opened_at: datetime | None
     closed_at: datetime | None
+    last_event_at: datetime
     now: datetime
     announced_due_at: datetime | None
     """`next_due_at` as the database has it, so that the decay workers are woken only for news."""
@@ -115,7 +116,8 @@ class LockedJob:
             cause_seq=cause_seq,
             effective_at=effective_at,
         )
-        if before and before.holds_seat and not Status(application.status).holds_seat:
+        left = before and before.holds_seat and not Status(application.status).holds_seat
+        if left and self.seats_free:  # not while a lowered capacity drains
             self.freed_by.append(entry.seq)
         return entry
 
@@ -176,7 +178,7 @@ class LockedJob:
             data=data | self._counters(),
             prev_hash=self.chain_head,
         ).sealed()
-        self.seq, self.chain_head = entry.seq, entry.hash
+        self.seq, self.chain_head, self.last_event_at = entry.seq, entry.hash, entry.at
         self.entries.append(entry)
         return entry
 

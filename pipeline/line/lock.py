@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -88,10 +89,16 @@ def _locked(row: tuple[Any, ...] | None) -> LockedJob:
     if row is None:
         raise JobNotFound
     hot = dict(zip(sql.HOT, row, strict=False))
-    policy = Policy(**{name: hot.pop(name) for name in POLICY_FIELDS})
+    policy = _policy(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
-    now = max(row[-1], hot.pop("last_event_at"))
+    now = max(row[-1], hot["last_event_at"])
     return LockedJob(**hot, policy=policy, now=now, announced_due_at=hot["next_due_at"])
+
+
+@lru_cache(maxsize=1_024)
+def _policy(*values: Any) -> Policy:
+    """Policies are few and frozen: each is checked once, not at every lock."""
+    return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
 
 
 def _history(row: tuple[Any, ...]) -> History:

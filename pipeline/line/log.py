@@ -42,7 +42,7 @@ class Entry:
 
 def stamp(moment: datetime) -> str:
     """A time as the log's data holds it: UTC, always with six digits of microseconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def unstamp(text: str | None) -> datetime | None:

@@ -28,6 +28,7 @@ def settle_due(job: LockedJob) -> int:
     for application in overdue:
         _miss(job, application)
     fill_seats(job)
+    job.freed_by.clear()  # who comes in later has a cause of their own, however late this settled
     write(job)
     return job.seq - before
 

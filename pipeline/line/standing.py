@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.line import tickets
 from pipeline.line.log import stamp
 from pipeline.models import Application
-from pipeline.states import OUTCOMES, Move, Status
+from pipeline.states import OUTCOMES, Move, Outcome, Status
 
 if TYPE_CHECKING:
     from pipeline.line.job import LockedJob
@@ -36,6 +36,12 @@ def facts(application: Application) -> dict[str, Any]:
         "eligible_at": application.eligible_at and stamp(application.eligible_at),
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def has_just_missed(application: Application) -> bool:
+    """Whether a person's last event is a miss: who waits after an offer can only have missed it."""
+    back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
+    return back_in_line or application.outcome == Outcome.LAPSED
 
 
 def _leave(application: Application, move: Move) -> None:

@@ -66,4 +66,4 @@ def _plain(value: object) -> str:
 
 def _hot(job: LockedJob) -> dict[str, Any]:
     own = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
-    return own | job.policy.values() | {"last_event_at": job.now, "status": job.status.value}
+    return own | job.policy.values() | {"status": job.status.value}

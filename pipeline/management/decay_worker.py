@@ -38,7 +38,7 @@ class DecayWorker:
         self._listener: psycopg.Connection | None = None
 
     def step(self) -> int:
-        """Settle one due job that nobody else has, if there is one; says how many jobs that were."""
+        """Settle one due job that nobody else has, if there is one; says how many that were."""
         self._hear()
         try:
             settled = settle_next_due(skip=self._set_aside())

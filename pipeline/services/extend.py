@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
+from jobs.models import JobStatus
 from pipeline.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.line.change import change
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
+from pipeline.line.standing import has_just_missed
 from pipeline.line.write import write
 from pipeline.models import Application
-from pipeline.states import Move, Status
+from pipeline.states import Move
 
 
 @change
@@ -20,18 +22,20 @@ def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
 
     For the system alone, when an outage of ours or a mail that could not be handed over ate the
     time. Raises AcknowledgmentExpired when the deadline has passed, IllegalMove when no seat is on
-    offer or this offer was extended before, ValueError when `seconds` is out of range.
+    offer, this offer was extended before or the job has closed, ValueError when `seconds` is out
+    of range.
     """
     job = lock_job_of(application_id)
     if not 0 < seconds <= job.policy.acknowledgment_window_seconds:
         raise ValueError(f"an extension is from 1 second to one window, not {seconds}")
     settle_due(job)
     application = job.application(application_id)
-    if application.status == Status.WAITLIST and application.promoted_at:
+    if has_just_missed(application):
         raise AcknowledgmentExpired
-    if application.acknowledge_by is None or application.deadline_extended:
+    deadline = application.acknowledge_by
+    if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
-    application.acknowledge_by += timedelta(seconds=seconds)
+    application.acknowledge_by = deadline + timedelta(seconds=seconds)
     job.move(application, Move.EXTEND)
     write(job)
     return application

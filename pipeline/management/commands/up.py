@@ -8,7 +8,6 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import StringIO
 from types import FrameType
 from typing import Any
 
@@ -17,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, connections
 
+from pipeline.management.demo import COMPANY, Demo, seed
 from pipeline.management.supervisor import (
     NotReady,
     Program,
@@ -30,10 +30,21 @@ DEFAULT_PORT = 8000
 HIGHEST_PORT = 65535
 BACKLOG = 128
 
-READY_PATH = "/health/live"
+READY_PATH = "/health/ready"
 READY_SECONDS = 60
 PROBE_SECONDS = 2
-SERVER_ERROR = 500
+UNDERSTOOD = (200, 503)
+
+DEMO = """
+The demo company is {company}. One of its jobs moves by itself every minute; watch it with
+
+  curl -H "Authorization: Bearer {demo.api_key}" \\
+    {site}/api/v1/jobs/{demo.job_id}/pipeline
+
+To act as one of its applicants, make a token:
+
+  .venv/bin/python manage.py create_applicant_token ana.li@demo.example
+"""
 
 # Any number will do that no other advisory lock of ours uses.
 PREPARING_LOCK = 4_981_203
@@ -59,16 +70,16 @@ class Command(BaseCommand):
                 self.watch(supervisor, port, demo)
                 self.stdout.write("Stopping ...")
 
-    def prepare(self, *, no_demo: bool) -> str:
-        """Migrate and seed, one `up` after the other; gives what the demo says about signing in."""
+    def prepare(self, *, no_demo: bool) -> Demo | None:
+        """Migrate and seed, one `up` after the other; gives the demo, if there is to be one."""
         self.stdout.write("Preparing the database (the first time takes some seconds) ...")
         with one_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
-            demo = "" if no_demo else output_of("seed_demo")
+            demo = None if no_demo else seed()
         connections.close_all()
         return demo
 
-    def watch(self, supervisor: Supervisor, port: int, demo: str) -> None:
+    def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
         """Greet when the web pages answer, then wait for the end."""
         try:
             supervisor.wait_until(lambda: answers(port), seconds=READY_SECONDS)
@@ -80,11 +91,12 @@ class Command(BaseCommand):
         except NotReady:
             raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
 
-    def print_welcome(self, port: int, demo: str) -> None:
-        """Where to go and how to sign in; `demo` is what `seed_demo` printed."""
-        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: http://{HOST}:{port}/"))
+    def print_welcome(self, port: int, demo: Demo | None) -> None:
+        """Where to go and how to sign in."""
+        site = f"http://{HOST}:{port}"
+        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/api/v1/jobs"))
         if demo:
-            self.stdout.write(f"\n{demo}")
+            self.stdout.write(DEMO.format(site=site, company=COMPANY, demo=demo))
         self.stdout.write("Ctrl-C stops everything.")
 
 
@@ -139,19 +151,12 @@ def one_at_a_time() -> Iterator[None]:
         connection.close()  # which frees the lock, also where a failure left a broken transaction
 
 
-def output_of(command: str) -> str:
-    """What a management command writes to standard output."""
-    output = StringIO()
-    call_command(command, stdout=output)
-    return output.getvalue()
-
-
 def answers(port: int) -> bool:
-    """Whether the web pages answer; a refusal is an answer too, a failure is none."""
+    """Whether a web worker answers out of the database, be it that a worker is missing."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
         client.request("GET", READY_PATH)
-        return client.getresponse().status < SERVER_ERROR
+        return client.getresponse().status in UNDERSTOOD
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -16,8 +16,8 @@ from pipeline.verify import Verdict, verify_job
 class Command(BaseCommand):
     help = (
         "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
-        "replay against the live rows and counters. Ends with 1 and names the first bad row, if there is "
-        "one. Changes nothing and blocks nobody."
+        "replay against the live rows and counters. Ends with 1 and names the first bad row. "
+        "Changes nothing and blocks nobody."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

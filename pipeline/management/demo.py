@@ -1,0 +1,145 @@
+"""The demo: a company on fixed names with three jobs, one of which moves by itself."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from applicants.services import find_or_create_applicant
+from jobs.models import ApiKey, Company, Job, Scope
+from jobs.policies import Policy
+from jobs.services import create_api_key, create_company, find_api_key
+from pipeline.env import STATE_DIR
+from pipeline.models import Application
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.apply import apply
+from pipeline.services.lifecycle import Posting, create_job, pause_job
+from pipeline.states import Actor, ActorKind, Status
+
+OWNER = "owner@demo.example"
+COMPANY = "Harbour & Pine (demo)"
+KEY_NAME = "demo"
+KEY_FILE = STATE_DIR / "demo_api_key"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoJob:
+    """A job of the demo: who applies, in order, and how many of them take their seat."""
+
+    posting: Posting
+    capacity: int
+    policy: Policy
+    people: tuple[str, ...] = ()
+    confirmed: int = 0
+    opened: bool = True
+    paused: bool = False
+
+
+MINUTE_BY_MINUTE = Policy(
+    acknowledgment_window_seconds=60,
+    acknowledge_first_seat=True,
+    penalty_places=1,
+    max_decays=100,
+    cooldown_seconds=20,
+)
+
+JOBS = (
+    DemoJob(
+        Posting("Boatbuilder", "Build and mend wooden boats by the harbour.", "Harbour yard"),
+        capacity=3,
+        policy=MINUTE_BY_MINUTE,
+        people=("Ana Li", "Bo Berg", "Cy Okafor", "Dee Rao", "Eli Sato", "Fay Moreau", "Gus Novak"),
+        confirmed=1,
+    ),
+    DemoJob(
+        Posting("Sailmaker", "Cut and sew sails. Paused until the new loft is ready.", "Sail loft"),
+        capacity=2,
+        policy=Policy(),
+        people=("Ana Li", "Hana Kim", "Ivo Petrov", "Jo Diaz"),
+        paused=True,
+    ),
+    DemoJob(
+        Posting("Harbour pilot", "A draft: only the company sees it.", "Pier 4"),
+        capacity=1,
+        policy=Policy(acknowledgment_window_seconds=172_800),
+        opened=False,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What somebody needs to use the demo: `job_id` is the job that moves by itself."""
+
+    company_id: UUID
+    job_id: UUID
+    api_key: str
+
+
+def seed() -> Demo:
+    """Make whatever of the demo is not there yet; made once, it is left as people changed it."""
+    company = Company.objects.filter(memberships__user__email=OWNER).first()
+    company = company or create_company(name=COMPANY, owner_email=OWNER)
+    actor = Actor(ActorKind.COMPANY, company.id)
+    job_ids = [_seed_job(job, company, actor) for job in JOBS]
+    return Demo(company.id, job_ids[0], _api_key(company))
+
+
+def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
+    job = Job.objects.filter(company=company, posting__title=plan.posting.title).first()
+    job_id = job.id if job else _create(plan, company, actor)
+    missing = [name for name in plan.people if not _applied(job_id, name)]
+    for name in missing:
+        _apply(plan, job_id, name, actor)
+    if plan.paused and missing:
+        pause_job(job_id=job_id, actor=actor)
+    return job_id
+
+
+def _create(plan: DemoJob, company: Company, actor: Actor) -> UUID:
+    return create_job(
+        company_id=company.id,
+        posting=plan.posting,
+        capacity=plan.capacity,
+        policy=plan.policy,
+        actor=actor,
+        open_now=plan.opened,
+    )
+
+
+def _applied(job_id: UUID, name: str) -> bool:
+    return Application.objects.filter(job_id=job_id, applicant__email=_address(name)).exists()
+
+
+def _apply(plan: DemoJob, job_id: UUID, name: str, actor: Actor) -> None:
+    person = find_or_create_applicant(_address(name))
+    application = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
+    to_confirm = plan.people.index(name) < plan.confirmed
+    if to_confirm and application.status == Status.PENDING_ACKNOWLEDGMENT:
+        acknowledge(application_id=application.id, actor=Actor(ActorKind.APPLICANT, person.id))
+
+
+def _address(name: str) -> str:
+    return f"{name.lower().replace(' ', '.')}@demo.example"
+
+
+def _api_key(company: Company) -> str:
+    """The demo's key, kept in a file beside the embedded database: keys are shown only once."""
+    if KEY_FILE.exists():
+        known = find_api_key(KEY_FILE.read_text())
+        if known and known.company_id == company.id:
+            return KEY_FILE.read_text()
+    ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
+    _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=list(Scope))
+    _keep(KEY_FILE, key)
+    return key
+
+
+def _keep(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.touch(mode=0o600)
+    fresh.write_text(text)
+    fresh.replace(path)

@@ -1,0 +1,80 @@
+"""Doing several things at the same time, each on a database connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier, Event, Thread
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+PATIENCE_SECONDS = 30
+
+
+def together(acts: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Start all acts at one moment; each one's answer, or the exception it raised."""
+    gate = Barrier(len(acts))
+
+    def run(act: Callable[[], Any]) -> Any:
+        try:
+            connection.ensure_connection()
+            gate.wait(PATIENCE_SECONDS)
+            return act()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(run, acts))
+
+
+def kinds(answers: Sequence[Any]) -> list[str]:
+    """The names of the answers' types, in alphabetical order."""
+    return sorted(type(answer).__name__ for answer in answers)
+
+
+@contextmanager
+def started(act: Callable[[], Any]) -> Iterator[list[Any]]:
+    """Start an act beside the block; after the block, its answer or exception is in the list."""
+    answers: list[Any] = []
+    thread = Thread(target=lambda: answers.extend(together([act])))
+    thread.start()
+    yield answers
+    thread.join(PATIENCE_SECONDS)
+    assert answers, "it never came back"
+
+
+@contextmanager
+def held_lock(job_id: UUID) -> Iterator[None]:
+    """Somebody else holds the job's lock while the block runs."""
+    held, done = Event(), Event()
+
+    def hold() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM jobs_job WHERE id = %s FOR NO KEY UPDATE", [job_id])
+            held.set()
+            assert done.wait(PATIENCE_SECONDS)
+
+    with started(hold):
+        assert held.wait(PATIENCE_SECONDS)
+        try:
+            yield
+        finally:
+            done.set()
+
+
+def wait_until_somebody_waits_for_a_lock() -> None:
+    """Return once some connection to this database is queueing for a lock."""
+    with connection.cursor() as cursor:
+        for _ in range(1_000):
+            cursor.execute(
+                "SELECT count(*), pg_sleep(0.005) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("nobody waits for a lock")

@@ -1,0 +1,38 @@
+"""Counting what really goes over the wire to the database, as libpq's own trace tells it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+from psycopg.pq import Trace
+
+
+def round_trips_of(act: Callable[[], Any]) -> int:
+    """How often the act waits for the database, BEGIN and COMMIT included.
+
+    Each of libpq's messages Query (a whole text of statements) and Sync is answered once.
+    """
+    return len(waits_in(trace_of(act)))
+
+
+def trace_of(act: Callable[[], Any]) -> list[list[str]]:
+    """The messages of the act, each as [direction, length, name, …]."""
+    connection.ensure_connection()
+    wire = connection.connection.pgconn
+    with tempfile.NamedTemporaryFile("w+") as trace:
+        wire.trace(trace.fileno())
+        wire.set_trace_flags(Trace.SUPPRESS_TIMESTAMPS)
+        try:
+            act()
+        finally:
+            wire.untrace()
+        trace.seek(0)
+        return [line.split("\t") for line in trace.read().splitlines()]
+
+
+def waits_in(messages: list[list[str]]) -> list[list[str]]:
+    """Those of the messages that the client then waits for an answer to."""
+    return [m for m in messages if m[0] == "F" and len(m) > 2 and m[2] in ("Query", "Sync")]

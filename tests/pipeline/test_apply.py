@@ -1,0 +1,211 @@
+"""Applying: who gets a seat, who waits, who is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.errors import AlreadyApplied, AlreadyDecided, JobNotFound, JobNotOpen, LineError
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from pipeline.states import Outcome
+from tests import make
+from tests.clock import let_time_pass
+from tests.sound import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_verified_person_gets_the_free_seat_at_once() -> None:
+    job_id = make.job()
+
+    person = make.application(job_id)
+
+    assert make.status_of(person) == "ACTIVE"
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize(("first_seat", "verified"), [(True, True), (True, False), (False, False)])
+def test_a_first_seat_is_only_on_offer_if_the_job_or_an_unproved_address_asks_for_it(
+    first_seat: bool, verified: bool
+) -> None:
+    job_id = make.job(acknowledge_first_seat=first_seat)
+
+    person = make.application(job_id, verified=verified)
+
+    assert make.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+    assert (person.acknowledge_by - person.applied_at).total_seconds() == make.WINDOW
+    assert_line_is_sound(job_id)
+
+
+def test_who_comes_when_all_seats_are_taken_waits_at_the_back() -> None:
+    job_id = make.job(capacity=2)
+    make.applications(job_id, 2)
+
+    first, second, third = make.applications(job_id, 3)
+
+    assert make.statuses(first, second, third) == ["WAITLIST"] * 3
+    assert make.line(job_id) == [first.id, second.id, third.id]
+    assert_line_is_sound(job_id)
+
+
+def test_a_newcomer_does_not_overtake_somebody_whose_cooldown_is_just_over() -> None:
+    job_id = make.job(acknowledge_first_seat=True)
+    waiting = make.application(job_id)
+    let_time_pass(job_id, make.WINDOW)
+    make.settle_all()
+    let_time_pass(job_id, make.COOLDOWN)
+
+    newcomer = make.application(job_id)
+
+    assert make.statuses(waiting, newcomer) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert_line_is_sound(job_id)
+
+
+def test_a_seat_that_waits_for_a_cooldown_to_end_goes_to_a_newcomer() -> None:
+    job_id = make.job(acknowledge_first_seat=True)
+    cooling = make.application(job_id)
+    let_time_pass(job_id, make.WINDOW)
+    make.settle_all()
+
+    newcomer = make.application(job_id)
+
+    assert make.statuses(cooling, newcomer) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
+def test_nobody_can_apply_twice_while_their_application_lives() -> None:
+    job_id = make.job()
+    person = make.applicant()
+    make.application(job_id, person)
+    seq = make.row_of(job_id).seq
+
+    with pytest.raises(AlreadyApplied):
+        make.application(job_id, person)
+
+    assert make.row_of(job_id).seq == seq
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.HIRED])
+def test_who_was_decided_on_can_only_be_added_by_the_company(outcome: Outcome) -> None:
+    job_id = make.job()
+    person = make.applicant()
+    decided = make.application(job_id, person)
+    remove(application_id=decided.id, outcome=outcome, actor=make.RECRUITER)
+
+    with pytest.raises(AlreadyDecided):
+        make.application(job_id, person)
+    added = make.application(job_id, person, actor=make.RECRUITER)
+
+    assert make.statuses(decided, added) == [outcome, "ACTIVE"]
+
+
+def test_who_was_removed_may_apply_again() -> None:
+    job_id = make.job()
+    person = make.applicant()
+    removed = make.application(job_id, person)
+    remove(application_id=removed.id, outcome=Outcome.REMOVED, actor=make.RECRUITER)
+
+    again = make.application(job_id, person)
+
+    assert make.statuses(removed, again) == ["REMOVED", "ACTIVE"]
+
+
+@pytest.mark.parametrize("status", ["DRAFT", "PAUSED", "CLOSED"])
+def test_a_job_that_is_not_open_takes_nobody(status: str) -> None:
+    job_id = make.job(open_now=status != "DRAFT")
+    if status != "DRAFT":
+        verb = pause_job if status == "PAUSED" else close_job
+        verb(job_id=job_id, actor=make.RECRUITER)
+
+    with pytest.raises(JobNotOpen) as refusal:
+        make.application(job_id)
+
+    assert refusal.value.facts == {"status": status}
+
+
+def test_an_unknown_job_is_named_as_such() -> None:
+    with pytest.raises(JobNotFound):
+        make.application(make.applicant().id)
+
+
+def test_a_miss_follows_who_withdraws_and_applies_again() -> None:
+    job_id = make.job(acknowledge_first_seat=True, penalty_places=2)
+    person = make.applicant()
+    missed = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW)
+    withdraw(application_id=missed.id, actor=make.owner_of(missed))
+
+    again = make.application(job_id, person)
+
+    assert (again.status, again.decay_count) == ("WAITLIST", 1)
+    assert again.eligible_at == make.fresh(missed).eligible_at
+    assert again.ticket == make.row_of(job_id).next_ticket + 2
+    assert_line_is_sound(job_id)
+
+
+def test_who_applies_again_in_a_cooldown_is_seated_when_it_ends() -> None:
+    job_id = make.job(acknowledge_first_seat=True)
+    person = make.applicant()
+    missed = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW)
+    withdraw(application_id=missed.id, actor=make.owner_of(missed))
+    again = make.application(job_id, person)
+    let_time_pass(job_id, make.COOLDOWN)
+
+    make.settle_all()
+
+    assert make.status_of(again) == "PENDING_ACKNOWLEDGMENT"
+    assert_line_is_sound(job_id)
+
+
+def test_who_lapsed_applies_again_with_all_their_misses_and_lapses_at_the_next() -> None:
+    job_id = make.job(acknowledge_first_seat=True, max_decays=0)
+    person = make.applicant()
+    lapsed = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW + make.COOLDOWN)
+    make.settle_all()
+    let_time_pass(job_id, make.COOLDOWN)
+
+    again = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW)
+    make.settle_all()
+
+    assert make.statuses(lapsed, again) == ["LAPSED", "LAPSED"]
+    assert make.fresh(again).decay_count == 2
+
+
+def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
+    job_id = make.job(acknowledge_first_seat=True, penalty_places=3)
+    person = make.applicant()
+    first = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW)
+    make.settle_all()
+    let_time_pass(job_id, make.COOLDOWN)
+    make.settle_all()
+    acknowledge(application_id=first.id, actor=make.owner_of(first))
+    withdraw(application_id=first.id, actor=make.owner_of(first))
+    make.application(job_id)
+
+    again = make.application(job_id, person)
+
+    assert (again.decay_count, again.eligible_at) == (1, None)
+    assert again.ticket == make.row_of(job_id).next_ticket + 3
+
+
+def test_a_refused_application_still_leaves_done_what_was_due() -> None:
+    job_id = make.job(acknowledge_first_seat=True)
+    holder, waiting = make.applications(job_id, 2)
+    pause_job(job_id=job_id, actor=make.RECRUITER)
+    let_time_pass(job_id, make.WINDOW)
+
+    with pytest.raises(LineError):
+        make.application(job_id)
+
+    assert make.statuses(holder, waiting) == ["WAITLIST", "WAITLIST"]
+    assert make.event_names(job_id)[-1] == "DECAYED"
+    open_job(job_id=job_id, actor=make.RECRUITER)
+    assert make.statuses(holder, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)

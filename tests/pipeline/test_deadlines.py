@@ -1,0 +1,237 @@
+"""Deadlines: who is in time, who is too late, and that nothing moves a running one but us."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pipeline.errors import AcknowledgmentExpired, ApplicationNotFound, IllegalMove
+from pipeline.models import Application
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.extend import extend_deadline
+from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.withdraw import withdraw
+from tests import make
+from tests.clock import let_time_pass
+from tests.sound import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def offered(**policy: object) -> Application:
+    """Somebody who was offered the only seat."""
+    return make.application(make.job(acknowledge_first_seat=True, **policy))
+
+
+def take(person: Application) -> Application:
+    return acknowledge(application_id=person.id, actor=make.owner_of(person))
+
+
+def test_who_acknowledges_before_the_deadline_has_the_seat() -> None:
+    person = offered()
+    let_time_pass(person.job_id, make.WINDOW - 30)
+
+    taken = take(person)
+
+    assert (taken.status, taken.acknowledge_by) == ("ACTIVE", None)
+    assert make.fresh(person).acknowledged_at == make.events(person.job_id)[-1].at
+    assert_line_is_sound(person.job_id)
+
+
+@pytest.mark.parametrize("late_seconds", [0, 1, 76 * 3_600])
+def test_who_is_late_is_refused_and_the_miss_is_settled_on_the_spot(late_seconds: int) -> None:
+    person = offered()
+    waiting = make.application(person.job_id)
+    let_time_pass(person.job_id, make.WINDOW + late_seconds)
+
+    with pytest.raises(AcknowledgmentExpired):
+        take(person)
+
+    assert make.statuses(person, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert make.event_names(person.job_id)[-2:] == ["DECAYED", "PROMOTED"]
+    assert_line_is_sound(person.job_id)
+
+
+def test_a_miss_is_true_from_its_deadline_on_and_the_cooldown_runs_from_when_it_was_noticed() -> (
+    None
+):
+    person = offered()
+    let_time_pass(person.job_id, make.WINDOW + 25)
+    deadline = make.fresh(person).acknowledge_by
+
+    make.settle_all()
+
+    miss = make.events(person.job_id)[-1]
+    assert (miss.event, miss.effective_at) == ("DECAYED", deadline)
+    assert make.fresh(person).eligible_at == miss.at + timedelta(seconds=make.COOLDOWN)
+
+
+def test_acknowledging_once_more_changes_nothing() -> None:
+    person = offered()
+    take(person)
+    seq = make.row_of(person.job_id).seq
+
+    assert take(person).status == "ACTIVE"
+    assert make.row_of(person.job_id).seq == seq
+
+
+def test_who_took_a_seat_in_time_keeps_it_after_the_old_deadline() -> None:
+    person = offered()
+    take(person)
+    let_time_pass(person.job_id, make.WINDOW + 1)
+
+    make.settle_all()
+
+    assert take(person).status == "ACTIVE"
+    assert make.row_of(person.job_id).next_due_at is None
+    assert_line_is_sound(person.job_id)
+
+
+def test_a_late_acknowledgement_stays_refused_however_often_it_is_tried() -> None:
+    person = offered()
+    let_time_pass(person.job_id, make.WINDOW)
+
+    for _ in range(3):
+        with pytest.raises(AcknowledgmentExpired):
+            take(person)
+
+    assert make.event_names(person.job_id).count("DECAYED") == 1
+
+
+def test_who_lapsed_is_told_that_the_time_ran_out() -> None:
+    person = offered(max_decays=0)
+    let_time_pass(person.job_id, make.WINDOW)
+
+    with pytest.raises(AcknowledgmentExpired):
+        take(person)
+
+    assert make.status_of(person) == "LAPSED"
+
+
+def test_who_was_never_offered_a_seat_cannot_acknowledge_one() -> None:
+    person = make.application(offered().job_id)
+
+    with pytest.raises(IllegalMove):
+        take(person)
+
+
+def test_a_miss_of_an_earlier_application_does_not_make_a_new_one_expired() -> None:
+    person = offered()
+    let_time_pass(person.job_id, make.WINDOW)
+    withdraw(application_id=person.id, actor=make.owner_of(person))
+    again = make.application(person.job_id, person.applicant)
+
+    with pytest.raises(IllegalMove):
+        take(again)
+
+
+def test_an_unknown_application_is_named_as_such() -> None:
+    with pytest.raises(ApplicationNotFound):
+        acknowledge(application_id=make.applicant().id, actor=make.RECRUITER)
+
+
+def test_a_new_policy_does_not_touch_a_running_deadline_ticket_or_cooldown() -> None:
+    cooling = offered()
+    job_id = cooling.job_id
+    let_time_pass(job_id, make.WINDOW)
+    pending = make.application(job_id)
+    before = [make.fresh(person) for person in (cooling, pending)]
+
+    changed = {"acknowledgment_window_seconds": 60, "cooldown_seconds": 1, "penalty_places": 9}
+    make.alter(job_id, policy=changed)
+
+    for row in before:
+        now = make.fresh(row)
+        assert (now.acknowledge_by, now.ticket, now.tie) == (
+            row.acknowledge_by,
+            row.ticket,
+            row.tie,
+        )
+        assert (now.eligible_at, now.decay_count) == (row.eligible_at, row.decay_count)
+    assert_line_is_sound(job_id)
+
+
+def test_deadlines_run_out_in_a_paused_job_and_nobody_is_promoted() -> None:
+    person = offered()
+    waiting = make.application(person.job_id)
+    pause_job(job_id=person.job_id, actor=make.RECRUITER)
+    let_time_pass(person.job_id, make.WINDOW)
+
+    make.settle_all()
+
+    assert make.statuses(person, waiting) == ["WAITLIST", "WAITLIST"]
+    assert_line_is_sound(person.job_id)
+
+
+def test_people_may_acknowledge_in_a_paused_job() -> None:
+    person = offered()
+    pause_job(job_id=person.job_id, actor=make.RECRUITER)
+
+    assert take(person).status == "ACTIVE"
+
+
+def test_nobody_becomes_active_in_a_closed_job() -> None:
+    person = offered()
+    close_job(job_id=person.job_id, actor=make.RECRUITER)
+
+    with pytest.raises(IllegalMove):
+        take(person)
+
+    assert make.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_an_extended_deadline_is_later_by_that_much_and_counts() -> None:
+    person = offered()
+    extend_deadline(application_id=person.id, seconds=120)
+    let_time_pass(person.job_id, make.WINDOW + 60)
+
+    make.settle_all()
+
+    assert make.fresh(person).acknowledge_by == make.fresh(person).promoted_at + timedelta(
+        seconds=make.WINDOW + 120
+    )
+    assert_line_is_sound(person.job_id)
+    assert take(person).status == "ACTIVE"
+
+
+def test_a_deadline_is_extended_once_per_promotion() -> None:
+    person = offered()
+    extend_deadline(application_id=person.id, seconds=1)
+
+    with pytest.raises(IllegalMove):
+        extend_deadline(application_id=person.id, seconds=1)
+
+    let_time_pass(person.job_id, make.WINDOW + 1)
+    make.settle_all()
+    let_time_pass(person.job_id, make.COOLDOWN)
+    make.settle_all()
+    assert extend_deadline(application_id=person.id, seconds=1).deadline_extended
+
+
+@pytest.mark.parametrize("seconds", [0, -1, make.WINDOW + 1])
+def test_a_deadline_is_extended_by_at_most_one_window(seconds: int) -> None:
+    person = offered()
+
+    with pytest.raises(ValueError, match="one window"):
+        extend_deadline(application_id=person.id, seconds=seconds)
+
+    assert make.fresh(person).acknowledge_by == person.acknowledge_by
+
+
+@pytest.mark.parametrize("misses_kept", [0, 3])
+def test_a_deadline_that_has_passed_cannot_be_extended(misses_kept: int) -> None:
+    person = offered(max_decays=misses_kept)
+    let_time_pass(person.job_id, make.WINDOW)
+
+    with pytest.raises(AcknowledgmentExpired):
+        extend_deadline(application_id=person.id, seconds=60)
+
+
+def test_no_deadline_is_extended_in_a_closed_job() -> None:
+    person = offered()
+    close_job(job_id=person.job_id, actor=make.RECRUITER)
+    let_time_pass(person.job_id, make.WINDOW)
+
+    with pytest.raises(IllegalMove):
+        extend_deadline(application_id=person.id, seconds=60)

@@ -1,0 +1,82 @@
+"""How often each verb waits for the database: a number that must not creep up."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.apply import apply
+from pipeline.services.settle import settle_next_due
+from pipeline.services.withdraw import withdraw
+from tests import make
+from tests.clock import let_time_pass
+from tests.pipeline.round_trips import round_trips_of, trace_of, waits_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_what_is_counted_is_each_text_that_is_sent() -> None:
+    def two_statements_in_one_transaction() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT 1; SELECT 2")
+            cursor.execute("SELECT %s", [3])
+
+    messages = waits_in(trace_of(two_statements_in_one_transaction))
+
+    texts = [message[3].strip().strip('"') for message in messages]
+    assert texts == ["BEGIN", "SELECT 1; SELECT 2", "SELECT 3", "COMMIT"]
+
+
+@pytest.mark.parametrize("free_seats", [0, 1])
+def test_applying_takes_four(free_seats: int) -> None:
+    job_id = make.job(capacity=1 + free_seats)
+    make.application(job_id)
+    person = make.applicant()
+    who = {"applicant_id": person.id, "name": "Somebody", "actor": make.as_applicant(person.id)}
+
+    count = round_trips_of(lambda: apply(job_id=job_id, **who))
+
+    assert make.row_of(job_id).waitlist_count == 1 - free_seats
+    assert count == 4
+
+
+def test_acknowledging_takes_four() -> None:
+    person = make.application(make.job(acknowledge_first_seat=True))
+
+    count = round_trips_of(
+        lambda: acknowledge(application_id=person.id, actor=make.owner_of(person))
+    )
+
+    assert make.status_of(person) == "ACTIVE"
+    assert count == 4
+
+
+def test_withdrawing_with_a_promotion_takes_five() -> None:
+    job_id = make.job()
+    holder, waiting = make.applications(job_id, 2)
+
+    count = round_trips_of(lambda: withdraw(application_id=holder.id, actor=make.owner_of(holder)))
+
+    assert make.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+    assert count == 5
+
+
+def overdue_job(count: int) -> None:
+    """A job where so many seats were offered in vain, and as many people wait for them."""
+    job_id = make.job(capacity=count, acknowledge_first_seat=True)
+    make.applications(job_id, 2 * count)
+    let_time_pass(job_id, make.WINDOW)
+
+
+@pytest.mark.slow
+def test_a_thousand_overdue_offers_in_one_job_take_as_few_as_ten() -> None:
+    overdue_job(10)
+    few = round_trips_of(settle_next_due)
+    overdue_job(1_000)
+    steps = []
+
+    many = round_trips_of(lambda: steps.append(settle_next_due()))
+
+    assert [step.events for step in steps if step] == [2_000]
+    assert many == few == 6

@@ -1,0 +1,119 @@
+"""Comparing a job's rows, log and replay with the model. The model's clock never goes back, while
+the rows are shifted into the past: `passed` is by how much, in all."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from jobs.models import Job
+from pipeline.models import Application, Event
+from pipeline.replay import Line, Place, replay
+from tests.properties.model import Model, Standing
+
+
+def assert_rows_agree(job_id: UUID, model: Model, passed: timedelta) -> None:
+    """The job's row and every application are what the model says."""
+    rows = {row.id: row for row in Application.objects.filter(job_id=job_id)}
+    assert rows.keys() == {who.id for who in model.people}
+    for who in model.people:
+        assert _told(rows[who.id], passed) == _expected(who), who.id
+        assert (rows[who.id].outcome, _later(rows[who.id].ended_at, passed)) == (
+            who.outcome,
+            who.ended_at,
+        )
+    waiting = [row for row in rows.values() if row.status == "WAITLIST"]
+    waiting.sort(key=lambda row: (row.ticket or 0, row.tie or 0))
+    assert [row.id for row in waiting] == [who.id for who in model.queue]
+    _job_agrees(Job.objects.get(id=job_id), model, passed)
+
+
+def _job_agrees(job: Job, model: Model, passed: timedelta) -> None:
+    assert (job.status, job.capacity, job.policy.values(), job.policy_version) == (
+        model.status,
+        model.capacity,
+        model.policy,
+        model.version,
+    )
+    assert (job.seq, job.next_ticket) == (len(model.log), model.next_ticket)
+    assert _later(job.closed_at, passed) == model.closed_at
+    held, pending = model.held(), len(model.pending())
+    assert (job.active_count, job.pending_count, job.waitlist_count) == (
+        held - pending,
+        pending,
+        len(model.queue),
+    )
+
+
+def assert_log_agrees(job_id: UUID, model: Model, passed: timedelta, *, after: int) -> None:
+    """The events after that seq are the model's."""
+    log = Event.objects.filter(job_id=job_id, seq__gt=after).order_by("seq")
+    told = [
+        (
+            event.event,
+            event.application_id,
+            event.outcome,
+            event.from_status,
+            event.to_status,
+            event.cause_seq,
+            event.effective_at + passed,
+            event.policy_version,
+            event.at + passed,
+        )
+        for event in log
+    ]
+    assert told == model.log[after:]
+
+
+def assert_replay_agrees(job_id: UUID, model: Model, passed: timedelta, seq: int) -> None:
+    """The line that the log gives after event `seq` is the one the model had then."""
+    event = Event.objects.get(job_id=job_id, seq=seq)
+    line = replay(job_id, seq=seq)
+    assert (line.seq, line.at) == (seq, event.at)
+    _line_agrees(line, model.lines[seq - 1], passed)
+    same_time = [s for s, row in enumerate(model.log, 1) if row[-1] == event.at + passed]
+    assert replay(job_id, as_of=event.at).seq == same_time[-1]
+
+
+def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
+    assert (line.status, line.capacity) == (then["status"], then["capacity"])
+    assert (line.policy.values(), line.policy_version) == (then["policy"], then["version"])
+    assert [place.application_id for place in line.waitlist] == then["order"]
+    assert [place.position for place in line.waitlist] == list(range(1, len(line.waitlist) + 1))
+    assert {place.status for place in line.active} <= {"ACTIVE"}
+    assert {place.status for place in line.pending} <= {"PENDING_ACKNOWLEDGMENT"}
+    told = {
+        place.application_id: _told(place, passed)
+        for place in line.active + line.pending + line.waitlist
+    }
+    assert told == {who.id: _expected(who) for who in then["people"].values()}
+
+
+def _told(row: Application | Place, passed: timedelta) -> tuple[Any, ...]:
+    times = (
+        row.eligible_at,
+        row.acknowledge_by,
+        row.applied_at,
+        row.promoted_at,
+        row.acknowledged_at,
+        row.status_since,
+    )
+    plain = (row.status, row.ticket, row.tie, row.decay_count, row.deadline_extended)
+    return (*plain, *(_later(moment, passed) for moment in times))
+
+
+def _expected(who: Standing) -> tuple[Any, ...]:
+    times = (
+        who.eligible_at,
+        who.deadline,
+        who.applied_at,
+        who.promoted_at,
+        who.acknowledged_at,
+        who.since,
+    )
+    return (who.status, who.ticket, who.tie, who.misses, who.extended, *times)
+
+
+def _later(moment: datetime | None, passed: timedelta) -> datetime | None:
+    return None if moment is None else moment + passed

@@ -1,0 +1,249 @@
+"""The rules of a line once more, in memory and as plainly as possible.
+
+No tickets are compared, no hints and no counters kept: the order is a list, and beside each person
+stands how many later newcomers may still pass them.
+
+Written from the rules, not from the code. Times are handed in; `id` only breaks ties.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+
+class Refused(Exception):
+    """The name of the refusal."""
+
+
+@dataclass
+class Standing:
+    """One application."""
+
+    id: UUID
+    person: UUID
+    applied_at: datetime
+    status: str | None = None
+    outcome: str | None = None
+    misses: int = 0
+    ticket: int | None = None
+    tie: int | None = None
+    to_be_passed_by: int = 0
+    eligible_at: datetime | None = None
+    deadline: datetime | None = None
+    extended: bool = False
+    promoted_at: datetime | None = None
+    acknowledged_at: datetime | None = None
+    ended_at: datetime | None = None
+    since: datetime | None = None
+    last_event: str = ""
+
+
+@dataclass
+class Model:
+    """A job's line, and the log that it should have."""
+
+    capacity: int
+    policy: dict[str, Any]
+    now: datetime
+    status: str = "OPEN"
+    version: int = 1
+    next_ticket: int = 1
+    closed_at: datetime | None = None
+    closed_by: int | None = None
+    people: list[Standing] = field(default_factory=list)
+    queue: list[Standing] = field(default_factory=list)
+    log: list[tuple[Any, ...]] = field(default_factory=list)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    opened: list[int] = field(default_factory=list)
+
+    def held(self) -> int:
+        return sum(p.status in ("ACTIVE", "PENDING_ACKNOWLEDGMENT") for p in self.people)
+
+    def free(self) -> int:
+        return max(0, self.capacity - self.held())
+
+    def pending(self) -> list[Standing]:
+        mine = [p for p in self.people if p.status == "PENDING_ACKNOWLEDGMENT"]
+        return sorted(mine, key=lambda p: (p.deadline, p.id))
+
+    # The log
+
+    def write(self, event: str, who: Standing | None = None, **more: Any) -> int:
+        seq = len(self.log) + 1
+        before, after = more.get("before"), more.get("after")
+        effective = more.get("effective") or self.now
+        about = (who.id, who.outcome) if who else (None, None)
+        self.log.append(
+            (event, *about, before, after, more.get("cause"), effective, self.version, self.now)
+        )
+        self.lines.append(self.line())
+        return seq
+
+    def line(self) -> dict[str, Any]:
+        live = [deepcopy(p) for p in self.people if p.status != "INACTIVE"]
+        return {
+            "status": self.status,
+            "capacity": self.capacity,
+            "policy": dict(self.policy),
+            "version": self.version,
+            "people": {p.id: p for p in live},
+            "order": [p.id for p in self.queue],
+        }
+
+    # One application
+
+    def step(self, who: Standing, event: str, to: str, **more: Any) -> int:
+        before, held = who.status, self.free()
+        if who in self.queue:
+            self.queue.remove(who)
+        if event != "DEADLINE_EXTENDED":
+            who.deadline, who.extended, who.since = None, False, self.now
+        who.ticket = who.tie = None
+        who.status, who.last_event = to, event
+        if to == "WAITLIST":
+            self.enqueue(who)
+        elif to == "INACTIVE":
+            who.outcome, who.ended_at = more["outcome"], self.now
+        elif to == "PENDING_ACKNOWLEDGMENT" and event != "DEADLINE_EXTENDED":
+            self.offer(who)
+        more = {name: value for name, value in more.items() if name != "outcome"}
+        seq = self.write(event, who, before=before, after=to, **more)
+        if self.free() > held:
+            self.opened.append(seq)
+        return seq
+
+    def enqueue(self, who: Standing) -> None:
+        who.tie = len(self.log) + 1
+        places = self.policy["penalty_places"] * who.misses
+        who.ticket = self.next_ticket + places
+        who.to_be_passed_by = places
+        if who.misses:
+            ahead = [p for p in self.queue if p.to_be_passed_by <= places]
+            self.queue.insert(len(ahead), who)
+            return
+        self.next_ticket += 1
+        passed = [p for p in self.queue if p.to_be_passed_by > 0]
+        self.queue.insert(len(self.queue) - len(passed), who)
+        for person in passed:
+            person.to_be_passed_by -= 1
+
+    def offer(self, who: Standing) -> None:
+        who.promoted_at, who.eligible_at = self.now, None
+        who.deadline = self.now + timedelta(seconds=self.policy["acknowledgment_window_seconds"])
+
+    def miss(self, who: Standing) -> None:
+        deadline, most = who.deadline, self.policy["max_decays"]
+        who.misses += 1
+        who.eligible_at = self.now + timedelta(seconds=self.policy["cooldown_seconds"])
+        if most is not None and who.misses > most:
+            self.step(who, "LAPSED", "INACTIVE", outcome="LAPSED", effective=deadline)
+        else:
+            self.step(who, "DECAYED", "WAITLIST", effective=deadline)
+
+    def end(self, who: Standing, event: str, outcome: str, **more: Any) -> None:
+        self.step(who, event, "INACTIVE", outcome=outcome, **more)
+
+    # The line
+
+    def eligible(self) -> list[Standing]:
+        return [p for p in self.queue if p.eligible_at is None or p.eligible_at <= self.now]
+
+    def fill(self, cause: int | None = None) -> None:
+        while self.status == "OPEN" and self.free() and self.eligible():
+            because = self.opened.pop(0) if self.opened else cause
+            self.step(self.eligible()[0], "PROMOTED", "PENDING_ACKNOWLEDGMENT", cause=because)
+
+    def settle(self) -> None:
+        self.opened = []
+        if self.status != "CLOSED":
+            for who in [p for p in self.pending() if p.deadline and p.deadline <= self.now]:
+                self.miss(who)
+            self.fill()
+        self.opened = []
+
+    def close_out(self, most: int) -> None:
+        for who in (self.pending() + self.queue)[:most]:
+            self.end(
+                who, "CLOSED_OUT", "JOB_CLOSED", cause=self.closed_by, effective=self.closed_at
+            )
+
+    # What people do
+
+    def apply(self, id: UUID, person: UUID, *, verified: bool, company: bool) -> None:
+        before = [p for p in self.people if p.person == person]
+        if self.status != "OPEN":
+            raise Refused("JobNotOpen")
+        if any(p.status != "INACTIVE" for p in before):
+            raise Refused("AlreadyApplied")
+        if any(p.outcome in ("REJECTED", "HIRED") for p in before) and not company:
+            raise Refused("AlreadyDecided")
+        who = Standing(id, person, self.now)
+        who.misses = max([p.misses for p in before], default=0)
+        ends = [p.eligible_at for p in before if p.eligible_at and p.eligible_at > self.now]
+        who.eligible_at = max(ends, default=None)
+        self.people.append(who)
+        if not self.free() or self.eligible() or who.eligible_at:
+            self.step(who, "APPLIED", "WAITLIST")
+        elif verified and not self.policy["acknowledge_first_seat"]:
+            self.step(who, "APPLIED", "ACTIVE")
+        else:
+            self.step(who, "APPLIED", "PENDING_ACKNOWLEDGMENT")
+
+    def acknowledge(self, who: Standing) -> None:
+        if who.status == "ACTIVE":
+            return
+        if who.last_event in ("DECAYED", "LAPSED"):
+            raise Refused("AcknowledgmentExpired")
+        if who.status != "PENDING_ACKNOWLEDGMENT" or self.status == "CLOSED":
+            raise Refused("IllegalMove")
+        who.acknowledged_at = self.now
+        self.step(who, "ACKNOWLEDGED", "ACTIVE")
+
+    def withdraw(self, who: Standing) -> None:
+        if who.outcome == "WITHDRAWN":
+            return
+        if who.status == "INACTIVE":
+            raise Refused("IllegalMove")
+        self.end(who, "WITHDRAWN", "WITHDRAWN")
+        self.fill()
+
+    def remove(self, who: Standing, outcome: str) -> None:
+        if who.status == "INACTIVE" or (outcome == "HIRED" and who.status != "ACTIVE"):
+            raise Refused("IllegalMove")
+        self.end(who, "REMOVED", outcome)
+        self.fill()
+
+    def extend(self, who: Standing, seconds: int) -> None:
+        if who.last_event in ("DECAYED", "LAPSED"):
+            raise Refused("AcknowledgmentExpired")
+        if who.deadline is None or who.extended or self.status == "CLOSED":
+            raise Refused("IllegalMove")
+        who.deadline, who.extended = who.deadline + timedelta(seconds=seconds), True
+        self.step(who, "DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT")
+
+    # What companies do
+
+    def alter(self, capacity: int | None, policy: dict[str, Any]) -> None:
+        if self.status == "CLOSED":
+            raise Refused("IllegalJobMove")
+        if self.policy | policy != self.policy:
+            self.policy, self.version = self.policy | policy, self.version + 1
+            self.write("POLICY_CHANGED")
+        if capacity not in (None, self.capacity):
+            self.capacity = capacity or self.capacity
+            self.fill(self.write("CAPACITY_CHANGED"))
+
+    def go(self, to: str) -> None:
+        if to == self.status:
+            return
+        if self.status == "CLOSED":
+            raise Refused("IllegalJobMove")
+        before, self.status = self.status, to
+        event = {"OPEN": "JOB_RESUMED", "PAUSED": "JOB_PAUSED", "CLOSED": "JOB_CLOSED"}[to]
+        if to == "CLOSED":
+            self.closed_at, self.closed_by = self.now, len(self.log) + 1
+        self.fill(self.write(event, before=before, after=to))
