@@ -33,7 +33,8 @@ def _formatter(*, as_json: bool) -> dict[str, Any]:
     if as_json:  # JSON does not render exceptions by itself
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
-        last = [structlog.dev.ConsoleRenderer(colors=False)]
+        plain = structlog.dev.plain_traceback  # the others show local variables: keys, addresses
+        last = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
     remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     return {
         "()": structlog.stdlib.ProcessorFormatter,

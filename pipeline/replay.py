@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -153,7 +154,7 @@ def _places_after(job_id: UUID, seq: int) -> Iterable[Place]:
 def _place(row: tuple[Any, ...]) -> Place:
     application_id, applied_at, status, since, promoted_at, acknowledged_at, extended, data = row
     place = Place(application_id, applied_at, Status(status), since)
-    place.take(data)
+    place.take(json.loads(data))  # a raw cursor gives jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended
     return place

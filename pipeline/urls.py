@@ -1,3 +1,18 @@
 """Every address of the site."""
 
-urlpatterns: list = []
+from django.urls import include, path, re_path
+
+from pipeline.api import health
+from pipeline.api.endpoint import NothingHere
+
+urlpatterns = [
+    path("health/live", health.live),
+    path("health/ready", health.ready),
+    path("api/v1/", include("pipeline.api.v1.urls")),
+    re_path("^api/", NothingHere.as_view()),
+]
+
+handler400 = "pipeline.api.handlers.bad_request"
+handler403 = "pipeline.api.handlers.permission_denied"
+handler404 = "pipeline.api.handlers.not_found"
+handler500 = "pipeline.api.handlers.server_error"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -38,7 +39,7 @@ THINK_SECONDS = 0.05
 
 @pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With and without the lock; both times everybody thinks a while between looking and writing."""
+    """With and without the lock; both times everybody thinks a while before writing."""
     for name in ("LOCK_JOB", "LOCK_JOB_OF"):
         statement = getattr(sql, name)
         assert statement.count(LOCK) == 1
@@ -127,12 +128,11 @@ def test_only_a_clock_read_after_the_lock_notices_a_deadline_that_passed_in_the_
     let_time_pass(person.job_id, make.WINDOW - 0.8)
     who = {"application_id": person.id, "actor": make.owner_of(person)}
 
-    with held_lock(person.job_id):
+    with ExitStack() as afterwards, held_lock(person.job_id):
         late = started(partial(acknowledging.acknowledge, **who))
-        answers = late.__enter__()
+        answers = afterwards.enter_context(late)
         wait_until_somebody_waits_for_a_lock()
         time.sleep(0.9)
-    late.__exit__(None, None, None)
 
     expired = isinstance(answers[0], AcknowledgmentExpired)
     assert expired == (clock == "clock_timestamp()")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 
 from pipeline.errors import AcknowledgmentExpired, ApplicationNotFound, IllegalMove
+from pipeline.line.lock import lock_job_of
+from pipeline.line.settle import settle_due
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, pause_job
 from pipeline.services.withdraw import withdraw
 from tests import make
@@ -51,6 +53,22 @@ def test_who_is_late_is_refused_and_the_miss_is_settled_on_the_spot(late_seconds
     assert make.statuses(person, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
     assert make.event_names(person.job_id)[-2:] == ["DECAYED", "PROMOTED"]
     assert_line_is_sound(person.job_id)
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "status"), [(-1, "PENDING_ACKNOWLEDGMENT"), (0, "WAITLIST")]
+)
+def test_an_offer_is_dead_from_the_very_moment_of_its_deadline(
+    microseconds: int, status: str
+) -> None:
+    person = offered()
+
+    with transaction.atomic():
+        job = lock_job_of(person.id)
+        job.now = person.acknowledge_by + timedelta(microseconds=microseconds)
+        settle_due(job)
+
+    assert make.status_of(person) == status
 
 
 def test_a_miss_is_true_from_its_deadline_on_and_the_cooldown_runs_from_when_it_was_noticed() -> (
@@ -179,59 +197,3 @@ def test_nobody_becomes_active_in_a_closed_job() -> None:
         take(person)
 
     assert make.status_of(person) == "PENDING_ACKNOWLEDGMENT"
-
-
-def test_an_extended_deadline_is_later_by_that_much_and_counts() -> None:
-    person = offered()
-    extend_deadline(application_id=person.id, seconds=120)
-    let_time_pass(person.job_id, make.WINDOW + 60)
-
-    make.settle_all()
-
-    assert make.fresh(person).acknowledge_by == make.fresh(person).promoted_at + timedelta(
-        seconds=make.WINDOW + 120
-    )
-    assert_line_is_sound(person.job_id)
-    assert take(person).status == "ACTIVE"
-
-
-def test_a_deadline_is_extended_once_per_promotion() -> None:
-    person = offered()
-    extend_deadline(application_id=person.id, seconds=1)
-
-    with pytest.raises(IllegalMove):
-        extend_deadline(application_id=person.id, seconds=1)
-
-    let_time_pass(person.job_id, make.WINDOW + 1)
-    make.settle_all()
-    let_time_pass(person.job_id, make.COOLDOWN)
-    make.settle_all()
-    assert extend_deadline(application_id=person.id, seconds=1).deadline_extended
-
-
-@pytest.mark.parametrize("seconds", [0, -1, make.WINDOW + 1])
-def test_a_deadline_is_extended_by_at_most_one_window(seconds: int) -> None:
-    person = offered()
-
-    with pytest.raises(ValueError, match="one window"):
-        extend_deadline(application_id=person.id, seconds=seconds)
-
-    assert make.fresh(person).acknowledge_by == person.acknowledge_by
-
-
-@pytest.mark.parametrize("misses_kept", [0, 3])
-def test_a_deadline_that_has_passed_cannot_be_extended(misses_kept: int) -> None:
-    person = offered(max_decays=misses_kept)
-    let_time_pass(person.job_id, make.WINDOW)
-
-    with pytest.raises(AcknowledgmentExpired):
-        extend_deadline(application_id=person.id, seconds=60)
-
-
-def test_no_deadline_is_extended_in_a_closed_job() -> None:
-    person = offered()
-    close_job(job_id=person.job_id, actor=make.RECRUITER)
-    let_time_pass(person.job_id, make.WINDOW)
-
-    with pytest.raises(IllegalMove):
-        extend_deadline(application_id=person.id, seconds=60)

@@ -109,18 +109,33 @@ def test_the_line_keeps_moving_after_many_misses() -> None:
     assert_line_is_sound(job_id)
 
 
-def test_somebody_in_a_cooldown_keeps_the_place_behind_whom_others_are_promoted() -> None:
+def test_who_was_passed_over_in_a_cooldown_is_found_again_when_it_ends() -> None:
     job_id, missed = job_with_a_seat_on_offer(penalty_places=0)
     let_the_offer_run_out(job_id)
+    holder, *later = make.applications(job_id, 4)
+    for leaving in (holder, later[0]):
+        withdraw(application_id=leaving.id, actor=make.owner_of(leaving))
+    assert make.statuses(missed, *later[1:]) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert_line_is_sound(job_id)
+
+    let_time_pass(job_id, make.COOLDOWN)
+    withdraw(application_id=later[1].id, actor=make.owner_of(later[1]))
+
+    assert make.statuses(missed, later[2]) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert_line_is_sound(job_id)
+
+
+def test_of_two_with_the_same_ticket_the_one_who_queued_first_is_next() -> None:
+    job_id, missed = job_with_a_seat_on_offer(penalty_places=0)
     holder = make.application(job_id)
-    later = make.applications(job_id, 2)
+    let_the_offer_run_out(job_id)
+    newcomer = make.application(job_id)
+    assert make.fresh(missed).ticket == make.fresh(newcomer).ticket
+    let_time_pass(job_id, make.COOLDOWN)
+
     withdraw(application_id=holder.id, actor=make.owner_of(holder))
 
-    assert make.statuses(missed, *later) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT", "WAITLIST"]
-    let_time_pass(job_id, make.COOLDOWN)
-    withdraw(application_id=later[0].id, actor=make.owner_of(later[0]))
-
-    assert make.statuses(missed, later[1]) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert make.statuses(missed, newcomer) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
     assert_line_is_sound(job_id)
 
 

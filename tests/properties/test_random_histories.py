@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import patch
-from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -21,12 +18,9 @@ from hypothesis.stateful import (
 )
 
 from jobs.models import Job
-from pipeline.errors import LineError
 from pipeline.line import close_out
-from pipeline.models import Application, Event
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.alter import Alteration, alter_job
-from pipeline.services.apply import apply
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
@@ -34,14 +28,10 @@ from pipeline.services.settle import seconds_until_due, settle, settle_next_due
 from pipeline.services.withdraw import withdraw
 from pipeline.states import Outcome
 from tests import make
-from tests.clock import database_now, let_time_pass
-from tests.properties.comparison import (
-    assert_log_agrees,
-    assert_replay_agrees,
-    assert_rows_agree,
-)
-from tests.properties.model import Model, Refused, Standing
-from tests.sound import assert_line_is_sound
+from tests.clock import database_now
+from tests.properties.beside import Beside
+from tests.properties.comparison import assert_replay_agrees
+from tests.properties.model import Standing
 
 QUICK = settings(
     max_examples=40,
@@ -69,70 +59,23 @@ VALUES = {
     "cooldown_seconds": [1, 30, 3_600],
 }
 policies = st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()})
-changes = st.fixed_dictionaries({}, optional={n: st.sampled_from(of) for n, of in VALUES.items()})
+changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of])
 capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(RuleBasedStateMachine):
+class History(Beside, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
-    @initialize(capacity=capacities, policy=policies, people=st.integers(0, 5))
+    @initialize(capacity=capacities, policy=policies, people=st.integers(0, 6))
     def create(self, capacity: int, policy: dict[str, Any], people: int) -> None:
-        self.job_id = make.job(capacity=capacity, **policy)
-        self.passed = timedelta()
-        self.model = Model(capacity, policy, make.row_of(self.job_id).created_at)
-        for event in make.events(self.job_id):
-            self.model.now = event.at
-            opened = event.event == "JOB_OPENED"
-            before, self.model.status = ("DRAFT", "OPEN") if opened else (None, "DRAFT")
-            self.model.write(event.event, before=before, after=self.model.status)
+        self.begin(capacity, policy)
         for _ in range(people):
             self.applies(make.applicant().id, company=True)
 
-    def do(self, verb: Callable[[], Any], expected: Callable[[Any], None]) -> None:
-        """Let the services do something, then the model at the very same time, and compare."""
-        earlier, seq, held = database_now(), len(self.model.log), self.model.held()
-        answer, refusal, wanted = None, None, None
-        try:
-            answer = verb()
-        except LineError as error:
-            refusal = type(error).__name__
-        self.model.now = self.moment(seq, earlier) + self.passed
-        try:
-            self.model.settle()
-            expected(answer)
-        except Refused as error:
-            wanted = str(error)
-        assert refusal == wanted
-        assert_log_agrees(self.job_id, self.model, self.passed, after=seq)
-        assert_rows_agree(self.job_id, self.model, self.passed)
-        assert_line_is_sound(self.job_id, most_seats=max(held, self.model.capacity))
-
-    def moment(self, seq: int, earlier: datetime) -> datetime:
-        """When the change that came after that seq was made; if it left no trace, `earlier`."""
-        new = Event.objects.filter(job_id=self.job_id, seq__gt=seq)
-        moments = set(new.values_list("at", flat=True)) or {earlier}
-        assert len(moments) == 1, "one change has one time"
-        assert earlier <= max(moments) <= database_now()
-        return max(moments)
-
-    def pick(self, among: list[Standing], which: int) -> Standing | None:
-        return among[which % len(among)] if among else None
-
-    def applies(self, person: UUID, *, company: bool = False, verified: bool = True) -> None:
-        actor = make.RECRUITER if company else make.as_applicant(person)
-        how = {"name": "Somebody", "actor": actor, "verified": verified}
-
-        def expected(answer: Application | None) -> None:
-            new = answer.id if answer else UUID(int=0)
-            self.model.apply(new, person, verified=verified, company=company)
-
-        self.do(lambda: apply(job_id=self.job_id, applicant_id=person, **how), expected)
-
-    @rule(people=st.integers(1, 3), verified=st.booleans())
+    @rule(people=st.integers(1, 4), verified=st.booleans())
     def new_people_apply(self, people: int, verified: bool) -> None:
         for _ in range(people):
             self.applies(make.applicant().id, verified=verified)
@@ -155,13 +98,21 @@ class History(RuleBasedStateMachine):
 
     @rule(which=picks, anybody=rarely)
     def withdraws(self, which: int, anybody: bool) -> None:
-        live = [who for who in self.model.people if who.status != "INACTIVE"]
-        if who := self.pick(self.model.people if anybody else live, which):
-            actor = make.as_applicant(who.person)
-            self.do(
-                lambda: withdraw(application_id=who.id, actor=actor),
-                lambda _: self.model.withdraw(who),
-            )
+        if who := self.pick(self.model.people if anybody else self.live(), which):
+            self.leaves(who)
+
+    @rule(which=picks, one_more=st.booleans())
+    def a_seat_is_given_up(self, which: int, one_more: bool) -> None:
+        for _ in range(1 + one_more):
+            if who := self.pick(self.live("ACTIVE", "PENDING_ACKNOWLEDGMENT"), which):
+                self.leaves(who)
+
+    def leaves(self, who: Standing) -> None:
+        actor = make.as_applicant(who.person)
+        self.do(
+            lambda: withdraw(application_id=who.id, actor=actor),
+            lambda _: self.model.withdraw(who),
+        )
 
     @rule(which=picks, outcome=st.sampled_from(["REMOVED", "REJECTED", "HIRED"]))
     def company_removes(self, which: int, outcome: str) -> None:
@@ -181,7 +132,7 @@ class History(RuleBasedStateMachine):
                 lambda _: self.model.extend(who, seconds),
             )
 
-    @rule(capacity=st.none() | capacities, policy=changes)
+    @rule(capacity=st.none() | capacities, policy=st.just({}) | st.just({}) | changes)
     def company_alters(self, capacity: int | None, policy: dict[str, Any]) -> None:
         alteration = Alteration(capacity=capacity, policy=policy)
         if capacity or policy:
@@ -197,16 +148,22 @@ class History(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601]))
     def time_passes(self, seconds: float) -> None:
-        let_time_pass(self.job_id, seconds)
-        self.passed += timedelta(seconds=seconds)
+        self.wait(seconds)
 
     @rule(settled=st.booleans())
     def time_passes_until_something_is_due(self, settled: bool) -> None:
-        seconds = seconds_until_due()
-        if seconds:
-            self.time_passes(round(seconds, 6))
+        if seconds := seconds_until_due():
+            self.wait(round(seconds, 6))
             if settled:
                 self.settles(touch=False)
+
+    @rule(touch=st.booleans(), people=st.integers(0, 3))
+    def an_offer_runs_out_and_new_people_come(self, touch: bool, people: int) -> None:
+        if pending := self.model.pending():
+            left = pending[0].deadline - self.passed - database_now()
+            self.wait(max(0, left.total_seconds()))
+            self.settles(touch)
+            self.new_people_apply(people, verified=True)
 
     @rule(touch=st.booleans())
     def settles(self, touch: bool) -> None:

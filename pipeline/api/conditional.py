@@ -1,0 +1,60 @@
+"""ETags: which state of something an answer shows, and which state a client has seen."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.rendering import as_json
+
+_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+_TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
+
+
+def strong_tag(seq: int, posting_version: int) -> str:
+    """The ETag of a job: its log's last seq and its posting's version."""
+    return f'"{seq}-{posting_version}"'
+
+
+def weak_tag(payload: Any) -> str:
+    """An ETag over everything that a payload shows, but what only tells the time."""
+    return f'W/"{sha256(as_json(_timeless(payload))).hexdigest()[:32]}"'
+
+
+def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
+    """A payload with its ETag; 304 without it if the client has that state already."""
+    headers = {"ETag": tag}
+    if _has_seen(request.META.get("HTTP_IF_NONE_MATCH"), tag):
+        return Response(status=304, headers=headers)
+    return Response(payload, headers=headers)
+
+
+def tags_to_match(request: Request) -> list[str] | None:
+    """The ETags in If-Match, as they stand there; None if there is no such header."""
+    header = request.META.get("HTTP_IF_MATCH")
+    if header is None:
+        return None
+    return ["*"] if header.strip() == "*" else _TAG.findall(header)
+
+
+def _has_seen(header: str | None, tag: str) -> bool:
+    """If-None-Match compares weakly (RFC 9110, 13.1.2)."""
+    if header is None:
+        return False
+    return header.strip() == "*" or _opaque(tag) in map(_opaque, _TAG.findall(header))
+
+
+def _opaque(tag: str) -> str:
+    return tag.removeprefix("W/")
+
+
+def _timeless(payload: Any) -> Any:
+    if isinstance(payload, dict):
+        return {
+            name: _timeless(value) for name, value in payload.items() if name not in _TELLS_THE_TIME
+        }
+    return [_timeless(item) for item in payload] if isinstance(payload, list) else payload

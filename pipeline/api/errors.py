@@ -1,0 +1,29 @@
+"""What the API itself refuses, before a request reaches the line."""
+
+from __future__ import annotations
+
+from rest_framework.exceptions import APIException
+
+
+class PreconditionFailed(APIException):
+    """None of the versions that the client named is the current one."""
+
+    default_detail = "The job has changed since you read it; read it again."
+
+
+class PreconditionRequired(APIException):
+    """A change that must not be made blindly came without If-Match."""
+
+    default_detail = "Send If-Match with the ETag of the job as you read it."
+
+
+class PayloadTooLarge(APIException):
+    """The body is longer than we read."""
+
+    default_detail = "The body of a request can have at most 1 MB."
+
+
+class LengthRequired(APIException):
+    """The body comes in chunks, and we would have to guess where it ends."""
+
+    default_detail = "Send the length of the body in Content-Length."

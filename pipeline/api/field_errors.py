@@ -1,0 +1,33 @@
+"""Which fields of a request were refused, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+MOST_ERRORS = 50
+LONGEST_NAME = 100
+
+
+def field_errors(detail: Any) -> list[dict[str, str]]:
+    """The refused fields of a validation error, each with its JSON pointer; at most 50."""
+    return list(islice(_flatten("", detail), MOST_ERRORS))
+
+
+def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            whole = name == "non_field_errors"
+            yield from _flatten(pointer if whole else f"{pointer}/{_escaped(name)}", inner)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _flatten(pointer, inner)
+    else:
+        code = str(getattr(detail, "code", "invalid")).upper()
+        yield {"pointer": pointer, "code": code, "detail": str(detail)}
+
+
+def _escaped(name: Any) -> str:
+    """A name as a JSON pointer holds it (RFC 6901)."""
+    return str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,36 @@
+"""Whether the process lives, and whether it can serve. For load balancers: no credential needed."""
+
+from __future__ import annotations
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from pipeline.database.errors import ClusterError
+from pipeline.selectors.health import decay_worker_is_alive, migrations_are_applied
+
+
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> JsonResponse:
+    """200 as long as the process answers; asks nobody."""
+    return JsonResponse({"status": "ok"})
+
+
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> JsonResponse:
+    """200 if all that is needed is there; else 503, naming what is missing."""
+    missing = _missing()
+    body = {"status": "unavailable" if missing else "ok", "missing": missing}
+    return JsonResponse(body, status=503 if missing else 200)
+
+
+def _missing() -> list[str]:
+    try:
+        if not migrations_are_applied():
+            return ["migrations"]
+        return [] if decay_worker_is_alive() else ["decay_worker"]
+    except (OperationalError, InterfaceError, ClusterError):
+        return ["database"]

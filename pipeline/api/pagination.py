@@ -1,0 +1,97 @@
+"""Lists in pages: cursors that say where the next one starts, and never how many rows to skip."""
+
+from __future__ import annotations
+
+import binascii
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+from uuid import UUID
+
+from rest_framework.request import Request
+
+from pipeline.api import parameters
+from pipeline.api.parameters import LARGEST, refuse
+from pipeline.selectors.reading import Page
+
+DEFAULT_LIMIT, MOST = 50, 200
+
+T = TypeVar("T")
+
+
+def limit_of(request: Request) -> int:
+    """How many rows the client wants in a page."""
+    return parameters.whole(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
+
+
+def place_after(request: Request) -> tuple[int, int] | None:
+    """The (ticket, tie) after which a page starts, or None for the first page."""
+    parts = _cursor(request)
+    if parts is None:
+        return None
+    if len(parts) != 2 or not all(_is_number(part) for part in parts):
+        _refuse_cursor()
+    return parts[0], parts[1]
+
+
+def seq_after(request: Request) -> int:
+    """The seq after which a page starts: of the cursor, else `after_seq`, else 0."""
+    given = parameters.whole(request, "after_seq", low=0) or 0
+    parts = _cursor(request)
+    if parts is None:
+        return given
+    if len(parts) != 1 or not _is_number(parts[0]):
+        _refuse_cursor()
+    return int(parts[0])
+
+
+def id_after(request: Request) -> UUID | None:
+    """The id after which a page starts, or None for the first page."""
+    parts = _cursor(request)
+    if parts is None:
+        return None
+    found = parameters.as_id(parts[0]) if len(parts) == 1 and isinstance(parts[0], str) else None
+    return found or _refuse_cursor()
+
+
+def cursor(*parts: int | str) -> str:
+    """The cursor of the page that starts after a row with these values."""
+    return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]) -> dict[str, Any]:
+    """A page as clients see it; `after` gives the cursor behind a row."""
+    return {
+        "data": [shape(row) for row in page.rows],
+        "next_cursor": after(page.rows[-1]) if page.more else None,
+    }
+
+
+def link_to_next(request: Request, next_cursor: str | None) -> dict[str, str]:
+    """The Link header to the next page: this request's address with another cursor."""
+    if next_cursor is None:
+        return {}
+    query = request.query_params.copy()
+    query["cursor"] = next_cursor
+    address = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+    return {"Link": f'<{address}>; rel="next"'}
+
+
+def _cursor(request: Request) -> list[Any] | None:
+    text = request.query_params.get("cursor")
+    if text is None:
+        return None
+    try:
+        parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
+    except (ValueError, binascii.Error, RecursionError):
+        _refuse_cursor()
+    return parts if isinstance(parts, list) else _refuse_cursor()
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= LARGEST
+
+
+def _refuse_cursor() -> NoReturn:
+    refuse("cursor", "This is no cursor that this list gave.")

@@ -1,0 +1,170 @@
+"""Every refusal as an RFC 9457 problem: one table says which status and code each has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.core import exceptions as django_errors
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest
+from rest_framework import exceptions as rest
+from rest_framework.response import Response
+
+from pipeline import errors as line
+from pipeline.api import errors as api
+from pipeline.api.field_errors import field_errors
+from pipeline.database.errors import ClusterError
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: clients tell them apart by `code`."""
+
+    status: int
+    code: str
+    title: str
+    retry_after_seconds: int | None = None
+
+    @property
+    def type(self) -> str:
+        """The kind's address."""
+        return f"/problems/{self.code.lower().replace('_', '-')}"
+
+
+VALIDATION_ERROR = Kind(400, "VALIDATION_ERROR", "The request is not valid")
+MALFORMED_REQUEST = Kind(400, "MALFORMED_REQUEST", "The request cannot be read")
+NOT_AUTHENTICATED = Kind(401, "NOT_AUTHENTICATED", "Not authenticated")
+PERMISSION_DENIED = Kind(403, "PERMISSION_DENIED", "Permission denied")
+NOT_FOUND = Kind(404, "NOT_FOUND", "Not found")
+METHOD_NOT_ALLOWED = Kind(405, "METHOD_NOT_ALLOWED", "Method not allowed")
+NOT_ACCEPTABLE = Kind(406, "NOT_ACCEPTABLE", "Not acceptable")
+DUPLICATE_SUBMISSION = Kind(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
+ALREADY_DECIDED = Kind(409, "ALREADY_DECIDED", "Already decided")
+JOB_NOT_OPEN = Kind(409, "JOB_NOT_OPEN", "Job not open")
+INVALID_TRANSITION = Kind(409, "INVALID_TRANSITION", "Invalid transition")
+ACKNOWLEDGMENT_EXPIRED = Kind(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
+PRECONDITION_FAILED = Kind(412, "PRECONDITION_FAILED", "Precondition failed")
+PAYLOAD_TOO_LARGE = Kind(413, "PAYLOAD_TOO_LARGE", "Payload too large")
+UNSUPPORTED_MEDIA_TYPE = Kind(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
+PRECONDITION_REQUIRED = Kind(428, "PRECONDITION_REQUIRED", "Precondition required")
+THROTTLED = Kind(429, "THROTTLED", "Too many requests")
+INTERNAL_ERROR = Kind(500, "INTERNAL_ERROR", "Internal error")
+BUSY = Kind(503, "BUSY", "Busy", retry_after_seconds=1)
+UNAVAILABLE = Kind(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
+
+KINDS: dict[type[Exception], Kind] = {
+    line.JobNotFound: NOT_FOUND,
+    line.ApplicationNotFound: NOT_FOUND,
+    line.ApplicantNotFound: NOT_FOUND,
+    line.AlreadyApplied: DUPLICATE_SUBMISSION,
+    line.AlreadyDecided: ALREADY_DECIDED,
+    line.JobNotOpen: JOB_NOT_OPEN,
+    line.IllegalMove: INVALID_TRANSITION,
+    line.IllegalJobMove: INVALID_TRANSITION,
+    line.AcknowledgmentExpired: ACKNOWLEDGMENT_EXPIRED,
+    line.StaleVersion: PRECONDITION_FAILED,
+    line.NoSuchMoment: NOT_FOUND,
+    line.FutureMoment: VALIDATION_ERROR,
+    api.PreconditionFailed: PRECONDITION_FAILED,
+    api.PreconditionRequired: PRECONDITION_REQUIRED,
+    api.PayloadTooLarge: PAYLOAD_TOO_LARGE,
+    api.LengthRequired: MALFORMED_REQUEST,
+    rest.ValidationError: VALIDATION_ERROR,
+    rest.ParseError: MALFORMED_REQUEST,
+    rest.AuthenticationFailed: NOT_AUTHENTICATED,
+    rest.NotAuthenticated: NOT_AUTHENTICATED,
+    rest.PermissionDenied: PERMISSION_DENIED,
+    rest.NotFound: NOT_FOUND,
+    rest.MethodNotAllowed: METHOD_NOT_ALLOWED,
+    rest.NotAcceptable: NOT_ACCEPTABLE,
+    rest.UnsupportedMediaType: UNSUPPORTED_MEDIA_TYPE,
+    rest.Throttled: THROTTLED,
+    Http404: NOT_FOUND,
+    django_errors.PermissionDenied: PERMISSION_DENIED,
+    django_errors.BadRequest: MALFORMED_REQUEST,
+    django_errors.SuspiciousOperation: MALFORMED_REQUEST,
+    OperationalError: UNAVAILABLE,
+    InterfaceError: UNAVAILABLE,
+    ClusterError: UNAVAILABLE,
+}
+"""What each exception is to a client. A subclass is what its nearest listed ancestor is."""
+
+_DETAILS = {
+    VALIDATION_ERROR: "The request has fields or parameters that are not valid.",
+    NOT_FOUND: "There is nothing here.",
+    NOT_AUTHENTICATED: "Send a valid credential in the Authorization header.",
+    NOT_ACCEPTABLE: "The answer can be had as application/json.",
+    INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
+    BUSY: "Many changes are being made to this job right now. Try again in a moment.",
+    UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
+}
+"""What problems say whose exceptions say nothing, or nothing that is for clients."""
+
+
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """The answer to an exception in a view (the framework's EXCEPTION_HANDLER).
+
+    What was not foreseen is logged with its traceback, and the answer tells nothing of it.
+    """
+    kind = kind_of(exc)
+    if kind.status >= 500:
+        logger.log(_severity(kind), "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
+    headers = headers_of(kind, exc)
+    body = problem(kind, context["request"], exc)
+    return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def kind_of(exc: BaseException | None) -> Kind:
+    """What an exception is to a client."""
+    if isinstance(exc, OperationalError) and isinstance(
+        exc.__cause__, psycopg.errors.LockNotAvailable
+    ):
+        return BUSY
+    ancestors = type(exc).__mro__
+    return next((KINDS[each] for each in ancestors if each in KINDS), INTERNAL_ERROR)
+
+
+def problem(kind: Kind, request: HttpRequest, exc: BaseException | None = None) -> dict[str, Any]:
+    """The body of a problem, with the seeds' envelope as its last member."""
+    detail = _detail(kind, exc)
+    return {
+        "type": kind.type,
+        "title": kind.title,
+        "status": kind.status,
+        "detail": detail,
+        "code": kind.code,
+        "request_id": getattr(request, "request_id", None),
+        "errors": field_errors(exc.detail) if isinstance(exc, rest.ValidationError) else [],
+        "error": {"code": kind.code, "message": detail},
+    }
+
+
+def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
+    """The headers that belong to a problem."""
+    headers = {}
+    if kind is NOT_AUTHENTICATED:
+        headers["WWW-Authenticate"] = "Bearer"
+    wait = getattr(exc, "wait", None) or kind.retry_after_seconds
+    if wait:
+        headers["Retry-After"] = str(round(wait))
+    return headers
+
+
+def _detail(kind: Kind, exc: BaseException | None) -> str:
+    if isinstance(exc, line.LineError):
+        return str(exc)
+    if kind not in _DETAILS and isinstance(exc, rest.APIException):
+        return str(exc.detail)
+    return _DETAILS.get(kind, f"{kind.title}.")
+
+
+def _severity(kind: Kind) -> int:
+    return logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING

@@ -1,0 +1,93 @@
+"""Fields that take a JSON value for what it is: no "5" for 5, no 1 for true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from applicants.services import normal_address
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class Shape(serializers.Serializer[Any]):
+    """An object in a request. Fields that it does not have are refused."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The object's values. Raises ValidationError, naming every field that is wrong."""
+        unknown = data.keys() - self.fields.keys() if isinstance(data, Mapping) else ()
+        wrong: dict[str, Any] = {
+            name: [ErrorDetail("There is no such field.", "unknown")] for name in sorted(unknown)
+        }
+        try:
+            values = super().to_internal_value(data)
+        except ValidationError as error:
+            raise ValidationError(wrong | dict(error.detail)) from None  # type: ignore[arg-type]
+        if wrong:
+            raise ValidationError(wrong)
+        return values
+
+
+class Text(serializers.CharField):
+    """A string, of any number of lines."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The string. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Line(Text):
+    """A string in one line."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The string, without blanks around it. Raises ValidationError."""
+        text = super().to_internal_value(data)
+        if _CONTROL.search(text):
+            self.fail("invalid")
+        return text
+
+
+class Address(serializers.EmailField):
+    """An email address, in the one spelling under which addresses are kept."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The address. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return normal_address(super().to_internal_value(data))
+
+
+class Whole(serializers.IntegerField):
+    """A whole number."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number. Raises ValidationError."""
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class Flag(serializers.BooleanField):
+    """True or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """The flag. Raises ValidationError."""
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Word(serializers.ChoiceField):
+    """One of a few words."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The word. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input="This")
+        return super().to_internal_value(data)

@@ -1,0 +1,1 @@
+"""Endpoints: each turns a request into one call, and what comes back into an answer."""

@@ -1,0 +1,156 @@
+"""Applications: applying, reading, acknowledging, withdrawing, and the company's decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from applicants.models import Applicant
+from applicants.services import find_or_create_applicant
+from jobs.models import Scope
+from pipeline.api.access import (
+    knows,
+    own_application,
+    own_job,
+    received_application,
+    visible_job,
+)
+from pipeline.api.callers import CompanyCaller, Nobody, PersonCaller, caller_of
+from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.parameters import as_id
+from pipeline.api.v1.serializers.inputs import (
+    DecisionIn,
+    Nothing,
+    OwnApplicationIn,
+    SubmissionIn,
+)
+from pipeline.api.v1.serializers.outputs import application_out
+from pipeline.errors import ApplicantNotFound, ApplicationNotFound
+from pipeline.models import Application
+from pipeline.selectors.applications import (
+    ApplicationFacts,
+    read_application,
+    seen_after_change,
+)
+from pipeline.selectors.jobs import JobFacts
+from pipeline.selectors.people import applicant_known_to, read_applicant
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.apply import apply
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from pipeline.states import Outcome
+
+
+class JobApplications(Endpoint):
+    """`/jobs/{id}/applications`"""
+
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Apply to a job, or submit somebody to a job of one's company: 201."""
+        match caller_of(request):
+            case PersonCaller() as person:
+                return _apply(request, person, job_id)
+            case CompanyCaller() as company:
+                return _submit(request, company, job_id)
+        raise NotAuthenticated
+
+
+class OneApplication(Endpoint):
+    """`/applications/{id}`"""
+
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """An application, for whose it is and for the company that received it."""
+        caller = caller_of(request)
+        if isinstance(caller, Nobody):
+            raise NotAuthenticated
+        seen = read_application(application_id)
+        if not knows(caller, seen.company_id, seen.application.applicant_id):
+            raise ApplicationNotFound
+        return Response(application_out(seen))
+
+
+class Acknowledge(Endpoint):
+    """`/applications/{id}/acknowledge`"""
+
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Take the offered seat. Once more is harmless."""
+        caller, facts = own_application(caller_of(request), application_id)
+        body_of(request, Nothing)
+        return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
+
+
+class Withdraw(Endpoint):
+    """`/applications/{id}/withdraw`"""
+
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Leave the line. Once more is harmless."""
+        caller, facts = own_application(caller_of(request), application_id)
+        body_of(request, Nothing)
+        return _answer(facts, withdraw(application_id=application_id, actor=caller.actor))
+
+
+class Remove(Endpoint):
+    """`/applications/{id}/remove`"""
+
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """End an application as REMOVED, REJECTED or HIRED."""
+        caller, facts = received_application(caller_of(request), application_id, Scope.WRITE)
+        given = body_of(request, DecisionIn)
+        application = remove(
+            application_id=application_id,
+            outcome=Outcome(given["outcome"]),
+            actor=caller.actor,
+            reason=given["reason"],
+            note=given["note"],
+        )
+        return _answer(facts, application)
+
+
+def _apply(request: Request, caller: PersonCaller, job_id: UUID) -> Response:
+    job = visible_job(caller, job_id)
+    given = body_of(request, OwnApplicationIn)
+    person = read_applicant(caller.applicant_id)
+    name = given.get("name") or person.name or person.email.partition("@")[0]
+    return _take_in(caller, job, person, name)
+
+
+def _submit(request: Request, caller: CompanyCaller, job_id: UUID) -> Response:
+    _caller, job = own_job(caller, job_id, Scope.WRITE)
+    given = body_of(request, SubmissionIn)
+    person = _submitted(caller, given)
+    return _take_in(caller, job, person, given.get("name") or person.name)
+
+
+def _submitted(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
+    """Whom a company means; by id, only somebody it knows, under the name that it was told."""
+    if "applicant_id" not in given:
+        return find_or_create_applicant(given["email"])
+    applicant_id = as_id(given["applicant_id"])
+    if applicant_id is None:
+        raise ApplicantNotFound
+    return applicant_known_to(caller.company_id, applicant_id)
+
+
+def _take_in(
+    caller: PersonCaller | CompanyCaller, job: JobFacts, person: Applicant, name: str
+) -> Response:
+    application = apply(job_id=job.id, applicant_id=person.id, name=name, actor=caller.actor)
+    facts = ApplicationFacts(
+        id=application.id,
+        job_id=job.id,
+        company_id=job.company_id,
+        applicant_id=person.id,
+        job_title=job.title,
+        email=person.email,
+    )
+    response = _answer(facts, application, status=201)
+    response["Location"] = reverse("application", args=[application.id])
+    return response
+
+
+def _answer(facts: ApplicationFacts, application: Application, *, status: int = 200) -> Response:
+    return Response(application_out(seen_after_change(facts, application)), status)

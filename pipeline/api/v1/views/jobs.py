@@ -1,0 +1,146 @@
+"""Jobs: listing, creating, reading, changing, opening, pausing and closing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import Job, JobStatus, Scope
+from jobs.policies import Policy
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company, own_job, sees
+from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
+from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.errors import PreconditionFailed, PreconditionRequired
+from pipeline.api.v1.serializers.inputs import JobChangeIn, JobIn, Nothing
+from pipeline.api.v1.serializers.outputs import job_out
+from pipeline.errors import JobNotFound
+from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
+from pipeline.selectors.reading import Page
+from pipeline.services.alter import Alteration, Version, alter_job
+from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
+
+_TEXTS = ("title", "description", "location")
+_GUARDED = ("capacity", "policy")
+"""What must not be changed without having seen the job as it is."""
+
+
+class Jobs(Endpoint):
+    """`/jobs`"""
+
+    def get(self, request: Request) -> Response:
+        """The open jobs; for a company, all of its own."""
+        page = _jobs_for(caller_of(request), request)
+        return page_answer(
+            request, pagination.listing(page, job_out, lambda job: pagination.cursor(str(job.id)))
+        )
+
+    def post(self, request: Request) -> Response:
+        """Create a job of the caller's company: 201."""
+        caller = as_company(caller_of(request), Scope.WRITE)
+        given = body_of(request, JobIn)
+        job_id = create_job(
+            company_id=caller.company_id,
+            posting=Posting(**_texts(given)),
+            capacity=given["capacity"],
+            policy=Policy(**given.get("policy", {})),
+            actor=caller.actor,
+            open_now=given["status"] == JobStatus.OPEN,
+        )
+        return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
+
+
+class OneJob(Endpoint):
+    """`/jobs/{id}`"""
+
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """A job, with its ETag; 304 if the client has it already."""
+        job = read_job(job_id)
+        if not sees(caller_of(request), job.company_id, job.status):
+            raise JobNotFound
+        return answer_with_tag(request, job_out(job), _tag(job))
+
+    def patch(self, request: Request, job_id: UUID) -> Response:
+        """Change a job, all or nothing. Refused if it has changed since the client read it."""
+        caller, facts = own_job(caller_of(request), job_id, Scope.WRITE)
+        given = body_of(request, JobChangeIn)
+        seen = _version_seen(request, facts, needed=any(name in given for name in _GUARDED))
+        change = Alteration(
+            capacity=given.get("capacity"),
+            policy=given.get("policy", {}),
+            posting=_texts(given),
+        )
+        alter_job(job_id=job_id, alteration=change, actor=caller.actor, seen=seen)
+        return _answer(job_id)
+
+
+class OpenJob(Endpoint):
+    """`/jobs/{id}/open`"""
+
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Open a draft, or resume a paused job."""
+        return _change_status(request, job_id, open_job)
+
+
+class PauseJob(Endpoint):
+    """`/jobs/{id}/pause`"""
+
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Take no applications and promote nobody for now."""
+        return _change_status(request, job_id, pause_job)
+
+
+class CloseJob(Endpoint):
+    """`/jobs/{id}/close`"""
+
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Close the job for good."""
+        return _change_status(request, job_id, close_job)
+
+
+def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
+    status = parameters.word(request, "status", JobStatus)
+    search, limit = parameters.search(request), pagination.limit_of(request)
+    after = pagination.id_after(request)
+    if isinstance(caller, CompanyCaller):
+        company_id = as_company(caller, Scope.READ).company_id
+        return jobs_of_company(company_id, status=status, search=search, after=after, limit=limit)
+    if status not in (None, JobStatus.OPEN):
+        return Page([], more=False)
+    return open_jobs(search=search, after=after, limit=limit)
+
+
+def _change_status(request: Request, job_id: UUID, verb: Callable[..., None]) -> Response:
+    caller, _facts = own_job(caller_of(request), job_id, Scope.WRITE)
+    body_of(request, Nothing)
+    verb(job_id=job_id, actor=caller.actor)
+    return _answer(job_id)
+
+
+def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
+    tags = tags_to_match(request)
+    if tags is None and needed:
+        raise PreconditionRequired
+    if tags is None or tags == ["*"]:
+        return None
+    if strong_tag(facts.seq, facts.posting_version) not in tags:
+        raise PreconditionFailed
+    return Version(facts.seq, facts.posting_version)
+
+
+def _texts(given: dict[str, Any]) -> dict[str, str]:
+    return {name: given[name] for name in _TEXTS if name in given}
+
+
+def _answer(job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    job = read_job(job_id)
+    return Response(job_out(job), status, headers={"ETag": _tag(job)} | (headers or {}))
+
+
+def _tag(job: Job) -> str:
+    return strong_tag(job.seq, job.posting.version)

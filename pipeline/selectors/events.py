@@ -1,0 +1,40 @@
+"""Reading a job's log."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pipeline.models import Event
+from pipeline.selectors.reading import Page
+from pipeline.states import EventType
+
+_OF_JOBS = frozenset(
+    {
+        EventType.JOB_CREATED,
+        EventType.JOB_OPENED,
+        EventType.JOB_PAUSED,
+        EventType.JOB_RESUMED,
+        EventType.JOB_CLOSED,
+        EventType.CAPACITY_CHANGED,
+        EventType.POLICY_CHANGED,
+    }
+)
+
+
+def log_of(
+    job_id: UUID,
+    *,
+    after_seq: int,
+    limit: int,
+    application_id: UUID | None = None,
+    event: EventType | None = None,
+) -> Page[Event]:
+    """A job's log behind a seq, oldest first, in one query; of one application or kind only."""
+    events = Event.objects.filter(job_id=job_id, seq__gt=after_seq)
+    if application_id:
+        events = events.filter(application_id=application_id)
+    if event:
+        events = events.filter(event=event.value)
+    if event in _OF_JOBS:  # few among many: they have an index of their own
+        events = events.filter(application_id=None)
+    return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)

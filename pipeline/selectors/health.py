@@ -1,0 +1,33 @@
+"""Reading whether everything is there that the site needs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models.functions import Now
+
+from pipeline.models import Heartbeat
+
+FRESH = timedelta(seconds=30)
+"""How long ago a worker may have completed its last cycle."""
+
+
+def migrations_are_applied() -> bool:
+    """Whether the database has every migration that this code has."""
+    return _known_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
+
+
+def decay_worker_is_alive() -> bool:
+    """Whether the decay worker was seen in the last 30 seconds, by the database's clock."""
+    fresh = Heartbeat.objects.filter(completed_at__gt=Now() - FRESH)
+    return fresh.filter(worker="decay").exists()
+
+
+@cache
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    loader = MigrationLoader(None)
+    return frozenset(loader.disk_migrations)

@@ -1,0 +1,67 @@
+"""Reading jobs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from jobs.models import Job, JobStatus
+from pipeline.errors import JobNotFound
+from pipeline.selectors.reading import Page
+
+
+class JobFacts(NamedTuple):
+    """What decides who may do what with a job."""
+
+    id: UUID
+    company_id: UUID
+    status: str
+    title: str
+    seq: int
+    posting_version: int
+
+
+def job_facts(job_id: UUID) -> JobFacts:
+    """The facts of a job, in one query. Raises JobNotFound."""
+    columns = ("id", "company_id", "status", "posting__title", "seq", "posting__version")
+    row = Job.objects.filter(id=job_id).values_list(*columns).first()
+    if row is None:
+        raise JobNotFound
+    return JobFacts(*row)
+
+
+def read_job(job_id: UUID) -> Job:
+    """A job with its posting and its company, in one query. Raises JobNotFound."""
+    job = _whole_jobs().filter(id=job_id).first()
+    if job is None:
+        raise JobNotFound
+    return job
+
+
+def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
+    """The open jobs of every company, newest first, in one query."""
+    return _page(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
+
+
+def jobs_of_company(
+    company_id: UUID, *, status: str | None, search: str, after: UUID | None, limit: int
+) -> Page[Job]:
+    """A company's jobs, drafts included, newest first, in one query."""
+    jobs = _whole_jobs().filter(company_id=company_id)
+    return _page(jobs.filter(status=status) if status else jobs, search, after, limit)
+
+
+def _whole_jobs() -> QuerySet[Job]:
+    return Job.objects.select_related("posting", "company")
+
+
+def _page(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
+    if search:
+        jobs = jobs.filter(
+            Q(posting__title__icontains=search) | Q(posting__location__icontains=search)
+        )
+    if after:
+        jobs = jobs.filter(id__lt=after)
+    return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)

@@ -1,0 +1,32 @@
+"""Reading a job's whole pipeline as one picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from jobs.models import Job
+from pipeline.selectors.applications import Seen, active_in, pending_in, queue_of
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.reading import Page, one_instant
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A job, everybody who holds one of its seats, and the front of its waitlist."""
+
+    job: Job
+    active: list[Seen]
+    pending: list[Seen]
+    waitlist: Page[Seen]
+
+
+def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
+    """A job's pipeline as of one instant, in four queries. Raises JobNotFound."""
+    with one_instant():
+        return Pipeline(
+            job=read_job(job_id),
+            active=active_in(job_id),
+            pending=pending_in(job_id),
+            waitlist=queue_of(job_id, limit=limit),
+        )

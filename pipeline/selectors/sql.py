@@ -1,0 +1,103 @@
+"""The statements behind applications as they are seen, each with a name and a sentence.
+
+They are put together from the constants here alone: all values are parameters.
+"""
+
+from __future__ import annotations
+
+from pipeline.line.sql import APPLICATION
+
+_columns = ", ".join(f"seen.{name}" for name in APPLICATION)
+
+
+def _people_ahead(ticket: str, tie: str) -> str:
+    """How many people wait in front of a place in the line of the job `job`.
+
+    Counts the nearer side, on the index of the waitlist's order: who is ahead, or who is not. Each
+    side also says at which ticket to begin, or the index would be read from the line's first
+    ticket, past the entries of all who were promoted.
+    """
+    side = """(
+        SELECT count(*) FROM pipeline_application other
+        WHERE other.job_id = job.id AND other.status = 'WAITLIST'
+          AND other.ticket >= {first} AND (other.ticket, other.tie) {which} ({ticket}, {tie})
+    )"""
+    ahead = side.format(first="job.head_ticket", which="<", ticket=ticket, tie=tie)
+    behind = side.format(first=ticket, which=">=", ticket=ticket, tie=tie)
+    return f"""
+    CASE WHEN {ticket} - job.head_ticket <= job.next_ticket - {ticket}
+         THEN {ahead} ELSE job.waitlist_count - {behind} END
+    """
+
+
+_SEEN = f"""
+SELECT {_columns},
+       job.company_id, posting.title, person.email, job.waitlist_count, job.max_decays,
+       {{position}}, statement_timestamp()
+FROM {{source}} seen
+JOIN jobs_job job ON job.id = seen.job_id
+JOIN jobs_jobposting posting ON posting.job_id = seen.job_id
+JOIN applicants_applicant person ON person.id = seen.applicant_id
+"""  # noqa: S608
+
+_EACH_BY_ITSELF = _SEEN.format(
+    source="pipeline_application",
+    position=f"CASE WHEN seen.status = 'WAITLIST'"
+    f" THEN {_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
+)
+
+ONE = f"{_EACH_BY_ITSELF} WHERE seen.id = %(application)s"
+"""One application, with its position and its job's counters as of the same instant."""
+
+OF_PERSON = f"""
+{_EACH_BY_ITSELF}
+WHERE seen.applicant_id = %(applicant)s
+  AND (%(company)s::uuid IS NULL OR job.company_id = %(company)s)
+  AND (%(after)s::uuid IS NULL OR seen.id < %(after)s)
+ORDER BY seen.id DESC LIMIT %(most)s
+"""
+"""A person's applications, newest first; of one company's jobs, or of all."""
+
+_SEATED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
+
+ACTIVE = f"""
+{_SEATED}
+WHERE seen.job_id = %(job)s AND seen.status = 'ACTIVE' ORDER BY seen.status_since, seen.id
+"""
+"""Who is active in a job, longest first. There are at most as many as the job has seats."""
+
+PENDING = f"""
+{_SEATED}
+WHERE seen.job_id = %(job)s AND seen.status = 'PENDING_ACKNOWLEDGMENT'
+ORDER BY seen.acknowledge_by, seen.id
+"""
+"""Who has a seat on offer in a job, by deadline."""
+
+QUEUE = """
+WITH page AS MATERIALIZED (
+    SELECT * FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST'
+      AND ticket >= greatest(%(ticket)s, (SELECT head_ticket FROM jobs_job WHERE id = %(job)s))
+      AND (ticket, tie) > (%(ticket)s, %(tie)s)
+    ORDER BY ticket, tie LIMIT %(most)s
+), before AS MATERIALIZED (
+    SELECT {ahead} AS people
+    FROM (SELECT ticket, tie FROM page ORDER BY ticket, tie LIMIT 1) first, jobs_job job
+    WHERE job.id = %(job)s
+)
+{seen} ORDER BY seen.ticket, seen.tie
+""".format(  # noqa: S608
+    ahead=_people_ahead("first.ticket", "first.tie"),
+    seen=_SEEN.format(
+        source="page",
+        position="(SELECT people FROM before) + row_number() OVER (ORDER BY seen.ticket, seen.tie)",
+    ),
+)
+"""A page of the waitlist behind a place: only the first row's position is counted."""
+
+STANDING = f"""
+SELECT job.waitlist_count, job.max_decays,
+       {_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
+FROM jobs_job job WHERE job.id = %(job)s
+"""  # noqa: S608
+"""What surrounds an application that was just changed: the one thing its own row does not say."""

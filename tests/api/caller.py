@@ -1,0 +1,94 @@
+"""Calling the API in tests, as somebody."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from uuid import UUID
+
+from django.test import Client
+
+from applicants.models import Applicant
+from applicants.services import issue_token
+from jobs.models import Scope
+from jobs.services import create_api_key
+from pipeline.models import Application
+from tests import make
+
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+
+
+class Answer(Protocol):
+    """What of an answer the tests look at."""
+
+    status_code: int
+    content: bytes
+    headers: dict[str, str]
+
+    def json(self) -> Any: ...
+
+
+class Caller:
+    """Somebody who calls the API: with that token, or with none."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self.token = token
+        self._client = Client(headers={"Authorization": f"Bearer {token}"} if token else {})
+
+    def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Answer:
+        return self._client.get(f"/api/v1{path}", query, headers=_named(headers))
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("POST", path, body, headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("PATCH", path, body, headers)
+
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
+        raw = isinstance(body, bytes)
+        return self._client.generic(
+            method,
+            f"/api/v1{path}",
+            body if raw else self._client._encode_json({} if body is None else body, JSON),
+            content_type=headers.pop("content_type", JSON),
+            headers=_named(headers),
+        )
+
+
+JSON = "application/json"
+
+
+def key_of(company_id: UUID, *scopes: Scope) -> Caller:
+    """A caller with a new key of a company; it may read and write unless told otherwise."""
+    return Caller(
+        create_api_key(company_id=company_id, name="tests", scopes=scopes or tuple(Scope))[1]
+    )
+
+
+def signed_in(person: Applicant) -> Caller:
+    """A caller who is that person."""
+    return Caller(issue_token(person))
+
+
+def person(**fields: Any) -> tuple[Applicant, Caller]:
+    """Somebody new, and a caller who is them."""
+    applicant = make.applicant(**fields)
+    return applicant, signed_in(applicant)
+
+
+def code_of(answer: Answer) -> tuple[int, str | None]:
+    """An answer's status, and its problem's code."""
+    return answer.status_code, answer.json().get("code") if answer.content else None
+
+
+def pointers(answer: Answer) -> list[str]:
+    """Which fields an answer refuses."""
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def leave(application: Application) -> Answer:
+    """The person withdraws."""
+    return signed_in(application.applicant).post(f"/applications/{application.id}/withdraw")

@@ -1,0 +1,137 @@
+"""Creating jobs over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs.models import Company
+from jobs.policies import Policy
+from tests.api.caller import Caller, code_of, pointers
+
+FIELDS = {
+    "id": str,
+    "company": dict,
+    "title": str,
+    "description": str,
+    "location": str,
+    "status": str,
+    "capacity": int,
+    "active_count": int,
+    "pending_count": int,
+    "waitlist_count": int,
+    "seats_free": int,
+    "policy": dict,
+    "seq": int,
+    "opened_at": str,
+    "closed_at": type(None),
+    "created_at": str,
+    "updated_at": str,
+}
+
+
+def test_a_created_job_is_open_and_has_every_field(acme: Caller, company: Company) -> None:
+    answer = acme.post("/jobs", {"title": "Cook", "capacity": 2})
+
+    body = answer.json()
+    assert answer.status_code == 201
+    assert {name: type(value) for name, value in body.items()} == FIELDS
+    assert body["company"] == {"id": str(company.id), "name": "Acme"}
+    assert body["status"] == "OPEN"
+    assert body["policy"] == Policy().values() | {"version": 1}
+    assert answer.headers["Location"] == f"/api/v1/jobs/{body['id']}"
+    assert acme.get(f"/jobs/{body['id']}").json() == body
+
+
+def test_a_created_job_says_what_it_was_given(acme: Caller) -> None:
+    given = {
+        "title": "  Köchin  ",
+        "description": "Line one\nline two\n",
+        "location": "Zürich",
+        "capacity": 10_000,
+        "policy": {"max_decays": None, "penalty_places": 0, "acknowledge_first_seat": True},
+        "status": "DRAFT",
+    }
+
+    body = acme.post("/jobs", given).json()
+
+    assert body["title"] == "Köchin"
+    assert body["description"] == "Line one\nline two"
+    assert (body["location"], body["capacity"], body["status"]) == ("Zürich", 10_000, "DRAFT")
+    assert body["opened_at"] is None
+    expected = Policy(max_decays=None, penalty_places=0, acknowledge_first_seat=True)
+    assert body["policy"] == expected.values() | {"version": 1}
+
+
+def test_times_are_utc_with_z(acme: Caller) -> None:
+    body = acme.post("/jobs", {"title": "Cook", "capacity": 2}).json()
+
+    assert body["created_at"].endswith("Z")
+    assert body["opened_at"].endswith("Z")
+
+
+GOOD = {"title": "Cook", "capacity": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"title": ""}, "/title"),
+        ({"title": "   "}, "/title"),
+        ({"title": "a\nb"}, "/title"),
+        ({"title": None}, "/title"),
+        ({"title": 5}, "/title"),
+        ({"title": "x" * 201}, "/title"),
+        ({"description": "x" * 20_001}, "/description"),
+        ({"location": "x" * 201}, "/location"),
+        ({"capacity": 0}, "/capacity"),
+        ({"capacity": 10_001}, "/capacity"),
+        ({"capacity": "5"}, "/capacity"),
+        ({"capacity": 1.5}, "/capacity"),
+        ({"capacity": True}, "/capacity"),
+        ({"capacity": None}, "/capacity"),
+        ({"capacity": 10**30}, "/capacity"),
+        ({"status": "CLOSED"}, "/status"),
+        ({"status": "PAUSED"}, "/status"),
+        ({"status": 1}, "/status"),
+        ({"status": None}, "/status"),
+        ({"policy": None}, "/policy"),
+        ({"policy": []}, "/policy"),
+        ({"policy": {"cooldown_seconds": 0}}, "/policy/cooldown_seconds"),
+        (
+            {"policy": {"acknowledgment_window_seconds": 59}},
+            "/policy/acknowledgment_window_seconds",
+        ),
+        ({"policy": {"penalty_places": 1_001}}, "/policy/penalty_places"),
+        ({"policy": {"penalty_places": None}}, "/policy/penalty_places"),
+        ({"policy": {"max_decays": 101}}, "/policy/max_decays"),
+        ({"policy": {"acknowledge_first_seat": "yes"}}, "/policy/acknowledge_first_seat"),
+        ({"policy": {"version": 1}}, "/policy/version"),
+        ({"salary": 1}, "/salary"),
+        ({"a/b~c": 1}, "/a~1b~0c"),
+        ({"id": "x"}, "/id"),
+    ],
+)
+def test_what_a_job_cannot_be_is_refused_by_name(
+    acme: Caller, change: dict[str, Any], pointer: str
+) -> None:
+    answer = acme.post("/jobs", GOOD | change)
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert pointers(answer) == [pointer]
+
+
+def test_everything_that_is_wrong_is_named_at_once(acme: Caller) -> None:
+    answer = acme.post("/jobs", {"capacity": 0, "salary": 1, "policy": {"cooldown_seconds": -1}})
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert sorted(pointers(answer)) == [
+        "/capacity",
+        "/policy/cooldown_seconds",
+        "/salary",
+        "/title",
+    ]
+    codes = {error["pointer"]: error["code"] for error in answer.json()["errors"]}
+    assert codes["/title"] == "REQUIRED"
+    assert codes["/salary"] == "UNKNOWN"

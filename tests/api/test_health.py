@@ -1,0 +1,81 @@
+"""Whether the process lives, and whether it can serve."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.db.models.functions import Now
+from django.test import Client
+
+from pipeline.database.errors import ClusterError
+from pipeline.models import Heartbeat
+
+
+def beat(worker: str = "decay", *, seconds_ago: int = 0) -> None:
+    """The worker completed a cycle that long ago."""
+    Heartbeat.objects.create(worker=worker, completed_at=Now() - timedelta(seconds=seconds_ago))
+
+
+def test_the_process_lives_whatever_happens_to_the_database() -> None:
+    # Without the db fixture, any query would fail this test.
+    answer = Client().get("/health/live")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+@pytest.mark.django_db
+def test_with_everything_there_the_site_is_ready(django_assert_max_num_queries: Any) -> None:
+    beat(seconds_ago=25)
+
+    with django_assert_max_num_queries(3):
+        answer = Client().get("/health/ready")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "missing": []})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("worker", "seconds_ago"), [("decay", 31), ("decay", 3_600), ("mail", 0)])
+def test_a_decay_worker_that_was_not_seen_is_named(worker: str, seconds_ago: int) -> None:
+    beat(worker, seconds_ago=seconds_ago)
+
+    answer = Client().get("/health/ready")
+
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "unavailable", "missing": ["decay_worker"]}
+
+
+@pytest.mark.django_db
+def test_a_migration_that_is_not_applied_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    beat()
+    known = frozenset({("pipeline", "9999_tomorrow")})
+    monkeypatch.setattr("pipeline.selectors.health._known_migrations", lambda: known)
+
+    answer = Client().get("/health/ready")
+
+    assert answer.status_code == 503
+    assert answer.json()["missing"] == ["migrations"]
+
+
+@pytest.mark.parametrize("error", [OperationalError("secret"), ClusterError("secret")])
+def test_a_database_that_is_down_is_named_and_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> bool:
+        raise error
+
+    monkeypatch.setattr("pipeline.api.health.migrations_are_applied", fail)
+
+    answer = Client().get("/health/ready")
+
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "unavailable", "missing": ["database"]}
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready"])
+def test_health_is_only_read_and_never_kept(path: str) -> None:
+    answer = Client().post(path)
+
+    assert answer.status_code == 405

@@ -1,0 +1,128 @@
+"""Problems: one table, one shape."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from rest_framework import exceptions as rest
+
+from jobs.models import Company
+from pipeline import errors as line
+from pipeline.api import errors as api
+from pipeline.api.problems import KINDS, kind_of
+from tests import make
+from tests.api.caller import Caller, code_of
+
+CONTRACT = {
+    400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},
+    401: {"NOT_AUTHENTICATED"},
+    403: {"PERMISSION_DENIED"},
+    404: {"NOT_FOUND"},
+    405: {"METHOD_NOT_ALLOWED"},
+    406: {"NOT_ACCEPTABLE"},
+    409: {"DUPLICATE_SUBMISSION", "ALREADY_DECIDED", "JOB_NOT_OPEN", "INVALID_TRANSITION"},
+    410: {"ACKNOWLEDGMENT_EXPIRED"},
+    412: {"PRECONDITION_FAILED"},
+    413: {"PAYLOAD_TOO_LARGE"},
+    415: {"UNSUPPORTED_MEDIA_TYPE"},
+    428: {"PRECONDITION_REQUIRED"},
+    429: {"THROTTLED"},
+    503: {"BUSY", "UNAVAILABLE"},
+}
+
+INSIDES = re.compile(
+    r"Traceback|File \"|\.py|SELECT|INSERT|UPDATE |psycopg|django|pipeline_|jobs_job|relation|"
+    r"exception|secret",
+    re.IGNORECASE,
+)
+
+
+def errors_of(module: Any, base: type[Exception]) -> list[type[Exception]]:
+    """The errors that a module defines or has."""
+    found = [each for _name, each in inspect.getmembers(module, inspect.isclass)]
+    return [each for each in found if issubclass(each, base) and each is not base]
+
+
+@pytest.mark.parametrize(
+    "error",
+    errors_of(line, line.LineError)
+    + errors_of(api, rest.APIException)
+    + errors_of(rest, rest.APIException),
+    ids=lambda error: error.__name__,
+)
+def test_every_error_stands_in_the_table(error: type[Exception]) -> None:
+    assert error in KINDS
+
+
+def test_the_table_holds_the_contracts_codes_and_no_others() -> None:
+    codes: dict[int, set[str]] = {}
+    for kind in [*KINDS.values(), kind_of(OperationalError())]:
+        codes.setdefault(kind.status, set()).add(kind.code)
+    busy = OperationalError()
+    busy.__cause__ = psycopg.errors.LockNotAvailable()
+    codes[503].add(kind_of(busy).code)
+
+    assert codes == CONTRACT
+
+
+def test_a_problem_has_every_member_and_the_seeds_envelope(acme: Caller, company: Company) -> None:
+    job = make.job(company_id=company.id)
+    ann = {"name": "Ann", "email": "ann@example.org"}
+    acme.post(f"/jobs/{job}/applications", ann)
+
+    answer = acme.post(f"/jobs/{job}/applications", ann, x_request_id="my-id:1")
+
+    detail = "This applicant already has a live application to this job."
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["X-Request-ID"] == "my-id:1"
+    assert answer.json() == {
+        "type": "/problems/duplicate-submission",
+        "title": "Duplicate submission",
+        "status": 409,
+        "detail": detail,
+        "code": "DUPLICATE_SUBMISSION",
+        "request_id": "my-id:1",
+        "errors": [],
+        "error": {"code": "DUPLICATE_SUBMISSION", "message": detail},
+    }
+
+
+def test_a_refused_field_is_pointed_at(acme: Caller) -> None:
+    answer = acme.post("/jobs", {"title": "Cook", "capacity": 0})
+
+    assert answer.json()["errors"] == [
+        {
+            "pointer": "/capacity",
+            "code": "MIN_VALUE",
+            "detail": "Ensure this value is greater than or equal to 1.",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/", "/api/v1/", "/api/v1/jobs/", "/api/v2/jobs", "/api/v1/jobs/x", "/api/v1/%00"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_an_address_under_the_api_that_is_none_is_a_problem(
+    nobody: Caller, settings: Any, path: str, method: str, debug: bool
+) -> None:
+    settings.DEBUG = debug
+
+    answer = Client().generic(method, path)
+
+    assert code_of(answer) == (404, "NOT_FOUND")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_other_addresses_that_are_none_are_pages(nobody: Caller) -> None:
+    answer = Client().get("/nowhere")
+
+    assert answer.status_code == 404
+    assert answer.headers["Content-Type"].startswith("text/html")

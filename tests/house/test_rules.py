@@ -1,0 +1,121 @@
+"""Rules of the house that no other tool knows."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import errors
+from pipeline.errors import LineError
+from tests.conftest import ROOT
+from tests.house.files import PACKAGES, SELF, name_of, project_files, python_files, tree_of
+
+LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
+LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}
+
+
+def code_of(path: Path) -> str:
+    """A file's text without its docstrings, which may speak of anything."""
+    tree = tree_of(path)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [entry for entry in body if not _is_text(entry)] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def test_jobs_are_locked_in_one_place() -> None:
+    lockers = {
+        name_of(path)
+        for path in python_files("jobs", "applicants", "pipeline")
+        if LOCKING.search(code_of(path))
+    }
+
+    assert lockers
+    assert lockers <= LINE_ROOM
+
+
+WRITES = re.compile(
+    r"(INSERT INTO|UPDATE|DELETE FROM) (pipeline_application|pipeline_event|jobs_job)\b"
+)
+
+
+def test_the_line_is_written_in_one_place() -> None:
+    writers = {name_of(path) for path in python_files(*PACKAGES) if WRITES.search(code_of(path))}
+
+    assert writers <= LINE_ROOM
+
+
+def _prints(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("print", "breakpoint"):
+            yield f"{name_of(path)}:{node.lineno}"
+
+
+def test_the_product_does_not_print() -> None:
+    assert [where for path in python_files(*PACKAGES) for where in _prints(path)] == []
+
+
+def test_every_refusal_stands_in_the_table_of_http_problems() -> None:
+    problems = pytest.importorskip("pipeline.api.problems")
+    refusals = [
+        error
+        for _, error in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(error, LineError) and error is not LineError
+    ]
+
+    assert len(refusals) >= 12
+    assert [error.__name__ for error in refusals if error not in problems.KINDS] == []
+
+
+OF_A_MACHINE = re.compile(
+    "|".join(
+        [
+            r"/work/\w",
+            r"/home/[a-z]",
+            r"/Users/\w",
+            r"shared/(design|prototypes|seeds)",
+            r"pypi\.org",
+            r"pythonhosted",
+            r"artifactory",
+            r"(extra-)?index-url",
+            r"proxy\.golang",
+        ]
+    )
+)
+TEXTS = {".py", ".toml", ".txt", ".md", ".yml", ".yaml", ".html", ".css", ".js", ".json", ".sh", ""}
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    files = [path for path in project_files() if path.suffix in TEXTS and path.parent != SELF]
+    named = [
+        f"{name_of(path)}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1)
+        if OF_A_MACHINE.search(line) or str(ROOT) in line
+    ]
+
+    assert len(files) > 50
+    assert named == []
+
+
+def test_every_verb_says_what_comes_back_and_what_is_refused() -> None:
+    verbs = {
+        f"{name_of(path)} {node.name}": ast.get_docstring(node)
+        for path in python_files("pipeline")
+        if path.parent.name == "services"
+        for node in tree_of(path).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    }
+
+    assert len(verbs) >= 10
+    assert [verb for verb, docstring in verbs.items() if not docstring] == []

@@ -1,0 +1,25 @@
+"""Files and functions that a person can take in."""
+
+from __future__ import annotations
+
+from tests.house.files import functions_in, name_of, python_files
+
+MOST_LINES_IN_A_FILE = 249
+MOST_LINES_IN_A_FUNCTION = 50
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in python_files()}
+
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES_IN_A_FILE} == {}
+
+
+def test_no_function_is_too_long() -> None:
+    lengths = {
+        f"{name_of(path)}:{node.lineno} {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in python_files()
+        for node in functions_in(path)
+    }
+
+    assert len(lengths) > 100
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES_IN_A_FUNCTION} == {}

@@ -1,0 +1,86 @@
+"""One job with its model beside it: every verb is done by both, and what comes of it compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from pipeline.errors import LineError
+from pipeline.models import Application, Event
+from pipeline.services.apply import apply
+from tests import make
+from tests.clock import database_now, let_time_pass
+from tests.properties.comparison import assert_log_agrees, assert_rows_agree
+from tests.properties.model import Model, Refused, Standing
+from tests.sound import assert_line_is_sound
+
+
+class Beside:
+    """A job and its model. `passed` is how much time a test has let pass, in all."""
+
+    job_id: UUID
+    model: Model
+    passed: timedelta
+
+    def begin(self, capacity: int, policy: dict[str, Any]) -> None:
+        """Create the job, open, and its model."""
+        self.job_id = make.job(capacity=capacity, **policy)
+        self.passed = timedelta()
+        self.model = Model(capacity, policy, make.row_of(self.job_id).created_at)
+        for event in make.events(self.job_id):
+            self.model.now = event.at
+            opened = event.event == "JOB_OPENED"
+            before, self.model.status = ("DRAFT", "OPEN") if opened else (None, "DRAFT")
+            self.model.write(event.event, before=before, after=self.model.status)
+
+    def do(self, verb: Callable[[], Any], expected: Callable[[Any], None]) -> None:
+        """Let the services do something, then the model at the very same time, and compare."""
+        earlier, seq, held = database_now(), len(self.model.log), self.model.held()
+        answer, refusal, wanted = None, None, None
+        try:
+            answer = verb()
+        except LineError as error:
+            refusal = type(error).__name__
+        self.model.now = self.moment(seq, earlier) + self.passed
+        try:
+            self.model.settle()
+            expected(answer)
+        except Refused as error:
+            wanted = str(error)
+        assert refusal == wanted
+        assert_log_agrees(self.job_id, self.model, self.passed, after=seq)
+        assert_rows_agree(self.job_id, self.model, self.passed)
+        assert_line_is_sound(self.job_id, most_seats=max(held, self.model.capacity))
+
+    def moment(self, seq: int, earlier: datetime) -> datetime:
+        """When the change that came after that seq was made; if it left no trace, `earlier`."""
+        new = Event.objects.filter(job_id=self.job_id, seq__gt=seq)
+        moments = set(new.values_list("at", flat=True)) or {earlier}
+        assert len(moments) == 1, "one change has one time"
+        assert earlier <= max(moments) <= database_now()
+        return max(moments)
+
+    def pick(self, among: list[Standing], which: int) -> Standing | None:
+        return among[which % len(among)] if among else None
+
+    def applies(self, person: UUID, *, company: bool = False, verified: bool = True) -> None:
+        actor = make.RECRUITER if company else make.as_applicant(person)
+        how = {"name": "Somebody", "actor": actor, "verified": verified}
+
+        def expected(answer: Application | None) -> None:
+            new = answer.id if answer else UUID(int=0)
+            self.model.apply(new, person, verified=verified, company=company)
+
+        self.do(lambda: apply(job_id=self.job_id, applicant_id=person, **how), expected)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass for both."""
+        let_time_pass(self.job_id, seconds)
+        self.passed += timedelta(seconds=seconds)
+
+    def live(self, *statuses: str) -> list[Standing]:
+        """Who is in one of those statuses; in any but INACTIVE, if none is given."""
+        wanted = statuses or ("WAITLIST", "PENDING_ACKNOWLEDGMENT", "ACTIVE")
+        return [who for who in self.model.people if who.status in wanted]
