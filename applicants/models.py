@@ -35,5 +35,30 @@ class ApplicantToken(models.Model):
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
 
+    class Meta:
+        indexes = [models.Index("expires_at", name="token_expiry")]
+
     def __str__(self) -> str:
         return str(self.id)
+
+
+class SignInCode(models.Model):
+    """The last code that was sent to an address, and how many were, lately.
+
+    It holds no address and no code, only keyed hashes of them: an address that never proves itself
+    leaves nothing behind that says whose it was.
+    """
+
+    address = models.BinaryField(primary_key=True, max_length=32)
+    digest = models.BinaryField(max_length=32)
+    tries_left = models.SmallIntegerField()
+    expires_at = models.DateTimeField()
+    sent = models.SmallIntegerField()
+    counted_until = models.DateTimeField()
+    """`sent` counts the codes of one window; this is its end."""
+
+    class Meta:
+        indexes = [models.Index("counted_until", name="code_expiry")]
+
+    def __str__(self) -> str:
+        return f"a code with {self.tries_left} tries left"

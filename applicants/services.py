@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.core.validators import validate_email
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from applicants import tokens
+from applicants import codes, tokens
 from applicants.models import Applicant, ApplicantToken
 
 TOKEN_LIFETIME = timedelta(days=30)
+CLEARED_AT_ONCE = 20
+"""Expired tokens that one sign-in clears away."""
 
 
 def normal_address(email: str) -> str:
@@ -29,18 +33,51 @@ def find_or_create_applicant(email: str) -> Applicant:
     return Applicant.objects.get_or_create(email=email)[0]
 
 
+def sign_in_by_code(*, email: str, code: str) -> tuple[str, datetime] | None:
+    """A new token of the person who proves an address by the code sent to it, and its expiry.
+
+    Who is not known yet becomes an applicant by this. None when the code is wrong, used, too old or
+    guessed at too often; a wrong one costs a try. Must not be called inside a transaction.
+    """
+    with transaction.atomic(durable=True):
+        if not codes.guess(normal_address(email), code):
+            return None
+        granted = grant_token(find_or_create_applicant(email))
+    _clear_expired_tokens()
+    return granted
+
+
 def issue_token(applicant: Applicant) -> str:
     """A token that stands for a person until it expires. It cannot be had again."""
-    token = tokens.new_token()
+    return grant_token(applicant)[0]
+
+
+def grant_token(applicant: Applicant) -> tuple[str, datetime]:
+    """A token that stands for a person, and when it expires. It cannot be had again."""
+    token, expires_at = tokens.new_token(), timezone.now() + TOKEN_LIFETIME
     ApplicantToken.objects.create(
-        applicant=applicant,
-        digest=tokens.digest_of(token),
-        expires_at=timezone.now() + TOKEN_LIFETIME,
+        applicant=applicant, digest=tokens.digest_of(token), expires_at=expires_at
     )
-    return token
+    return token, expires_at
+
+
+def revoke_token(token_id: UUID) -> None:
+    """Have a token stand for nobody from now on. Once more is harmless."""
+    ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now())
+
+
+def applicant_exists(applicant_id: UUID) -> bool:
+    """Whether there is such a person, in one query."""
+    return Applicant.objects.filter(id=applicant_id).exists()
 
 
 def find_token(token: str) -> ApplicantToken | None:
     """The token's row, if it is genuine, not revoked and not expired. One look-up by hash."""
     valid = ApplicantToken.objects.filter(revoked_at=None, expires_at__gt=Now())
     return valid.filter(digest=tokens.digest_of(token)).first()
+
+
+def _clear_expired_tokens() -> None:
+    expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
+    some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
+    ApplicantToken.objects.filter(id__in=some).delete()

@@ -6,6 +6,7 @@ import secrets
 from hashlib import sha256
 
 PREFIX = "nila_"
+CODE_DIGITS = 6
 
 
 def new_token() -> str:
@@ -16,3 +17,8 @@ def new_token() -> str:
 def digest_of(token: str) -> bytes:
     """What is kept of a token."""
     return sha256(token.encode()).digest()
+
+
+def new_code() -> str:
+    """A fresh code, for typing: so few digits that only a few guesses at it may be allowed."""
+    return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"

@@ -45,9 +45,10 @@ BEGIN
     digest := sha256(
         j.chain_head || convert_to(doc::text || mine || which || person || now_, 'UTF8'));
     INSERT INTO pipeline_event (job_id, seq, application_id, event, to_status, actor_kind, actor_id,
-        policy_version, at, effective_at, data, prev_hash, hash)
+        policy_version, at, effective_at, data, prev_hash, hash, company_id)
     VALUES (which, j.seq + 1, mine, 'APPLIED', 'WAITLIST', 'COMPANY', j.company_id,
-        j.policy_version, now_, now_, doc, j.chain_head, digest);
+        j.policy_version, now_, now_, doc, j.chain_head, digest,
+        j.company_id);
     UPDATE jobs_job SET seq = j.seq + 1, chain_head = digest, last_event_at = now_,
         active_count = j.active_count + free::int,
         waitlist_count = j.waitlist_count + (NOT free)::int,

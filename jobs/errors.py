@@ -7,6 +7,10 @@ class CompanyNotFound(Exception):
     """There is no company with that id."""
 
 
+class ApiKeyNotFound(Exception):
+    """The company has no such key."""
+
+
 class BadName(ValueError):
     """A name is empty, too long, or holds characters that cannot be shown."""
 

@@ -95,6 +95,8 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    """When it was last used, give or take a minute: not every use is written down."""
     revoked_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -134,6 +136,7 @@ class Job(models.Model):
     seq = models.BigIntegerField(default=0)
     chain_head = models.BinaryField(max_length=32)
     last_event_at = models.DateTimeField()
+    last_txid = models.BigIntegerField(default=0)
     next_due_at = models.DateTimeField(null=True)
     policy_version = models.IntegerField(default=1)
     acknowledgment_window_seconds = models.IntegerField()

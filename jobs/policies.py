@@ -70,5 +70,5 @@ def limits_of(name: str) -> tuple[int, int]:
 def _check(name: str, value: int | None, *, low: int, high: int, optional: bool) -> None:
     if value is None and optional:
         return
-    if value is None or not low <= value <= high:
+    if type(value) is not int or not low <= value <= high:  # a bool is an int, too
         raise ValueError(f"{name} must be from {low} to {high}, not {value}")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
 
 from jobs import keys
-from jobs.errors import BadName, BadPassword, CompanyNotFound
+from jobs.errors import ApiKeyNotFound, BadName, BadPassword, CompanyNotFound
 from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Role, Scope, User
+
+KEY_USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 @transaction.atomic
@@ -49,6 +55,25 @@ def create_api_key(*, company_id: UUID, name: str, scopes: Iterable[Scope]) -> t
 def find_api_key(key: str) -> ApiKey | None:
     """The key's row, if the key is genuine and was not revoked. One look-up by hash."""
     return ApiKey.objects.filter(digest=keys.digest_of(key), revoked_at=None).first()
+
+
+def note_use(key: ApiKey) -> None:
+    """Write down that a key was just used, unless that was done within the last minute."""
+    fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
+    if not fresh:
+        stale = Q(last_used_at=None) | Q(last_used_at__lte=Now() - KEY_USE_NOTED_EVERY)
+        ApiKey.objects.filter(stale, id=key.id).update(last_used_at=Now())
+
+
+def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
+    """Have a key of a company open nothing from now on. Once more is harmless.
+
+    Raises ApiKeyNotFound, also for another company's key.
+    """
+    keys_of_company = ApiKey.objects.filter(company_id=company_id, id=key_id)
+    if not keys_of_company.update(revoked_at=Coalesce("revoked_at", Now())):
+        raise ApiKeyNotFound
+    return keys_of_company.get()
 
 
 def _staff_account(email: str, password: str | None) -> User:

@@ -61,3 +61,7 @@ class NoSuchMoment(LineError):
 
 class FutureMoment(LineError):
     message = "That lies in the future."
+
+
+class UnknownPlace(LineError):
+    message = "The feed has no such place."

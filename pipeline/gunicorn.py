@@ -3,6 +3,13 @@
 Used as `gunicorn -c python:pipeline.gunicorn --bind ADDRESS pipeline.wsgi`.
 """
 
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any
+
 from pipeline import env
 
 worker_class = "gthread"
@@ -19,3 +26,14 @@ loglevel = env.LOG_LEVEL.lower()
 
 # It would live under one name in the home directory, shared by every gunicorn of this user.
 control_socket_disable = True
+
+
+def on_starting(server: Any) -> None:
+    """Give the workers a directory in which to add up what each has counted, for /metrics."""
+    server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
+
+
+def on_exit(server: Any) -> None:
+    """Leave nothing behind."""
+    shutil.rmtree(server.counted, ignore_errors=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q
 from uuid_utils.compat import uuid7
 
 from applicants.models import NAME_LENGTH, Applicant
@@ -105,6 +105,9 @@ class Event(models.Model):
     """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
 
     No foreign keys: the log outlives what it speaks of, and each would cost every change.
+
+    `company_id` and `txid` only serve the feed (`pipeline.selectors.feed`); no hash covers them.
+    `txid` is the transaction's number, or that of the job's event before it if that is higher.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -124,6 +127,8 @@ class Event(models.Model):
     data = models.JSONField()
     prev_hash = models.BinaryField(max_length=32)
     hash = models.BinaryField(max_length=32)
+    company_id = models.UUIDField()
+    txid = models.BigIntegerField(db_default=Func(function="pipeline_feed_place"))
 
     class Meta:
         constraints = [models.UniqueConstraint("job_id", "seq", name="event_job_seq")]
@@ -132,6 +137,7 @@ class Event(models.Model):
             models.Index(
                 "job_id", "seq", name="event_of_job", condition=Q(application_id__isnull=True)
             ),
+            models.Index("company_id", "txid", "id", name="event_feed"),
             BrinIndex("at", name="event_at"),
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [
@@ -169,3 +175,43 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} {self.completed_at}"
+
+
+class IdempotencyRecord(models.Model):
+    """What is known of a request that was sent under an Idempotency-Key.
+
+    `id` digests who sent the key and the key, `fingerprint` the method, address and body. Without a
+    `status` it has no answer yet: it runs until `leased_until`, in the attempt `run`; `released`
+    says that it ended with an answer that is not kept. `created_at` is the time in the id of the
+    row that it makes.
+    """
+
+    id = models.BinaryField(primary_key=True, max_length=32)
+    fingerprint = models.BinaryField(max_length=32)
+    run = models.UUIDField()
+    created_at = models.DateTimeField()
+    leased_until = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    released = models.BooleanField(default=False)
+    status = models.SmallIntegerField(null=True)
+    headers = models.JSONField(null=True)
+    body = models.BinaryField(null=True)
+
+    class Meta:
+        indexes = [models.Index("expires_at", name="idempotency_expiry")]
+
+    def __str__(self) -> str:
+        return bytes(self.id).hex()
+
+
+class Throttle(models.Model):
+    """How much of a rate somebody has used: all that came before is used up at `empty_at`.
+
+    Kept without a write-ahead log: after a crash of the database everybody starts afresh.
+    """
+
+    id = models.BinaryField(primary_key=True, max_length=32)
+    empty_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return bytes(self.id).hex()

@@ -66,6 +66,9 @@ class Line:
 def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None) -> Line:
     """The line after event `seq`, or as it was at a time; with neither, after the last event.
 
+    A change that is being committed at this moment may have been recorded before `as_of`, so a time
+    that has only just passed can still gain an event; a `seq` never changes.
+
     Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
     """
     head = _head(job_id)

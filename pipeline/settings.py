@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from csp.constants import NONE, SELF
+
 from pipeline import env
+from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.database.cluster import Cluster
 from pipeline.logs import configure_logging
 
@@ -14,6 +17,10 @@ ALLOWED_HOSTS = env.ALLOWED_HOSTS
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "pgtrigger",
     "tasks",
     "jobs",
@@ -21,11 +28,23 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
+    "pipeline.telemetry.measured",
     "pipeline.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
 ]
 ROOT_URLCONF = "pipeline.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+    }
+]
 WSGI_APPLICATION = "pipeline.wsgi.application"
 AUTH_USER_MODEL = "jobs.User"
 AUTH_PASSWORD_VALIDATORS = [
@@ -37,11 +56,31 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = env.trusted_origins()
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True  # nothing has to be collected before the first start
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
+
+vars().update(env.mail_settings())
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs with the
 # lock in its hands loses it.
@@ -49,7 +88,7 @@ _SESSION = "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
 
 
 def _database(**config: Any) -> dict[str, Any]:
-    options = {"options": _SESSION} | config.get("OPTIONS", {})
+    options = {"options": _SESSION, "prepare_threshold": 1} | config.get("OPTIONS", {})
     return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
@@ -71,15 +110,24 @@ else:
     }
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["pipeline.api.auth.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "pipeline.api.auth.BearerAuthentication",
+        "pipeline.api.auth.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["pipeline.api.rendering.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["pipeline.api.parsing.StrictJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
     "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
     "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
 }
+
+TRUSTED_PROXIES = env.TRUSTED_PROXIES
+THROTTLE_RATES = env.throttle_rates()
+
+SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")

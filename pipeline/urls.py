@@ -2,12 +2,13 @@
 
 from django.urls import include, path, re_path
 
-from pipeline.api import health
+from pipeline.api import health, metrics
 from pipeline.api.endpoint import NothingHere
 
 urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
+    path("metrics", metrics.metrics),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHere.as_view()),
 ]

@@ -31,7 +31,7 @@ class Rest:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT as the wish to stop, as long as this lasts."""
+        """Take SIGTERM and SIGINT as the wish to stop, as long as this lasts; for use once."""
         names = (signal.SIGTERM, signal.SIGINT)
         before = [(name, signal.signal(name, self._stop)) for name in names]
         wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -41,6 +41,8 @@ class Rest:
             signal.set_wakeup_fd(wakeup)
             for name, handler in before:
                 signal.signal(name, handler)
+            self._reader.close()
+            self._writer.close()
 
     def for_seconds(self, seconds: float, *sources: int) -> None:
         """Rest, at most so long, until a signal arrives or one of the file descriptors has data."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from uuid import UUID
 
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from django.contrib.auth import get_user
+from django.http import HttpRequest, HttpResponse
+from rest_framework.authentication import BaseAuthentication, CSRFCheck
+from rest_framework.exceptions import AuthenticationFailed, NotFound, PermissionDenied
 from rest_framework.request import Request
 
 from applicants import tokens
-from applicants.services import find_token
+from applicants.http import applicant_id_of
+from applicants.services import applicant_exists, find_token
 from jobs import keys
-from jobs.services import find_api_key
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller
+from jobs.models import User
+from jobs.selectors import roles_of
+from jobs.services import find_api_key, note_use
+from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, member
+from pipeline.api.parameters import as_id, refuse
 
 _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
 
@@ -40,11 +47,79 @@ class BearerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
+class SessionAuthentication(BaseAuthentication):
+    """The cookie of a browser in which a member of a company or a person has signed in."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, None] | None:
+        """The caller, in three queries at most; None without a session that stands for somebody.
+
+        A member of several companies says in the parameter `company`, or the header X-Company, for
+        which of them they act: ValidationError without it, NotFound if it is none of theirs.
+        Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
+        """
+        browser = request._request
+        caller = _member(request, browser) or _person(browser)
+        if caller is None:
+            return None
+        _refuse_forgery(browser)
+        return caller, None
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 says in WWW-Authenticate."""
+        return "Bearer"
+
+
 def _caller(secret: str) -> Caller | None:
     if secret.startswith(keys.PREFIX):
-        key = find_api_key(secret)
-        return CompanyCaller(key.company_id, key.id, frozenset(key.scopes)) if key else None
+        return _of_key(secret)
     if secret.startswith(tokens.PREFIX):
         token = find_token(secret)
-        return PersonCaller(token.applicant_id) if token else None
+        return PersonCaller(token.applicant_id, token.id) if token else None
     return None
+
+
+def _of_key(secret: str) -> Caller | None:
+    key = find_api_key(secret)
+    if key is None:
+        return None
+    note_use(key)
+    return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
+
+
+def _member(request: Request, browser: HttpRequest) -> Caller | None:
+    user = get_user(browser)
+    if not isinstance(user, User):
+        return None
+    roles = roles_of(user.id)
+    company_id = _company(request, list(roles))
+    return member(company_id, user.id, roles[company_id]) if company_id else None
+
+
+def _company(request: Request, theirs: list[UUID]) -> UUID | None:
+    named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
+    if named:
+        company_id = as_id(named)
+        if company_id not in theirs:
+            raise NotFound
+        return company_id
+    if len(theirs) > 1:
+        refuse("company", "You belong to several companies: say for which one you act.")
+    return theirs[0] if theirs else None
+
+
+def _person(browser: HttpRequest) -> Caller | None:
+    applicant_id = applicant_id_of(browser)
+    known = applicant_id is not None and applicant_exists(applicant_id)
+    return PersonCaller(applicant_id) if applicant_id and known else None
+
+
+def _refuse_forgery(browser: HttpRequest) -> None:
+    check = CSRFCheck(_no_answer)
+    check.process_request(browser)
+    why = check.process_view(browser, _no_answer, (), {})
+    if why:
+        raise PermissionDenied(f"CSRF check failed: {why}")
+
+
+def _no_answer(_: HttpRequest) -> HttpResponse:
+    return HttpResponse()

@@ -1,4 +1,4 @@
-"""Who calls the API: nobody known, a company by one of its keys, or a person who applies."""
+"""Who calls the API: nobody known, a company by a key or a member, or a person who applies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from jobs.models import Scope
+from jobs.models import Role, Scope
 from pipeline.states import Actor, ActorKind
 
 
@@ -19,11 +19,13 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class CompanyCaller:
-    """Somebody who acts for a company: so far, an API key of it."""
+    """Somebody who acts for a company: one of its keys, or a member who is signed in."""
 
     company_id: UUID
     actor_id: UUID
     scopes: frozenset[str]
+    role: Role | None = None
+    """The member's; None for a key, which may do what its scopes say."""
 
     @property
     def actor(self) -> Actor:
@@ -34,12 +36,27 @@ class CompanyCaller:
         """Whether this caller may do that. Who may write may read: as an owner may."""
         return scope in self.scopes or Scope.WRITE in self.scopes
 
+    def is_at_least(self, role: Role) -> bool:
+        """Whether a member has that role or one that includes it."""
+        return self.role is not None and _RANKS.index(self.role) >= _RANKS.index(role)
+
+
+def member(company_id: UUID, user_id: UUID, role: Role) -> CompanyCaller:
+    """A staff account that acts for a company, in a role there."""
+    scopes = {Scope.READ} if role is Role.VIEWER else {Scope.READ, Scope.WRITE}
+    return CompanyCaller(company_id, user_id, frozenset(scopes), role)
+
+
+_RANKS = list(Role)
+
 
 @dataclass(frozen=True, slots=True)
 class PersonCaller:
     """A person who has proved their address."""
 
     applicant_id: UUID
+    token_id: UUID | None = None
+    """Of the token that says so; None when a session does."""
 
     @property
     def actor(self) -> Actor:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from rest_framework.exceptions import NotFound
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from pipeline.api import idempotency, throttles
+from pipeline.api.callers import caller_of
 from pipeline.api.conditional import answer_with_tag, weak_tag
 from pipeline.api.pagination import link_to_next
 from pipeline.api.parsing import refuse_unfit_body
@@ -21,18 +24,54 @@ class Endpoint(APIView):
 
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
+    answers_hold_secrets: ClassVar[bool] = False
+    """Answers are stored nowhere: not by caches, nor under an Idempotency-Key."""
+
     @property
     def default_response_headers(self) -> dict[str, str]:
         """The headers of every answer; a 405 also says what is allowed."""
-        headers = {"Vary": "Authorization, Cookie", "Cache-Control": "private, no-cache"}
+        caching = "no-store" if self.answers_hold_secrets else "private, no-cache"
+        headers = {"Vary": "Authorization, Cookie", "Cache-Control": caching}
         if self.allowed_methods and self.request.method not in self.allowed_methods:
             headers["Allow"] = ", ".join(self.allowed_methods)
         return headers
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse what cannot be read before anything else is looked at."""
+        """Refuse what cannot be read before anything else is looked at.
+
+        Then who calls, how often, and whether this very request was answered before.
+        """
         refuse_unfit_body(request)
         super().initial(request, *args, **kwargs)
+        if request.method in self.allowed_methods:
+            idempotency.begin(request)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Find out who calls. Who tries wrong credentials calls without one."""
+        try:
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            throttles.check_call(request, None)
+            raise
+
+    def check_throttles(self, request: Request) -> None:
+        """Count the call. Raises Throttled."""
+        throttles.check_call(request, caller_of(request))
+
+    def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
+        """The answer to what was raised; or the one that was given before."""
+        if isinstance(exc, idempotency.Answered):
+            return exc.response
+        return super().handle_exception(exc)
+
+    def finalize_response(  # type: ignore[override]
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """The answer as it goes out: kept under the request's key, and telling what is left."""
+        final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
+        idempotency.finish(request, final, secret=self.answers_hold_secrets)
+        throttles.tell(request, final)
+        return final
 
 
 class NothingHere(Endpoint):

@@ -23,7 +23,25 @@ class PayloadTooLarge(APIException):
     default_detail = "The body of a request can have at most 1 MB."
 
 
+class WrongCode(APIException):
+    """A code that is wrong, used, expired, or guessed at too often: which of these is not said."""
+
+    default_detail = "This code is not valid for this address. Ask for a new one."
+
+
 class LengthRequired(APIException):
     """The body comes in chunks, and we would have to guess where it ends."""
 
     default_detail = "Send the length of the body in Content-Length."
+
+
+class IdempotencyKeyReused(APIException):
+    """The key stands for another request."""
+
+    default_detail = "This Idempotency-Key was used for another request. Send a new one."
+
+
+class IdempotencyKeyInUse(APIException):
+    """The request with this key has not been answered yet."""
+
+    default_detail = "The first request with this Idempotency-Key is still running."

@@ -27,37 +27,46 @@ def limit_of(request: Request) -> int:
 
 def place_after(request: Request) -> tuple[int, int] | None:
     """The (ticket, tie) after which a page starts, or None for the first page."""
-    parts = _cursor(request)
+    parts = parts_after(request)
     if parts is None:
         return None
-    if len(parts) != 2 or not all(_is_number(part) for part in parts):
-        _refuse_cursor()
+    if len(parts) != 2 or not all(is_number(part) for part in parts):
+        refuse_cursor()
     return parts[0], parts[1]
 
 
 def seq_after(request: Request) -> int:
     """The seq after which a page starts: of the cursor, else `after_seq`, else 0."""
     given = parameters.whole(request, "after_seq", low=0) or 0
-    parts = _cursor(request)
+    parts = parts_after(request)
     if parts is None:
         return given
-    if len(parts) != 1 or not _is_number(parts[0]):
-        _refuse_cursor()
+    if len(parts) != 1 or not is_number(parts[0]):
+        refuse_cursor()
     return int(parts[0])
 
 
 def id_after(request: Request) -> UUID | None:
     """The id after which a page starts, or None for the first page."""
-    parts = _cursor(request)
+    parts = parts_after(request)
     if parts is None:
         return None
     found = parameters.as_id(parts[0]) if len(parts) == 1 and isinstance(parts[0], str) else None
-    return found or _refuse_cursor()
+    return found or refuse_cursor()
 
 
 def cursor(*parts: int | str) -> str:
     """The cursor of the page that starts after a row with these values."""
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def parts_of(text: str) -> list[Any] | None:
+    """The values that a cursor was made of; None if it is no cursor."""
+    try:
+        parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
+    except (ValueError, binascii.Error, RecursionError):
+        return None
+    return parts if isinstance(parts, list) and parts else None
 
 
 def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]) -> dict[str, Any]:
@@ -68,30 +77,29 @@ def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str])
     }
 
 
-def link_to_next(request: Request, next_cursor: str | None) -> dict[str, str]:
+def link_to_next(
+    request: Request, next_cursor: str | None, *, parameter: str = "cursor"
+) -> dict[str, str]:
     """The Link header to the next page: this request's address with another cursor."""
     if next_cursor is None:
         return {}
     query = request.query_params.copy()
-    query["cursor"] = next_cursor
+    query[parameter] = next_cursor
     address = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
     return {"Link": f'<{address}>; rel="next"'}
 
 
-def _cursor(request: Request) -> list[Any] | None:
+def parts_after(request: Request) -> list[Any] | None:
+    """The values of the row after which a page starts, or None for the first page."""
     text = request.query_params.get("cursor")
-    if text is None:
-        return None
-    try:
-        parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
-    except (ValueError, binascii.Error, RecursionError):
-        _refuse_cursor()
-    return parts if isinstance(parts, list) else _refuse_cursor()
+    return None if text is None else parts_of(text) or refuse_cursor()
 
 
-def _is_number(part: Any) -> bool:
+def is_number(part: Any) -> bool:
+    """Whether a part of a cursor is a number that we could have put there."""
     return isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= LARGEST
 
 
-def _refuse_cursor() -> NoReturn:
+def refuse_cursor() -> NoReturn:
+    """Refuse the request's cursor. Raises ValidationError."""
     refuse("cursor", "This is no cursor that this list gave.")

@@ -12,6 +12,7 @@ from django.db.models import TextChoices
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
+from applicants.models import EMAIL_LENGTH
 from pipeline.api.parsing import is_fit
 
 LARGEST = 2**63 - 1
@@ -62,6 +63,14 @@ def search(request: Request) -> str:
     return text
 
 
+def address(request: Request) -> str:
+    """The address that is looked for; it need not be anybody's. Raises ValidationError without."""
+    text = request.query_params.get("email", "").strip()
+    if not 0 < len(text) <= EMAIL_LENGTH or not is_fit(text):
+        refuse("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
+    return text
+
+
 def moment(request: Request, *names: str) -> datetime | None:
     """A time with its offset, under any of the names, or None if it is not given."""
     for name in names:
@@ -83,15 +92,20 @@ def as_id(text: str) -> UUID | None:
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
-def _moment(name: str, text: str) -> datetime:
-    # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
-    text = text.replace(" ", "+")
+def as_moment(text: str) -> datetime | None:
+    """The time that a text is; None if it is none."""
     try:
         if _TIME.fullmatch(text):
             return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    refuse(name, "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
+    return None
+
+
+def _moment(name: str, text: str) -> datetime:
+    # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
+    found = as_moment(text.replace(" ", "+"))
+    return found or refuse(name, "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
 
 
 def _bounds(low: int, high: int) -> str:

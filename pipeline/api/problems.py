@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 
+from jobs.errors import ApiKeyNotFound
 from pipeline import errors as line
 from pipeline.api import errors as api
 from pipeline.api.field_errors import field_errors
@@ -53,6 +54,8 @@ INVALID_TRANSITION = Kind(409, "INVALID_TRANSITION", "Invalid transition")
 ACKNOWLEDGMENT_EXPIRED = Kind(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
 PRECONDITION_FAILED = Kind(412, "PRECONDITION_FAILED", "Precondition failed")
 PAYLOAD_TOO_LARGE = Kind(413, "PAYLOAD_TOO_LARGE", "Payload too large")
+IDEMPOTENCY_KEY_IN_USE = Kind(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
+IDEMPOTENCY_KEY_REUSED = Kind(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
 UNSUPPORTED_MEDIA_TYPE = Kind(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
 PRECONDITION_REQUIRED = Kind(428, "PRECONDITION_REQUIRED", "Precondition required")
 THROTTLED = Kind(429, "THROTTLED", "Too many requests")
@@ -73,10 +76,15 @@ KINDS: dict[type[Exception], Kind] = {
     line.StaleVersion: PRECONDITION_FAILED,
     line.NoSuchMoment: NOT_FOUND,
     line.FutureMoment: VALIDATION_ERROR,
+    line.UnknownPlace: VALIDATION_ERROR,
     api.PreconditionFailed: PRECONDITION_FAILED,
     api.PreconditionRequired: PRECONDITION_REQUIRED,
     api.PayloadTooLarge: PAYLOAD_TOO_LARGE,
     api.LengthRequired: MALFORMED_REQUEST,
+    api.WrongCode: NOT_AUTHENTICATED,
+    ApiKeyNotFound: NOT_FOUND,
+    api.IdempotencyKeyInUse: IDEMPOTENCY_KEY_IN_USE,
+    api.IdempotencyKeyReused: IDEMPOTENCY_KEY_REUSED,
     rest.ValidationError: VALIDATION_ERROR,
     rest.ParseError: MALFORMED_REQUEST,
     rest.AuthenticationFailed: NOT_AUTHENTICATED,
@@ -161,6 +169,8 @@ def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
 def _detail(kind: Kind, exc: BaseException | None) -> str:
     if isinstance(exc, line.LineError):
         return str(exc)
+    if isinstance(exc, api.WrongCode):
+        return str(exc.detail)
     if kind not in _DETAILS and isinstance(exc, rest.APIException):
         return str(exc.detail)
     return _DETAILS.get(kind, f"{kind.title}.")

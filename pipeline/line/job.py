@@ -37,6 +37,7 @@ class LockedJob:
     """
 
     id: UUID
+    company_id: UUID
     status: JobStatus
     capacity: int
     active_count: int
@@ -52,6 +53,7 @@ class LockedJob:
     opened_at: datetime | None
     closed_at: datetime | None
     last_event_at: datetime
+    last_txid: int
     now: datetime
     announced_due_at: datetime | None
     """`next_due_at` as the database has it, so that the decay workers are woken only for news."""

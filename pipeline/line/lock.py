@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.errors import ApplicationNotFound, JobNotFound
 from pipeline.line import sql
 from pipeline.line.job import LockedJob
+from pipeline.line.trips import Row, fetch
 from pipeline.models import Application
 
 
@@ -35,59 +34,50 @@ class History:
 
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_JOB, {"job": job_id})
-        return _locked(cursor.fetchone())
+    (rows,) = fetch(sql.LOCK_JOB, parameters={"job": job_id})
+    return _locked(rows)
 
 
 def lock_job_of(application_id: UUID) -> LockedJob:
     """Lock the job of an application, and read that application. Raises ApplicationNotFound."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"{sql.LOCK_JOB_OF}; {sql.READ_APPLICATION}", {"application": application_id}
-        )
-        row = cursor.fetchone()
-        if row is None:
-            raise ApplicationNotFound
-        job = _locked(row)
-        cursor.nextset()
-        job.meet(as_application(cursor.fetchone()))
-        return job
+    rows, found = fetch(
+        sql.LOCK_JOB_OF, sql.READ_APPLICATION, parameters={"application": application_id}
+    )
+    if not found:
+        raise ApplicationNotFound
+    job = _locked(rows)
+    job.meet(as_application(found[0]))
+    return job
 
 
 def lock_job_for(job_id: UUID, applicant_id: UUID) -> tuple[LockedJob, History]:
     """Lock a job, and read what a person has behind them there. Raises JobNotFound."""
-    with connection.cursor() as cursor:
-        both = {"job": job_id, "applicant": applicant_id}
-        cursor.execute(f"{sql.LOCK_JOB}; {sql.READ_HISTORY}", both)
-        job = _locked(cursor.fetchone())
-        cursor.nextset()
-        return job, _history(cursor.fetchone())
+    who = {"job": job_id, "applicant": applicant_id}
+    rows, told = fetch(sql.LOCK_JOB, sql.READ_HISTORY, parameters=who)
+    return _locked(rows), _history(told[0])
 
 
 def read_history(job: LockedJob, applicant_id: UUID) -> History:
     """What a person has behind them at a job, once more: for when settling may have changed it."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_HISTORY, {"job": job.id, "applicant": applicant_id})
-        return _history(cursor.fetchone())
+    (told,) = fetch(sql.READ_HISTORY, parameters={"job": job.id, "applicant": applicant_id})
+    return _history(told[0])
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the job that is due for longest and that nobody else has locked, if there is one."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_DUE_JOB, {"except": list(skip)})
-        row = cursor.fetchone()
-        return _locked(row) if row else None
+    (rows,) = fetch(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
+    return _locked(rows) if rows else None
 
 
-def as_application(row: tuple[Any, ...]) -> Application:
+def as_application(row: Row) -> Application:
     """An application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
 
 
-def _locked(row: tuple[Any, ...] | None) -> LockedJob:
-    if row is None:
+def _locked(rows: list[Row]) -> LockedJob:
+    if not rows:
         raise JobNotFound
+    row = rows[0]
     hot = dict(zip(sql.HOT, row, strict=False))
     policy = _policy(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
@@ -101,6 +91,6 @@ def _policy(*values: Any) -> Policy:
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
 
 
-def _history(row: tuple[Any, ...]) -> History:
+def _history(row: Row) -> History:
     live, decided, misses, eligible_at = row
     return History(bool(live), bool(decided), misses, eligible_at)

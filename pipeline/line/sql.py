@@ -10,12 +10,13 @@ from pipeline.line.log import Entry
 from pipeline.models import Application
 
 HOT = (
-    "id status capacity active_count pending_count waitlist_count next_ticket head_ticket seq "
-    "chain_head next_due_at policy_version opened_at closed_at last_event_at"
+    "id company_id status capacity active_count pending_count waitlist_count next_ticket "
+    "head_ticket seq chain_head next_due_at policy_version opened_at closed_at last_event_at "
+    "last_txid"
 ).split() + list(POLICY_FIELDS)
 """What a change reads of the job's row."""
 
-WRITTEN = [name for name in HOT if name != "id"]
+WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")]
 """What a change writes of it."""
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
@@ -129,12 +130,23 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
 )
 """Write the applications that a change moved."""
 
-APPEND = _insert("pipeline_event", ENTRY, "entries")
-"""Append a change's events to the log."""
+APPEND = """
+INSERT INTO pipeline_event ({names}, company_id, txid)
+SELECT {names},
+       %(company_id)s,
+       greatest(pipeline_feed_place(), %(last_txid)s)
+FROM {source}
+""".format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
+"""Append a change's events to the log, each with its place in the feed.
 
-WRITE_JOB = "UPDATE jobs_job SET {columns} WHERE id = %(id)s".format(
-    columns=", ".join(f"{name} = %({name})s" for name in WRITTEN)
-)
+A transaction can have got its number before it waited for the lock, and so a lower one than those
+whose changes came before its own: then it takes over the number of the event before it.
+"""
+
+WRITE_JOB = (
+    "UPDATE jobs_job SET {columns}, last_txid = greatest(pipeline_feed_place(), %(last_txid)s)"
+    " WHERE id = %(id)s"
+).format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
 """Write back the hot row."""
 
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from pipeline.line import sql
 from pipeline.line.job import LockedJob
+from pipeline.line.trips import send
 
 LOOK_AHEAD = timedelta(seconds=5)
 """How far ahead of a due time the decay workers look by themselves (their longest sleep)."""
@@ -19,12 +18,23 @@ LOOK_AHEAD = timedelta(seconds=5)
 
 def write(job: LockedJob) -> None:
     """Write everything that this change did so far; the job can go on being changed after it."""
+    _write(job, commit=False)
+
+
+def finish(job: LockedJob) -> None:
+    """Write everything that this change did and commit, in one round trip: the last act of a verb.
+
+    Until then the lock is held, and everybody else on this job waits.
+    """
+    _write(job, commit=True)
+
+
+def _write(job: LockedJob, *, commit: bool) -> None:
     parts, rows = _parts(job)
-    statement = f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB
+    statements = [f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB]
     if _must_wake_workers(job):
-        statement = f"{statement}; {sql.NOTIFY_DUE}"
-    with connection.cursor() as cursor:
-        cursor.execute(statement, rows | _hot(job))
+        statements.append(sql.NOTIFY_DUE)
+    send(*statements, parameters=rows | _hot(job), commit=commit)
     job.written()
 
 

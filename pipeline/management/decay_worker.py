@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 
 from pipeline.models import Heartbeat
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
+from pipeline.services.tidy import remove_expired
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ CHANNEL = "line_due"
 LONGEST_REST_SECONDS = 5.0
 SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
+TIDY_SECONDS = 60.0
+"""How often a worker that is idle removes what has expired."""
 SET_ASIDE_SECONDS = 30.0
 """How long a job that could not be settled is left alone, so that it does not stop the others."""
 
@@ -35,6 +38,7 @@ class DecayWorker:
         self.longest_rest_seconds = longest_rest_seconds
         self._aside: dict[UUID, float] = {}
         self._last_beat = float("-inf")
+        self._last_tidy = float("-inf")
         self._listener: psycopg.Connection | None = None
 
     def step(self) -> int:
@@ -48,6 +52,7 @@ class DecayWorker:
             return 1
         self._beat()
         if settled is None:
+            self._tidy()
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1
@@ -104,6 +109,13 @@ class DecayWorker:
                 unique_fields=["worker"],
                 update_fields=["completed_at"],
             )
+
+    def _tidy(self) -> None:
+        now = time.monotonic()
+        if now - self._last_tidy >= TIDY_SECONDS:
+            self._last_tidy = now
+            if remove_expired():
+                self._last_tidy = float("-inf")  # there is more: go on at the next idle step
 
 
 def _listening_connection() -> psycopg.Connection:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import Q
+
 from applicants.models import Applicant
+from applicants.services import normal_address
 from jobs.models import Company
 from pipeline.errors import ApplicantNotFound
 from pipeline.models import Application
@@ -29,10 +32,26 @@ def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     The name is the one that this company was last told. Raises ApplicantNotFound, for everybody
     else too.
     """
-    theirs = Application.objects.filter(applicant_id=applicant_id, job__company_id=company_id)
+    found = _as_told(company_id, Q(applicant_id=applicant_id))
+    if found is None:
+        raise ApplicantNotFound
+    return found
+
+
+def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
+    """Who of a company's applicants has that address, in whatever case it is written: one, or none.
+
+    In one query, under the name that this company was last told.
+    """
+    found = _as_told(company_id, Q(applicant__email=normal_address(email)))
+    return [found] if found else []
+
+
+def _as_told(company_id: UUID, who: Q) -> Applicant | None:
+    theirs = Application.objects.filter(who, job__company_id=company_id)
     last = theirs.select_related("applicant").order_by("-id").first()
     if last is None:
-        raise ApplicantNotFound
+        return None
     applicant = last.applicant
     applicant.name = last.name
     return applicant

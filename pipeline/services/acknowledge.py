@@ -10,7 +10,7 @@ from pipeline.line.change import change
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
 from pipeline.line.standing import has_just_missed
-from pipeline.line.write import write
+from pipeline.line.write import finish
 from pipeline.models import Application
 from pipeline.states import Actor, Move, Status
 
@@ -32,5 +32,5 @@ def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
     if job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.ACKNOWLEDGE)
     job.move(application, Move.ACKNOWLEDGE, actor=actor)
-    write(job)
+    finish(job)
     return application

@@ -16,7 +16,7 @@ from pipeline.line.fill import fill_seats
 from pipeline.line.job import LockedJob
 from pipeline.line.lock import lock_job
 from pipeline.line.settle import settle_due
-from pipeline.line.write import write
+from pipeline.line.write import finish
 from pipeline.states import Actor, EventType
 
 
@@ -56,8 +56,8 @@ def alter_job(
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
     _change_policy(job, alteration.policy, actor)
     _change_capacity(job, alteration.capacity, actor)
-    write(job)
     _change_posting(job, alteration.posting)
+    finish(job)
 
 
 def _version(job: LockedJob) -> Version:

@@ -11,7 +11,7 @@ from pipeline.line.change import change
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
 from pipeline.line.standing import has_just_missed
-from pipeline.line.write import write
+from pipeline.line.write import finish
 from pipeline.models import Application
 from pipeline.states import Move
 
@@ -37,5 +37,5 @@ def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
     application.acknowledge_by = deadline + timedelta(seconds=seconds)
     job.move(application, Move.EXTEND)
-    write(job)
+    finish(job)
     return application

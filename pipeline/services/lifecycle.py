@@ -16,7 +16,7 @@ from pipeline.line.job import LockedJob
 from pipeline.line.lock import lock_job
 from pipeline.line.log import GENESIS
 from pipeline.line.settle import settle_due
-from pipeline.line.write import write
+from pipeline.line.write import finish
 from pipeline.states import Actor, EventType
 
 
@@ -38,37 +38,52 @@ def create_job(
     policy: Policy,
     actor: Actor,
     open_now: bool = True,
+    job_id: UUID | None = None,
 ) -> UUID:
-    """Create a job, as a draft or open at once; gives its id. The log starts with JOB_CREATED."""
-    row = _insert(company_id, posting, capacity, policy)
+    """Create a job, as a draft or open at once; gives its id. The log starts with JOB_CREATED.
+
+    `job_id`: the id that it gets; if the job is there already, nothing is done.
+    """
+    row, is_new = _insert(job_id, company_id, capacity, policy)
+    if not is_new:
+        return row.id
+    _post(row, posting)
     job = lock_job(row.id)
     job.record_job(EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_status(job, JobStatus.OPEN, actor)
-    write(job)
+    finish(job)
     return job.id
 
 
-def _insert(company_id: UUID, posting: Posting, capacity: int, policy: Policy) -> Job:
+def _insert(
+    job_id: UUID | None, company_id: UUID, capacity: int, policy: Policy
+) -> tuple[Job, bool]:
+    """The row, and whether it is new."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now = cursor.fetchone()[0]
-    job = Job.objects.create(
-        company_id=company_id,
-        capacity=capacity,
-        chain_head=GENESIS,
-        last_event_at=now,
-        created_at=now,
+    fields = {
+        "company_id": company_id,
+        "capacity": capacity,
+        "chain_head": GENESIS,
+        "last_event_at": now,
+        "created_at": now,
         **policy.values(),
-    )
+    }
+    if job_id is None:
+        return Job.objects.create(**fields), True
+    return Job.objects.get_or_create(id=job_id, defaults=fields)
+
+
+def _post(job: Job, posting: Posting) -> None:
     JobPosting.objects.create(
         job=job,
         title=posting.title,
         description=posting.description,
         location=posting.location,
-        updated_at=now,
+        updated_at=job.created_at,
     )
-    return job
 
 
 @change
@@ -114,7 +129,7 @@ def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     settle_due(job)
     if job.status is not to:
         _change_status(job, to, actor)
-        write(job)
+        finish(job)
 
 
 def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:

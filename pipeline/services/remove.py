@@ -8,9 +8,9 @@ from pipeline.line.change import change
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
-from pipeline.line.write import write
-from pipeline.models import Application, DecisionNote
-from pipeline.states import DECISIONS, Actor, Outcome, Reason
+from pipeline.line.write import finish
+from pipeline.models import Application, DecisionNote, Event
+from pipeline.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
 
 
 @change
@@ -21,19 +21,35 @@ def remove(
     actor: Actor,
     reason: Reason | None = None,
     note: str = "",
+    request_id: UUID | None = None,
 ) -> Application:
     """End an application as REMOVED, REJECTED or HIRED; an opened seat goes to the next in line.
 
     `reason` is a code and goes into the log; `note` is free text, kept where it can be erased.
+    `request_id` names the company's request: once more under the same one is harmless.
     Raises IllegalMove (HIRED is possible only from ACTIVE), ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)
     application = job.application(application_id)
-    code = {"reason": reason.value} if reason else {}
-    job.move(application, DECISIONS[outcome], actor=actor, facts=code)
+    if request_id and _was_done(application, request_id):
+        return application
+    job.move(application, DECISIONS[outcome], actor=actor, facts=_facts(reason, request_id))
     fill_seats(job)
-    write(job)
     if note:
         DecisionNote.objects.create(application=application, text=note)
+    finish(job)
     return application
+
+
+def _was_done(application: Application, request_id: UUID) -> bool:
+    if application.status != Status.INACTIVE:
+        return False
+    ended = Event.objects.filter(application_id=application.id, event=EventType.REMOVED)
+    return ended.filter(data__request=str(request_id)).exists()
+
+
+def _facts(reason: Reason | None, request_id: UUID | None) -> dict[str, str]:
+    """What the log says of a decision beside what replay needs: codes and ids."""
+    facts = {"reason": reason, "request": request_id}
+    return {name: str(value) for name, value in facts.items() if value}

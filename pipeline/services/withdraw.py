@@ -8,7 +8,7 @@ from pipeline.line.change import change
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
-from pipeline.line.write import write
+from pipeline.line.write import finish
 from pipeline.models import Application
 from pipeline.states import Actor, Move, Outcome
 
@@ -26,5 +26,5 @@ def withdraw(*, application_id: UUID, actor: Actor) -> Application:
     if application.outcome != Outcome.WITHDRAWN:
         job.move(application, Move.WITHDRAW, actor=actor)
         fill_seats(job)
-        write(job)
+        finish(job)
     return application

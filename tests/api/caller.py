@@ -10,7 +10,7 @@ from django.test import Client
 from applicants.models import Applicant
 from applicants.services import issue_token
 from jobs.models import Scope
-from jobs.services import create_api_key
+from jobs.services import create_api_key, note_use
 from pipeline.models import Application
 from tests import make
 
@@ -43,6 +43,9 @@ class Caller:
     def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
         return self._send("PATCH", path, body, headers)
 
+    def delete(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("DELETE", path, b"" if body is None else body, headers)
+
     def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
         raw = isinstance(body, bytes)
         return self._client.generic(
@@ -58,10 +61,14 @@ JSON = "application/json"
 
 
 def key_of(company_id: UUID, *scopes: Scope) -> Caller:
-    """A caller with a new key of a company; it may read and write unless told otherwise."""
-    return Caller(
-        create_api_key(company_id=company_id, name="tests", scopes=scopes or tuple(Scope))[1]
-    )
+    """A caller with a key of a company; it may read and write unless told otherwise.
+
+    Somebody used it a moment ago, so that its next use is not written down.
+    """
+    scopes = scopes or tuple(Scope)
+    row, key = create_api_key(company_id=company_id, name="tests", scopes=scopes)
+    note_use(row)
+    return Caller(key)
 
 
 def signed_in(person: Applicant) -> Caller:

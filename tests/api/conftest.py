@@ -10,6 +10,13 @@ from jobs.models import Company
 from pipeline.models import Application
 from tests import make
 from tests.api.caller import Caller, key_of, leave, signed_in
+from tests.outbox import send_at_once
+
+
+@pytest.fixture(autouse=True)
+def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mails are in the outbox when the answer is."""
+    send_at_once(monkeypatch)
 
 
 @pytest.fixture

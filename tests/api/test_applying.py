@@ -203,11 +203,6 @@ def test_a_person_cannot_say_that_they_are_somebody_else(path: str, field: str) 
     assert pointers(answer) == [f"/{field}"]
 
 
-def test_nobody_applies_without_a_credential(nobody: Caller, path: str) -> None:
-    assert code_of(nobody.post(path, ANN)) == (401, "NOT_AUTHENTICATED")
-    assert Applicant.objects.count() == 0
-
-
 @pytest.mark.parametrize("verb", ["pause", "close"])
 def test_a_job_that_is_not_open_takes_nobody(acme: Caller, company: Company, verb: str) -> None:
     job = f"/jobs/{make.job(company_id=company.id)}"

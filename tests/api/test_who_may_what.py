@@ -26,6 +26,9 @@ class Scene:
         self.applicant_id = seated.id
         make.application(self.job_id)
         self.draft_id: UUID = make.job(company_id=company.id, open_now=False)
+        self.key_id: UUID = ApiKey.objects.create(
+            company=company, name="CI", digest=b"1", scopes=[Scope.READ]
+        ).id
         self.callers = {
             "nobody": Caller(),
             "revoked": _revoked(company.id),
@@ -57,6 +60,7 @@ def ask(method: str, path: str, body: Any = None) -> Callable[[Caller, Scene], A
             "draft": scene.draft_id,
             "application": scene.application.id,
             "applicant": scene.applicant_id,
+            "key": scene.key_id,
         }
         where = path.format(**names)
         return caller.get(where) if method == "GET" else getattr(caller, method)(where, body)
@@ -67,6 +71,7 @@ def ask(method: str, path: str, body: Any = None) -> Callable[[Caller, Scene], A
 NEW_JOB = {"title": "Cook", "capacity": 1}
 BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
+GUESS = {"email": "bob@example.org", "code": "123456"}
 NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
 
 EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
@@ -87,18 +92,31 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/jobs/{job}/verify", None, (401, 401, 403, 404, 200, 200, 404)),
     ("GET", NOTED, None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/jobs/{draft}/queue", None, (401, 401, 404, 404, 200, 200, 404)),
-    ("post", "/jobs/{job}/applications", {}, (401, 401, 409, 201, 403, 400, 404)),
-    ("post", "/jobs/{job}/applications", BOB, (401, 401, 400, 400, 403, 201, 404)),
-    ("post", "/jobs/{draft}/applications", {}, (401, 401, 404, 404, 403, 400, 404)),
+    ("post", "/jobs/{job}/applications", {}, (400, 401, 409, 201, 403, 400, 404)),
+    ("post", "/jobs/{job}/applications", BOB, (202, 401, 400, 400, 403, 201, 404)),
+    ("post", "/jobs/{draft}/applications", BOB, (404, 401, 404, 404, 403, 409, 404)),
     ("GET", "/applications/{application}", None, (401, 401, 200, 404, 200, 200, 404)),
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
     ("GET", "/applicants/{applicant}", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applicants/{applicant}/applications", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/jobs/{job}/summary", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{draft}/summary", None, (401, 401, 404, 404, 200, 200, 404)),
+    ("GET", "/applications/{application}/timeline", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applicants/{applicant}/timeline", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applicants?email=a@example.org", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("GET", "/events", None, (401, 401, 403, 403, 200, 200, 200)),
     ("GET", "/companies/me", None, (401, 401, 403, 403, 200, 200, 200)),
     ("GET", "/me", None, (401, 401, 200, 200, 403, 403, 403)),
     ("GET", "/me/applications", None, (401, 401, 200, 200, 403, 403, 403)),
+    ("post", "/auth/code", {"email": "bob@example.org"}, (202, 202, 202, 202, 202, 202, 202)),
+    ("post", "/auth/token", GUESS, (401, 401, 401, 401, 401, 401, 401)),
+    ("delete", "/auth/token", None, (401, 401, 204, 204, 403, 403, 403)),
+    ("GET", "/api-keys", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("post", "/api-keys", {"name": "CI"}, (401, 401, 403, 403, 403, 403, 403)),
+    ("delete", "/api-keys/{key}", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("post", "/api-keys/{key}/revoke", None, (401, 401, 403, 403, 403, 403, 403)),
 ]
 
 CODES = {401: "NOT_AUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
@@ -117,7 +135,7 @@ def test_each_caller_gets_what_is_theirs(scene: Scene, caller: str, row: Any) ->
         assert answer.json()["code"] == CODES[status]
 
 
-JOB_PATHS = ["", "/pipeline", "/queue", "/events", "/replay", "/verify"]
+JOB_PATHS = ["", "/pipeline", "/queue", "/summary", "/events", "/replay", "/verify"]
 
 
 @pytest.mark.parametrize("path", JOB_PATHS)

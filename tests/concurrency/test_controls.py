@@ -46,7 +46,7 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
         if not request.param:
             monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
     for service in (applying, withdrawing, acknowledging):
-        monkeypatch.setattr(service, "write", _after_thinking(write.write))
+        monkeypatch.setattr(service, "finish", _after_thinking(write.finish))
     return bool(request.param)
 
 

@@ -177,6 +177,19 @@ def test_who_lapsed_applies_again_with_all_their_misses_and_lapses_at_the_next()
     assert make.fresh(again).decay_count == 2
 
 
+def test_who_applies_again_after_the_deadline_lapses_first_and_then_joins_with_that_miss() -> None:
+    job_id = make.job(acknowledge_first_seat=True, max_decays=0)
+    person = make.applicant()
+    overdue = make.application(job_id, person)
+    let_time_pass(job_id, make.WINDOW)
+
+    again = make.application(job_id, person)
+
+    assert make.statuses(overdue, again) == ["LAPSED", "WAITLIST"]
+    assert (again.decay_count, again.eligible_at) == (1, make.fresh(overdue).eligible_at)
+    assert_line_is_sound(job_id)
+
+
 def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
     job_id = make.job(acknowledge_first_seat=True, penalty_places=3)
     person = make.applicant()

@@ -121,6 +121,23 @@ def test_the_cause_of_a_promotion_does_not_depend_on_how_late_a_miss_was_settled
     assert causes[0] == causes[1]
 
 
+def test_an_overdue_offer_is_settled_before_the_job_changes_and_by_the_old_policy() -> None:
+    job_id = make.job(acknowledge_first_seat=True, max_decays=3)
+    missed, waiting = make.applications(job_id, 2)
+    let_time_pass(job_id, make.WINDOW)
+
+    make.alter(job_id, capacity=2, policy={"max_decays": 0})
+
+    assert make.event_names(job_id)[-4:] == [
+        "DECAYED",
+        "PROMOTED",
+        "POLICY_CHANGED",
+        "CAPACITY_CHANGED",
+    ]
+    assert make.statuses(missed, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
 def test_a_change_to_what_already_is_leaves_no_trace() -> None:
     job_id = make.job(capacity=2, penalty_places=1)
     seq = make.row_of(job_id).seq

@@ -11,8 +11,10 @@ from pipeline.errors import IllegalJobMove, IllegalMove, JobNotFound
 from pipeline.line import close_out
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.remove import remove
 from pipeline.services.settle import settle_next_due
 from pipeline.services.withdraw import withdraw
+from pipeline.states import Outcome
 from tests import make
 from tests.clock import let_time_pass
 from tests.sound import assert_line_is_sound
@@ -140,6 +142,7 @@ def closing_job() -> tuple[UUID, list[str], list[UUID]]:
 def test_closing_in_slices_ends_with_everybody_closed_out_but_who_is_active(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert close_out.SLICE <= 5_000
     monkeypatch.setattr(close_out, "SLICE", 3)
     job_id, before, _ = closing_job()
     assert (
@@ -186,6 +189,19 @@ def test_while_a_job_closes_people_can_leave_but_nobody_moves_up(
         "WITHDRAWN",
         "JOB_CLOSED",
     ]
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.HIRED, Outcome.REJECTED, Outcome.REMOVED])
+def test_the_company_decides_on_who_is_active_in_a_closed_job(outcome: Outcome) -> None:
+    job_id = make.job()
+    person, waiting = make.applications(job_id, 2)
+    close_job(job_id=job_id, actor=make.RECRUITER)
+
+    remove(application_id=person.id, outcome=outcome, actor=make.RECRUITER)
+    make.settle_all()
+
+    assert make.statuses(person, waiting) == [outcome, "JOB_CLOSED"]
     assert_line_is_sound(job_id)
 
 

@@ -23,6 +23,7 @@ class Beside:
     job_id: UUID
     model: Model
     passed: timedelta
+    agrees = False
 
     def begin(self, capacity: int, policy: dict[str, Any]) -> None:
         """Create the job, open, and its model."""
@@ -43,6 +44,7 @@ class Beside:
             answer = verb()
         except LineError as error:
             refusal = type(error).__name__
+        self.agrees = False
         self.model.now = self.moment(seq, earlier) + self.passed
         try:
             self.model.settle()
@@ -53,6 +55,7 @@ class Beside:
         assert_log_agrees(self.job_id, self.model, self.passed, after=seq)
         assert_rows_agree(self.job_id, self.model, self.passed)
         assert_line_is_sound(self.job_id, most_seats=max(held, self.model.capacity))
+        self.agrees = True
 
     def moment(self, seq: int, earlier: datetime) -> datetime:
         """When the change that came after that seq was made; if it left no trace, `earlier`."""

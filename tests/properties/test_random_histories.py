@@ -34,8 +34,8 @@ from tests.properties.comparison import assert_replay_agrees
 from tests.properties.model import Standing
 
 QUICK = settings(
-    max_examples=40,
-    stateful_step_count=50,
+    max_examples=45,
+    stateful_step_count=40,
     deadline=None,
     derandomize=True,
     database=None,
@@ -184,9 +184,14 @@ class History(Beside, RuleBasedStateMachine):
             assert_replay_agrees(self.job_id, self.model, self.passed, len(self.model.log))
 
     def teardown(self) -> None:
-        """No other example's worker finds this job due."""
-        if hasattr(self, "job_id"):
-            Job.objects.filter(id=self.job_id).update(next_due_at=None)
+        """Every history that went well ends with the job closed, and everybody closed out."""
+        if not hasattr(self, "model"):
+            return
+        if self.agrees:
+            self.company_opens_pauses_or_closes("CLOSED")
+            while self.live("WAITLIST", "PENDING_ACKNOWLEDGMENT"):
+                self.settles(touch=False)
+        Job.objects.filter(id=self.job_id).update(next_due_at=None)
 
 
 @pytest.mark.slow

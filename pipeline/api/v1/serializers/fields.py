@@ -64,10 +64,12 @@ class Address(serializers.EmailField):
 
 
 class Whole(serializers.IntegerField):
-    """A whole number."""
+    """A whole number, however it is written: 5, 5.0 and 5e0 are one number to JSON."""
 
     def to_internal_value(self, data: Any) -> int:
         """The number. Raises ValidationError."""
+        if isinstance(data, float) and data.is_integer():
+            return int(data)
         if not isinstance(data, int) or isinstance(data, bool):
             self.fail("invalid")
         return data
@@ -91,3 +93,13 @@ class Word(serializers.ChoiceField):
         if not isinstance(data, str):
             self.fail("invalid_choice", input="This")
         return super().to_internal_value(data)
+
+
+class Words(serializers.ListField):
+    """Some of a few words, in any order."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The words, each once. Raises ValidationError."""
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type="something else")
+        return list(dict.fromkeys(super().to_internal_value(data)))

@@ -14,9 +14,11 @@ from jobs.models import (
     MAX_CAPACITY,
     TITLE_LENGTH,
     JobStatus,
+    Scope,
 )
+from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.policies import limits_of
-from pipeline.api.v1.serializers.fields import Address, Flag, Line, Shape, Text, Whole, Word
+from pipeline.api.v1.serializers.fields import Address, Flag, Line, Shape, Text, Whole, Word, Words
 from pipeline.models import NOTE_LENGTH
 from pipeline.states import DECISIONS, Reason
 
@@ -84,6 +86,43 @@ class SubmissionIn(Shape):
             if name not in attrs:
                 _refuse(name, "This field is required.", "required")
         return attrs
+
+
+class UnprovedApplicationIn(Shape):
+    """Somebody applies who only says who they are."""
+
+    name = Line(max_length=PERSON_NAME_LENGTH)
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class CodeRequestIn(Shape):
+    """The address that is to be proved."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class CodeIn(Shape):
+    """An address, and the code that was sent to it; blanks between its digits do not matter."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+    code = Line(max_length=20)
+
+    def validate_code(self, value: str) -> str:
+        """The code without blanks."""
+        return "".join(value.split())
+
+
+class ApiKeyIn(Shape):
+    """A new key: a name by which people tell it from others, and what it may do."""
+
+    name = Line(max_length=KEY_NAME_LENGTH)
+    scopes = Words(child=Word(choices=Scope.values), allow_empty=False, default=Scope.values)
+
+    def validate_name(self, value: str) -> str:
+        """The name, of characters that can be shown."""
+        if not value.isprintable():
+            raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
+        return value
 
 
 class DecisionIn(Shape):

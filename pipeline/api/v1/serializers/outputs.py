@@ -1,100 +1,34 @@
-"""The shapes of what goes out: plain dictionaries, typed, because a page holds hundreds of them.
-
-A value that there is not is None, never missing.
-"""
+"""Making what goes out: plain dictionaries, typed, because a page holds hundreds of them."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import cast
 from uuid import UUID, uuid5
 
 from applicants.models import Applicant
-from jobs.models import Company, Job
+from jobs.models import ApiKey, Company, Job
 from jobs.policies import Policy
+from pipeline.api.v1.serializers.shapes import (
+    ApiKeyOut,
+    ApplicationOut,
+    CompanyOut,
+    EventOut,
+    JobOut,
+    LineOut,
+    PersonOut,
+    PlaceOut,
+    PolicyOut,
+    ToldEventOut,
+    VerdictOut,
+)
+from pipeline.api.v1.serializers.summary_shapes import ConversionOut, SummaryOut
+from pipeline.figures import Conversion, Figures
 from pipeline.models import Event
 from pipeline.replay import Line, Place
 from pipeline.selectors.applications import Seen
+from pipeline.sentences import Reader, sentence
 from pipeline.verify import Verdict
-
-
-class CompanyRef(TypedDict):
-    id: UUID
-    name: str
-
-
-class JobRef(TypedDict):
-    id: UUID
-    title: str
-
-
-class ApplicantRef(TypedDict):
-    id: UUID
-    name: str
-    email: str
-
-
-class JobOut(TypedDict):
-    id: UUID
-    company: CompanyRef
-    title: str
-    description: str
-    location: str
-    status: str
-    capacity: int
-    active_count: int
-    pending_count: int
-    waitlist_count: int
-    seats_free: int
-    policy: dict[str, Any]
-    seq: int
-    opened_at: datetime | None
-    closed_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-
-
-class ApplicationOut(TypedDict):
-    id: UUID
-    job: JobRef
-    applicant: ApplicantRef
-    status: str
-    outcome: str | None
-    position: int | None
-    people_waiting: int
-    decay_count: int
-    decays_left: int | None
-    acknowledge_by: datetime | None
-    eligible_at: datetime | None
-    applied_at: datetime
-    promoted_at: datetime | None
-    acknowledged_at: datetime | None
-    ended_at: datetime | None
-    time_in_status_seconds: int
-    server_time: datetime
-
-
-class ActorRef(TypedDict):
-    kind: str
-    id: UUID | None
-
-
-class EventOut(TypedDict):
-    seq: int
-    id: UUID
-    job_id: UUID
-    application_id: UUID | None
-    event: str
-    from_status: str | None
-    to_status: str | None
-    outcome: str | None
-    actor: ActorRef
-    cause_seq: int | None
-    policy_version: int
-    at: datetime
-    effective_at: datetime
-    data: dict[str, Any]
-    hash: str
 
 
 def job_out(job: Job) -> JobOut:
@@ -121,9 +55,9 @@ def job_out(job: Job) -> JobOut:
     }
 
 
-def policy_out(policy: Policy, version: int) -> dict[str, Any]:
+def policy_out(policy: Policy, version: int) -> PolicyOut:
     """A policy and its version."""
-    return policy.values() | {"version": version}
+    return cast(PolicyOut, policy.values() | {"version": version})
 
 
 def application_out(seen: Seen) -> ApplicationOut:
@@ -171,7 +105,12 @@ def event_out(event: Event) -> EventOut:
     }
 
 
-def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> dict[str, Any]:
+def told_out(event: Event, reader: Reader) -> ToldEventOut:
+    """A row of the log with its sentence."""
+    return {**event_out(event), "sentence": sentence(event, reader)}
+
+
+def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
     """A line as it stood at some moment."""
     return {
         "job_id": line.job_id,
@@ -187,7 +126,7 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> dict[str,
     }
 
 
-def _place_out(place: Place, as_of: datetime) -> dict[str, Any]:
+def _place_out(place: Place, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
@@ -202,7 +141,7 @@ def _place_out(place: Place, as_of: datetime) -> dict[str, Any]:
     }
 
 
-def verdict_out(verdict: Verdict, *, with_differences: bool) -> dict[str, Any]:
+def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
     """What verifying a log found; the differences name applications, so not everybody sees them."""
     return {
         "chain": verdict.chain,
@@ -214,12 +153,25 @@ def verdict_out(verdict: Verdict, *, with_differences: bool) -> dict[str, Any]:
     }
 
 
-def company_out(company: Company) -> dict[str, Any]:
+def company_out(company: Company) -> CompanyOut:
     """A company, for itself."""
     return {"id": company.id, "name": company.name, "created_at": company.created_at}
 
 
-def person_out(applicant: Applicant) -> dict[str, Any]:
+def api_key_out(key: ApiKey) -> ApiKeyOut:
+    """A key of a company, for its owners: its beginning, by which they can tell it from others."""
+    return {
+        "id": key.id,
+        "hint": key.hint,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    }
+
+
+def person_out(applicant: Applicant) -> PersonOut:
     """A person, under the name that the reader may know."""
     return {
         "id": applicant.id,
@@ -231,3 +183,39 @@ def person_out(applicant: Applicant) -> dict[str, Any]:
 
 def _if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment is not None and moment > now else None
+
+
+def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
+    """A job in numbers."""
+    promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
+    return {
+        "job_id": job_id,
+        "counts_by_status": dict(figures.by_status),
+        "counts_by_outcome": dict(figures.by_outcome),
+        "average_seconds_to_promotion": promotion.average,
+        "median_seconds_to_promotion": promotion.median,
+        "p90_seconds_to_promotion": promotion.p90,
+        "average_seconds_to_acknowledge": acknowledge.average,
+        "median_seconds_to_acknowledge": acknowledge.median,
+        "p90_seconds_to_acknowledge": acknowledge.p90,
+        "decay_events": figures.decay_events,
+        "lapse_events": figures.lapse_events,
+        "acknowledgment_rate": figures.acknowledgment_rate,
+        "conversion": _conversion_out(figures.conversion),
+        "churn": figures.churn,
+        "seats_freed": figures.seats_freed,
+        "seat_idle_seconds": figures.seat_idle_seconds,
+        "seat_idle_while_waiting_seconds": figures.seat_idle_while_waiting_seconds,
+        "server_time": figures.now,
+    }
+
+
+def _conversion_out(conversion: Conversion) -> ConversionOut:
+    return {
+        "applied": conversion.applied,
+        "seated": conversion.seated,
+        "hired": conversion.hired,
+        "applied_to_seated": conversion.applied_to_seated,
+        "seated_to_hired": conversion.seated_to_hired,
+        "applied_to_hired": conversion.applied_to_hired,
+    }

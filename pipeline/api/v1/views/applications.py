@@ -20,16 +20,29 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
+from pipeline.api.addresses import client_address
 from pipeline.api.callers import CompanyCaller, Nobody, PersonCaller, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.idempotency import row_id
 from pipeline.api.parameters import as_id
+from pipeline.api.problems import (
+    ACKNOWLEDGMENT_EXPIRED,
+    ALREADY_DECIDED,
+    DUPLICATE_SUBMISSION,
+    INVALID_TRANSITION,
+    JOB_NOT_OPEN,
+)
+from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.serializers.inputs import (
     DecisionIn,
     Nothing,
     OwnApplicationIn,
     SubmissionIn,
+    UnprovedApplicationIn,
 )
 from pipeline.api.v1.serializers.outputs import application_out
+from pipeline.api.v1.serializers.shapes import ApplicationOut, DetailOut
 from pipeline.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.models import Application
 from pipeline.selectors.applications import (
@@ -41,27 +54,42 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
+from pipeline.services.apply_unproved import apply_unproved
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 from pipeline.states import Outcome
+
+TAKEN = "Thank you. What happens next stands in a mail to this address."
 
 
 class JobApplications(Endpoint):
     """`/jobs/{id}/applications`"""
 
+    @describes(
+        "apply",
+        Tag.APPLICATIONS,
+        Who.ANYONE,
+        {201: ApplicationOut, 202: DetailOut},
+        takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
+        refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
+    )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Apply to a job, or submit somebody to a job of one's company: 201."""
+        """Apply to a job, or submit somebody to a job of one's company: 201.
+
+        Without a credential: 202, the same for every address, and a mail to it.
+        """
         match caller_of(request):
             case PersonCaller() as person:
                 return _apply(request, person, job_id)
             case CompanyCaller() as company:
                 return _submit(request, company, job_id)
-        raise NotAuthenticated
+        return _apply_unproved(request, job_id)
 
 
 class OneApplication(Endpoint):
     """`/applications/{id}`"""
 
+    @describes("get_application", Tag.APPLICATIONS, Who.EITHER_SIDE, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
         """An application, for whose it is and for the company that received it."""
         caller = caller_of(request)
@@ -76,6 +104,14 @@ class OneApplication(Endpoint):
 class Acknowledge(Endpoint):
     """`/applications/{id}/acknowledge`"""
 
+    @describes(
+        "acknowledge",
+        Tag.APPLICATIONS,
+        Who.APPLICANT,
+        ApplicationOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
+    )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Take the offered seat. Once more is harmless."""
         caller, facts = own_application(caller_of(request), application_id)
@@ -86,6 +122,14 @@ class Acknowledge(Endpoint):
 class Withdraw(Endpoint):
     """`/applications/{id}/withdraw`"""
 
+    @describes(
+        "withdraw",
+        Tag.APPLICATIONS,
+        Who.APPLICANT,
+        ApplicationOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Leave the line. Once more is harmless."""
         caller, facts = own_application(caller_of(request), application_id)
@@ -96,6 +140,14 @@ class Withdraw(Endpoint):
 class Remove(Endpoint):
     """`/applications/{id}/remove`"""
 
+    @describes(
+        "remove_application",
+        Tag.APPLICATIONS,
+        Who.WRITER,
+        ApplicationOut,
+        takes=(DecisionIn,),
+        refuses=(INVALID_TRANSITION,),
+    )
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
         caller, facts = received_application(caller_of(request), application_id, Scope.WRITE)
@@ -106,6 +158,7 @@ class Remove(Endpoint):
             actor=caller.actor,
             reason=given["reason"],
             note=given["note"],
+            request_id=row_id(request),
         )
         return _answer(facts, application)
 
@@ -115,14 +168,24 @@ def _apply(request: Request, caller: PersonCaller, job_id: UUID) -> Response:
     given = body_of(request, OwnApplicationIn)
     person = read_applicant(caller.applicant_id)
     name = given.get("name") or person.name or person.email.partition("@")[0]
-    return _take_in(caller, job, person, name)
+    return _take_in(request, caller, job, person, name)
+
+
+def _apply_unproved(request: Request, job_id: UUID) -> Response:
+    job = visible_job(Nobody(), job_id)
+    given = body_of(request, UnprovedApplicationIn)
+    check_throttle(request, "anonymous_apply", client_address(request))
+    apply_unproved(
+        job=job, name=given["name"], email=given["email"], application_id=row_id(request)
+    )
+    return Response({"detail": TAKEN}, status=202)
 
 
 def _submit(request: Request, caller: CompanyCaller, job_id: UUID) -> Response:
     _caller, job = own_job(caller, job_id, Scope.WRITE)
     given = body_of(request, SubmissionIn)
     person = _submitted(caller, given)
-    return _take_in(caller, job, person, given.get("name") or person.name)
+    return _take_in(request, caller, job, person, given.get("name") or person.name)
 
 
 def _submitted(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
@@ -136,9 +199,19 @@ def _submitted(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
 
 
 def _take_in(
-    caller: PersonCaller | CompanyCaller, job: JobFacts, person: Applicant, name: str
+    request: Request,
+    caller: PersonCaller | CompanyCaller,
+    job: JobFacts,
+    person: Applicant,
+    name: str,
 ) -> Response:
-    application = apply(job_id=job.id, applicant_id=person.id, name=name, actor=caller.actor)
+    application = apply(
+        job_id=job.id,
+        applicant_id=person.id,
+        name=name,
+        actor=caller.actor,
+        application_id=row_id(request),
+    )
     facts = ApplicationFacts(
         id=application.id,
         job_id=job.id,

@@ -12,13 +12,18 @@ from rest_framework.response import Response
 from jobs.models import Job, JobStatus, Scope
 from jobs.policies import Policy
 from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company, own_job, sees
+from pipeline.api.access import as_company, as_owner, own_job, sees
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
+from pipeline.api.idempotency import row_id
+from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
+from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
+from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.inputs import JobChangeIn, JobIn, Nothing
 from pipeline.api.v1.serializers.outputs import job_out
+from pipeline.api.v1.serializers.shapes import JobOut, PageOf
 from pipeline.errors import JobNotFound
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.reading import Page
@@ -27,12 +32,27 @@ from pipeline.services.lifecycle import Posting, close_job, create_job, open_job
 
 _TEXTS = ("title", "description", "location")
 _GUARDED = ("capacity", "policy")
-"""What must not be changed without having seen the job as it is."""
+"""What only an owner changes, and not without having seen the job as it is."""
+
+_LIFECYCLE: dict[str, Any] = {
+    "takes": (Nothing,),
+    "headers": ("ETag",),
+    "refuses": (INVALID_TRANSITION,),
+}
+"""What opening, pausing and closing have in common for clients."""
 
 
 class Jobs(Endpoint):
     """`/jobs`"""
 
+    @describes(
+        "list_jobs",
+        Tag.JOBS,
+        Who.ANYONE,
+        PageOf[JobOut],
+        parameters=(JOB_STATUS, SEARCH, *PAGED),
+        about="Everybody else than its company sees a job here only while it is OPEN.",
+    )
     def get(self, request: Request) -> Response:
         """The open jobs; for a company, all of its own."""
         page = _jobs_for(caller_of(request), request)
@@ -40,6 +60,9 @@ class Jobs(Endpoint):
             request, pagination.listing(page, job_out, lambda job: pagination.cursor(str(job.id)))
         )
 
+    @describes(
+        "create_job", Tag.JOBS, Who.WRITER, JobOut, status=201, takes=(JobIn,), headers=("ETag",)
+    )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
         caller = as_company(caller_of(request), Scope.WRITE)
@@ -51,6 +74,7 @@ class Jobs(Endpoint):
             policy=Policy(**given.get("policy", {})),
             actor=caller.actor,
             open_now=given["status"] == JobStatus.OPEN,
+            job_id=row_id(request),
         )
         return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
@@ -58,6 +82,7 @@ class Jobs(Endpoint):
 class OneJob(Endpoint):
     """`/jobs/{id}`"""
 
+    @describes("get_job", Tag.JOBS, Who.ANYONE, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """A job, with its ETag; 304 if the client has it already."""
         job = read_job(job_id)
@@ -65,11 +90,25 @@ class OneJob(Endpoint):
             raise JobNotFound
         return answer_with_tag(request, job_out(job), _tag(job))
 
+    @describes(
+        "change_job",
+        Tag.JOBS,
+        Who.WRITER,
+        JobOut,
+        takes=(JobChangeIn,),
+        parameters=(IF_MATCH,),
+        headers=("ETag",),
+        refuses=(INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED),
+        about="Raising the capacity promotes at once; lowering it evicts nobody.",
+    )
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if it has changed since the client read it."""
         caller, facts = own_job(caller_of(request), job_id, Scope.WRITE)
         given = body_of(request, JobChangeIn)
-        seen = _version_seen(request, facts, needed=any(name in given for name in _GUARDED))
+        guarded = any(name in given for name in _GUARDED)
+        if guarded:
+            as_owner(caller)
+        seen = _version_seen(request, facts, needed=guarded)
         change = Alteration(
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
@@ -82,6 +121,7 @@ class OneJob(Endpoint):
 class OpenJob(Endpoint):
     """`/jobs/{id}/open`"""
 
+    @describes("open_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Open a draft, or resume a paused job."""
         return _change_status(request, job_id, open_job)
@@ -90,6 +130,7 @@ class OpenJob(Endpoint):
 class PauseJob(Endpoint):
     """`/jobs/{id}/pause`"""
 
+    @describes("pause_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Take no applications and promote nobody for now."""
         return _change_status(request, job_id, pause_job)
@@ -98,9 +139,10 @@ class PauseJob(Endpoint):
 class CloseJob(Endpoint):
     """`/jobs/{id}/close`"""
 
+    @describes("close_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Close the job for good."""
-        return _change_status(request, job_id, close_job)
+        """Close the job for good: only an owner does."""
+        return _change_status(request, job_id, close_job, only_owners=True)
 
 
 def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
@@ -115,8 +157,12 @@ def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
     return open_jobs(search=search, after=after, limit=limit)
 
 
-def _change_status(request: Request, job_id: UUID, verb: Callable[..., None]) -> Response:
+def _change_status(
+    request: Request, job_id: UUID, verb: Callable[..., None], *, only_owners: bool = False
+) -> Response:
     caller, _facts = own_job(caller_of(request), job_id, Scope.WRITE)
+    if only_owners:
+        as_owner(caller)
     body_of(request, Nothing)
     verb(job_id=job_id, actor=caller.actor)
     return _answer(job_id)

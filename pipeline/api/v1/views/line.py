@@ -14,12 +14,33 @@ from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
 from pipeline.api.callers import Caller, PersonCaller, caller_of
 from pipeline.api.endpoint import Endpoint, tagged_answer
+from pipeline.api.openapi.parameters import (
+    AFTER_SEQ,
+    AS_OF,
+    AS_OF_CAMEL,
+    EVENT,
+    LIMIT,
+    NOTED_HASH,
+    NOTED_SEQ,
+    OF_APPLICATION,
+    PAGED,
+    REPLAY_SEQ,
+)
+from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.outputs import (
     application_out,
     event_out,
     job_out,
     line_out,
     verdict_out,
+)
+from pipeline.api.v1.serializers.shapes import (
+    ApplicationOut,
+    EventOut,
+    LineOut,
+    PageOf,
+    PipelineOut,
+    VerdictOut,
 )
 from pipeline.errors import JobNotFound
 from pipeline.models import Event
@@ -36,6 +57,7 @@ from pipeline.verify import verify_job
 class PipelineOfJob(Endpoint):
     """`/jobs/{id}/pipeline`"""
 
+    @describes("get_pipeline", Tag.LINE, Who.READER, PipelineOut, tagged=True, parameters=(LIMIT,))
     def get(self, request: Request, job_id: UUID) -> Response:
         """Who holds a seat, and the front of the waitlist; its cursor goes on in `/queue`."""
         own_job(caller_of(request), job_id, Scope.READ)
@@ -52,6 +74,9 @@ class PipelineOfJob(Endpoint):
 class Queue(Endpoint):
     """`/jobs/{id}/queue`"""
 
+    @describes(
+        "get_queue", Tag.LINE, Who.READER, PageOf[ApplicationOut], tagged=True, parameters=PAGED
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """A page of the waitlist, in order, each with its position."""
         own_job(caller_of(request), job_id, Scope.READ)
@@ -63,6 +88,14 @@ class Queue(Endpoint):
 class Events(Endpoint):
     """`/jobs/{id}/events`"""
 
+    @describes(
+        "list_job_events",
+        Tag.LINE,
+        Who.READER,
+        PageOf[EventOut],
+        tagged=True,
+        parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """A page of the log, oldest first; of one application or kind of event, if asked."""
         own_job(caller_of(request), job_id, Scope.READ)
@@ -75,6 +108,14 @@ class Events(Endpoint):
 class Replay(Endpoint):
     """`/jobs/{id}/replay`"""
 
+    @describes(
+        "replay_job",
+        Tag.LINE,
+        Who.READER,
+        LineOut,
+        tagged=True,
+        parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ),
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """The line as it was at a time or after an event; with neither, after the last event."""
         own_job(caller_of(request), job_id, Scope.READ)
@@ -90,6 +131,15 @@ class Replay(Endpoint):
 class Verify(Endpoint):
     """`/jobs/{id}/verify`"""
 
+    @describes(
+        "verify_job",
+        Tag.LINE,
+        Who.EITHER_SIDE,
+        VerdictOut,
+        tagged=True,
+        parameters=(NOTED_SEQ, NOTED_HASH),
+        about="Applicants of the job send the seq and the hash that they noted.",
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Whether the log is whole; for an applicant of the job, whether it is as they noted it."""
         caller, noted = caller_of(request), _noted(request)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from applicants.models import Applicant
 from jobs.models import Scope
-from pipeline.api import pagination
-from pipeline.api.access import as_company, as_person
-from pipeline.api.callers import Caller, CompanyCaller, Nobody, caller_of
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company, as_person, known_applicant
+from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
+from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.outputs import application_out, company_out, person_out
-from pipeline.errors import ApplicantNotFound
+from pipeline.api.v1.serializers.shapes import ApplicationOut, CompanyOut, PageOf, PersonOut
 from pipeline.selectors.applications import Seen, applications_of
-from pipeline.selectors.people import applicant_known_to, read_applicant, read_company
+from pipeline.selectors.people import applicants_with_address, read_applicant, read_company
 
 
 class OwnCompany(Endpoint):
     """`/companies/me`"""
 
+    @describes("get_own_company", Tag.COMPANIES, Who.READER, CompanyOut)
     def get(self, request: Request) -> Response:
         """The company that the caller acts for."""
         caller = as_company(caller_of(request), Scope.READ)
@@ -32,6 +33,7 @@ class OwnCompany(Endpoint):
 class Me(Endpoint):
     """`/me`"""
 
+    @describes("get_me", Tag.PEOPLE, Who.APPLICANT, PersonOut)
     def get(self, request: Request) -> Response:
         """The signed-in person."""
         caller = as_person(caller_of(request))
@@ -41,38 +43,61 @@ class Me(Endpoint):
 class MyApplications(Endpoint):
     """`/me/applications`"""
 
+    @describes(
+        "list_my_applications",
+        Tag.PEOPLE,
+        Who.APPLICANT,
+        PageOf[ApplicationOut],
+        parameters=PAGED,
+    )
     def get(self, request: Request) -> Response:
         """The signed-in person's applications, newest first."""
         return _applications(request, as_person(caller_of(request)).applicant_id)
 
 
+class Applicants(Endpoint):
+    """`/applicants`"""
+
+    @describes(
+        "find_applicants",
+        Tag.PEOPLE,
+        Who.READER,
+        PageOf[PersonOut],
+        parameters=(WITH_ADDRESS, *PAGED),
+    )
+    def get(self, request: Request) -> Response:
+        """Who of the company's applicants has an address, in whatever case: one person, or none."""
+        company_id = as_company(caller_of(request), Scope.READ).company_id
+        pagination.limit_of(request)
+        found = applicants_with_address(company_id, parameters.address(request))
+        return Response({"data": [person_out(person) for person in found], "next_cursor": None})
+
+
 class OneApplicant(Endpoint):
     """`/applicants/{id}`"""
 
+    @describes("get_applicant", Tag.PEOPLE, Who.EITHER_SIDE, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """A person: oneself, or one of the company's applicants."""
-        return Response(person_out(_known(caller_of(request), applicant_id)))
+        return Response(person_out(known_applicant(caller_of(request), applicant_id)))
 
 
 class ApplicationsOfApplicant(Endpoint):
     """`/applicants/{id}/applications`"""
 
+    @describes(
+        "list_applications_of_applicant",
+        Tag.PEOPLE,
+        Who.EITHER_SIDE,
+        PageOf[ApplicationOut],
+        parameters=PAGED,
+    )
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """A person's applications, newest first; for a company, those to its own jobs."""
         caller = caller_of(request)
-        _known(caller, applicant_id)
+        known_applicant(caller, applicant_id)
         company_id = caller.company_id if isinstance(caller, CompanyCaller) else None
         return _applications(request, applicant_id, company_id)
-
-
-def _known(caller: Caller, applicant_id: UUID) -> Applicant:
-    if isinstance(caller, Nobody):
-        raise NotAuthenticated
-    if isinstance(caller, CompanyCaller):
-        return applicant_known_to(as_company(caller, Scope.READ).company_id, applicant_id)
-    if caller.applicant_id != applicant_id:
-        raise ApplicantNotFound
-    return read_applicant(applicant_id)
 
 
 def _applications(request: Request, applicant_id: UUID, company_id: UUID | None = None) -> Response:

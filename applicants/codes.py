@@ -1,0 +1,118 @@
+"""Codes that prove an address: sent to it by mail, good for one sign-in within a few minutes.
+
+What limits them (codes per address and hour, tries per code) is decided by PostgreSQL, each in one
+statement: however many processes ask at once, a row is updated by one of them after the other.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
+
+from applicants import mail, tokens
+from applicants.models import SignInCode
+
+LIFETIME = timedelta(minutes=15)
+MOST_TRIES = 5
+"""Guesses at one code."""
+MOST_CODES = 5
+"""Codes to one address within a window."""
+WINDOW = timedelta(hours=1)
+CLEARED_AT_ONCE = 20
+"""Expired rows that sending a code clears away."""
+
+SUBJECT = "Your code for Next in Line"
+SIGNING_IN = "Somebody, probably you, asked to sign in to Next in Line with this address."
+
+ISSUE = """
+INSERT INTO applicants_signincode AS held
+    (address, digest, tries_left, expires_at, sent, counted_until)
+VALUES (%(address)s, %(digest)s, %(tries)s, clock_timestamp() + %(lifetime)s,
+        1, clock_timestamp() + %(window)s)
+ON CONFLICT (address) DO UPDATE SET
+    digest = excluded.digest,
+    tries_left = excluded.tries_left,
+    expires_at = excluded.expires_at,
+    sent = CASE WHEN held.counted_until <= clock_timestamp() THEN 1 ELSE held.sent + 1 END,
+    counted_until = CASE WHEN held.counted_until <= clock_timestamp()
+        THEN excluded.counted_until ELSE held.counted_until END
+WHERE held.sent < %(most)s OR held.counted_until <= clock_timestamp()
+RETURNING true
+"""
+
+GUESS = """
+UPDATE applicants_signincode SET
+    tries_left = CASE WHEN digest = %(digest)s THEN 0 ELSE tries_left - 1 END
+WHERE address = %(address)s AND tries_left > 0 AND expires_at > clock_timestamp()
+RETURNING digest = %(digest)s
+"""
+
+
+def send_code(email: str, *, about: str = SIGNING_IN) -> None:
+    """Send a new code to an address in its normal spelling; the one before it is no longer good.
+
+    Nothing is looked up about the address, so nothing of what happens tells whether somebody uses
+    it. No more than MOST_CODES are sent within the WINDOW; the next ones are silently not sent.
+    `about` is the sentence that says in the mail what the code is for.
+    """
+    code = tokens.new_code()
+    with transaction.atomic():
+        if _issue(email, code):
+            mail.post(to=email, subject=SUBJECT, text=_text(code, about))
+    _clear_expired()
+
+
+def guess(email: str, code: str) -> bool | None:
+    """Try a code for an address in its normal spelling.
+
+    True: right, and used up by this. False: wrong, and one try fewer. None: there is no code that
+    could be guessed: none was sent, it has expired, was used, or all tries were taken.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(GUESS, {"address": _key_of(email), "digest": _digest_of(email, code)})
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _issue(email: str, code: str) -> bool:
+    values: dict[str, Any] = {
+        "address": _key_of(email),
+        "digest": _digest_of(email, code),
+        "tries": MOST_TRIES,
+        "lifetime": LIFETIME,
+        "window": WINDOW,
+        "most": MOST_CODES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(ISSUE, values)
+        return cursor.fetchone() is not None
+
+
+def _key_of(email: str) -> bytes:
+    return salted_hmac("applicants.codes.address", email, algorithm="sha256").digest()
+
+
+def _digest_of(email: str, code: str) -> bytes:
+    """Keyed: of a plain hash, all codes could be tried in a second by who reads the table."""
+    return salted_hmac("applicants.codes.code", f"{email} {code}", algorithm="sha256").digest()
+
+
+def _text(code: str, about: str) -> str:
+    return (
+        f"{code}\n\n"
+        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
+        " once.\n\n"
+        f"{about}\n\n"
+        "If it was not you, ignore this mail: without the code nobody can act for you.\n"
+    )
+
+
+def _clear_expired() -> None:
+    over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
+    some = list(over.order_by("counted_until").values_list("address", flat=True)[:CLEARED_AT_ONCE])
+    if some:
+        over.filter(address__in=some).delete()

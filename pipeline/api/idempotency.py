@@ -1,0 +1,140 @@
+"""Idempotency-Key: the same request under the same key is done once, and answered alike.
+
+An answer is kept, whatever it says, unless it says that the request can be sent again: 401, 409,
+415, 429 and 5xx. A refusal like 400 is kept too: under one key stands one request, so a corrected
+body wants a key of its own (and gets 422 until it has one).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from hashlib import sha256
+from uuid import UUID
+
+from django.db import DatabaseError
+from django.http import HttpResponse, UnreadablePostError
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import ParseError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.addresses import client_address
+from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
+from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
+from pipeline.api.parameters import refuse
+from pipeline.services import once
+from pipeline.services.once import Claim, InUse, Kept, Reused
+
+logger = logging.getLogger(__name__)
+
+HEADER = "Idempotency-Key"
+REPEATED_HEADERS = ("Content-Type", "ETag", "Location", "Link")
+
+_KEY = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
+
+
+class Answered(Exception):
+    """The request was answered before."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__()
+        self.response = response
+
+
+def begin(request: Request) -> None:
+    """Take the request's key, if it is a POST with one, before anything is done.
+
+    Raises Answered with the first answer, ValidationError when the key is none, and
+    IdempotencyKeyReused or IdempotencyKeyInUse.
+    """
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if request.method != "POST" or key is None:
+        return
+    key = key.strip()
+    if not _KEY.fullmatch(key):
+        refuse(HEADER, "A key has 1 to 255 characters.")
+    fingerprint = _fingerprint(request)
+    match once.claim(_record_id(request, key, fingerprint), fingerprint):
+        case Claim() as claim:
+            request.idempotency_claim = claim  # type: ignore[attr-defined]
+        case Kept() as kept:
+            raise Answered(_again(kept))
+        case Reused():
+            raise IdempotencyKeyReused
+        case InUse():
+            raise IdempotencyKeyInUse
+
+
+def row_id(request: Request) -> UUID | None:
+    """The id of the row that a request makes: the same at each try. None without a key.
+
+    A service that gets it and finds the row gives that row, and so a try after a crash is answered
+    with what the first one made.
+    """
+    claim = _claim_of(request)
+    return claim.row_id if claim else None
+
+
+def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
+    """Keep the answer to a request that took a key, or let the key be used again.
+
+    `secret`: the answer must not be stored. The work is done by now, so that a database that is
+    lost here changes no answer: the claim then runs out, and a retry finds the row.
+    """
+    claim = _claim_of(request)
+    if claim is None:
+        return
+    try:
+        if secret or not isinstance(response, Response) or _can_be_sent_again(response.status_code):
+            once.release(claim)
+        else:
+            _keep(claim, response)
+    except DatabaseError:
+        logger.warning("the answer to a request with a key could not be kept", exc_info=True)
+
+
+def _keep(claim: Claim, response: Response) -> None:
+    response.render()
+    headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
+    once.keep(claim, status=response.status_code, headers=headers, body=response.content)
+
+
+def _can_be_sent_again(status: int) -> bool:
+    return status in (401, 409, 415, 429) or status >= 500
+
+
+def _again(kept: Kept) -> HttpResponse:
+    headers = kept.headers | {"Idempotent-Replayed": "true"}
+    return HttpResponse(kept.body, status=kept.status, headers=headers)
+
+
+def _fingerprint(request: Request) -> bytes:
+    """What is asked for. Raises ParseError when the body cannot be read."""
+    try:
+        body = sha256(request._request.body).hexdigest()
+    except UnreadablePostError:
+        raise ParseError("The body could not be read.") from None
+    return _digest("POST", request.get_full_path(), body)
+
+
+def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
+    """Who asks, and the key.
+
+    Nobody known is told apart by address, and shares that with others: there the request itself is
+    a part of it, so that a key that two of them happen to choose tells neither of the other.
+    """
+    match caller_of(request):
+        case CompanyCaller(company_id=company_id, actor_id=actor_id):
+            return _digest("company", str(company_id), str(actor_id), key)
+        case PersonCaller(applicant_id=applicant_id):
+            return _digest("person", str(applicant_id), key)
+    return _digest("nobody", client_address(request), fingerprint.hex(), key)
+
+
+def _digest(*parts: str) -> bytes:
+    return sha256("\n".join(parts).encode()).digest()
+
+
+def _claim_of(request: Request) -> Claim | None:
+    return getattr(request, "idempotency_claim", None)

@@ -1,0 +1,97 @@
+"""`/metrics`: numbers for Prometheus. Outside the versioned API, and only for who watches the site.
+
+From this very machine, without a proxy in between; from elsewhere with METRICS_TOKEN as bearer.
+For everybody else it is not there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from pipeline import env
+from pipeline.database.errors import ClusterError
+from pipeline.selectors.metrics import Vitals, read_vitals
+from pipeline.telemetry import exposition
+
+_FORWARDED = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP")
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """What was counted, and how the lines stand. Raises Http404 for who may not see it."""
+    if not (_is_from_here(request) or _has_token(request)):
+        raise Http404
+    registry = CollectorRegistry()
+    registry.register(_Lines())
+    return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _is_from_here(request: HttpRequest) -> bool:
+    """A proxy on this machine speaks for others, so what came through one is not from here."""
+    if any(name in request.META for name in _FORWARDED):
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+def _has_token(request: HttpRequest) -> bool:
+    given = request.META.get("HTTP_AUTHORIZATION", "").encode()
+    wanted = f"Bearer {env.METRICS_TOKEN}".encode()
+    return bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
+
+
+class _Lines(Collector):
+    """How the lines stand, read when asked. Without a database only that is said."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The numbers, in one query."""
+        try:
+            vitals = read_vitals()
+        except (OperationalError, InterfaceError, ClusterError):
+            return [_gauge("database_up", "Whether the database answers.", 0)]
+        return [_gauge("database_up", "Whether the database answers.", 1), *_families(vitals)]
+
+
+def _families(vitals: Vitals) -> Iterator[Metric]:
+    yield _by_status("jobs", "Jobs.", vitals.jobs.items())
+    yield _by_status("applications", "Live applications.", vitals.applications.items())
+    yield _gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
+    yield _gauge(
+        "seats_idle_with_eligible",
+        "Free seats of open jobs for which somebody eligible waits. Should be 0.",
+        vitals.idle_seats_with_eligible,
+    )
+    yield _gauge("overdue_settlements", "Jobs that have to be settled now.", vitals.overdue_jobs)
+    yield _gauge(
+        "oldest_overdue_seconds",
+        "For how long the first of them has been waiting; 0 if there is none.",
+        vitals.oldest_overdue_seconds,
+    )
+    if vitals.decay_heartbeat_seconds is not None:
+        age = vitals.decay_heartbeat_seconds
+        yield _gauge("decay_heartbeat_age_seconds", "When the decay worker was last seen.", age)
+    yield CounterMetricFamily("nextinline_events", "Events in all logs.", value=vitals.events)
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"nextinline_{name}", about, value=value)
+
+
+def _by_status(name: str, about: str, counts: Iterable[tuple[str, int]]) -> Metric:
+    family = GaugeMetricFamily(f"nextinline_{name}", about, labels=["status"])
+    for status, count in counts:
+        family.add_metric([status], count)
+    return family

@@ -1,0 +1,185 @@
+"""The answers of an operation: what it gives, with which headers, and every way it can refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from itertools import groupby
+from typing import TypedDict
+
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
+
+from pipeline.api import problems
+from pipeline.api.openapi.examples import problem_example
+from pipeline.api.openapi.types import Types
+from pipeline.api.problems import MEDIA_TYPE, Kind
+from pipeline.api.schema import Operation, Schema
+
+ALL_KINDS = sorted(
+    (each for each in vars(problems).values() if isinstance(each, Kind)),
+    key=lambda kind: (kind.status, kind.code),
+)
+"""Every kind of problem that there is."""
+
+_KEYED = [kind for kind in ALL_KINDS if kind.code.startswith("IDEMPOTENCY_KEY")]
+_EVERYWHERE = (
+    problems.VALIDATION_ERROR,
+    problems.MALFORMED_REQUEST,
+    problems.NOT_AUTHENTICATED,
+    problems.NOT_ACCEPTABLE,
+    problems.PAYLOAD_TOO_LARGE,
+    problems.THROTTLED,
+    problems.BUSY,
+    problems.UNAVAILABLE,
+)
+
+HEADERS = {
+    "X-Request-ID": ("The request's id: yours, if it was sane.", {"type": "string"}, True),
+    "ETag": ("Which state of the thing this is.", {"type": "string"}, True),
+    "Location": ("Where the new thing is.", {"type": "string", "format": "uri-reference"}, True),
+    "Link": ('The next page, as `<…>; rel="next"`; not on the last.', {"type": "string"}, False),
+    "Idempotent-Replayed": (
+        "`true` when this is the answer to an earlier request with the same key.",
+        {"type": "string", "enum": ["true"]},
+        False,
+    ),
+    "RateLimit": (
+        "What is left of the limit, as in the RateLimit draft.",
+        {"type": "string"},
+        False,
+    ),
+    "RateLimit-Policy": ("The limits that apply.", {"type": "string"}, False),
+    "WWW-Authenticate": ("Which credential is wanted.", {"type": "string"}, True),
+    "Retry-After": ("Seconds after which to try again.", {"type": "integer", "minimum": 0}, True),
+}
+"""What each header says, its schema, and whether it is always there."""
+
+_OF_ALL = ("X-Request-ID", "RateLimit", "RateLimit-Policy")
+_OF_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+
+
+class FieldErrorOut(TypedDict):
+    """A field that was refused."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class ErrorEnvelopeOut(TypedDict):
+    """The problem's code and words again, for clients that look for them here."""
+
+    code: str
+    message: str
+
+
+class Answers:
+    """Writes the answers of operations, and what they share into the document's components."""
+
+    def __init__(self, registry: ComponentRegistry) -> None:
+        self._registry = registry
+        self._types = Types(registry)
+
+    def of(self, operation: Operation, method: str, path: str) -> Schema:
+        """The answers of an operation by status."""
+        given = {str(status): self._given(operation, method, status) for status in operation.gives}
+        if operation.tagged:
+            given["304"] = self._not_modified()
+        kinds = sorted(kinds_of(operation, method, path), key=lambda kind: (kind.status, kind.code))
+        by_status = groupby(kinds, key=lambda kind: kind.status)
+        return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
+
+    def _given(self, operation: Operation, method: str, status: int) -> Schema:
+        hint = operation.gives[status]
+        answer: Schema = {
+            "description": HTTPStatus(status).phrase,
+            "headers": self._headers(_headers_given(operation, method, status)),
+        }
+        if hint is not None:
+            answer["content"] = {"application/json": {"schema": self._types.schema_of(hint)}}
+        return answer
+
+    def _not_modified(self) -> Schema:
+        name = "NotModified"
+        build = {
+            "description": "You have this state already.",
+            "headers": self._headers(["ETag", *_OF_ALL]),
+        }
+        return self._shared(ResolvedComponent.RESPONSE, name, build)
+
+    def _refused(self, kinds: list[Kind]) -> Schema:
+        """The problems of one status, once for all operations that can have the same."""
+        codes = [kind.code for kind in kinds]
+        names = ["".join(word.title() for word in code.split("_")) for code in codes]
+        build = {
+            "description": "; ".join(f"`{kind.code}`: {kind.title}" for kind in kinds),
+            "headers": self._headers([*_OF_ALL, *_OF_STATUS.get(kinds[0].status, ())]),
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": self._problem(),
+                    "examples": {kind.code: {"value": problem_example(kind)} for kind in kinds},
+                }
+            },
+            "x-codes": codes,
+        }
+        return self._shared(ResolvedComponent.RESPONSE, "Or".join(names), build)
+
+    def _headers(self, names: Iterable[str]) -> Schema:
+        return {name: self._header(name) for name in names}
+
+    def _header(self, name: str) -> Schema:
+        about, schema, always = HEADERS[name]
+        build = {"description": about, "schema": schema, "required": always}
+        return self._shared(ResolvedComponent.HEADER, name, build)
+
+    def _problem(self) -> Schema:
+        text: Schema = {"type": "string"}
+        properties: Schema = {
+            "type": {**text, "format": "uri-reference", "description": "The kind's address."},
+            "title": text,
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "detail": text,
+            "code": {**text, "enum": [kind.code for kind in ALL_KINDS]},
+            "request_id": {"type": ["string", "null"]},
+            "errors": self._types.schema_of(list[FieldErrorOut]),
+            "error": self._types.schema_of(ErrorEnvelopeOut),
+        }
+        build = {
+            "type": "object",
+            "description": "Why a request was refused (RFC 9457). Tell problems apart by `code`.",
+            "properties": properties,
+            "required": list(properties),
+        }
+        return self._shared(ResolvedComponent.SCHEMA, "Problem", build)
+
+    def _shared(self, kind: str, name: str, build: Schema) -> Schema:
+        component = ResolvedComponent(name, kind, build, object=name)
+        self._registry.register_on_missing(component)
+        return component.ref
+
+
+def kinds_of(operation: Operation, method: str, path: str) -> set[Kind]:
+    """Every way in which an operation can refuse a request."""
+    kinds = {*_EVERYWHERE, *operation.refuses}
+    if {} not in operation.who.security:
+        kinds.add(problems.PERMISSION_DENIED)
+    if "{" in path:
+        kinds.add(problems.NOT_FOUND)
+    if operation.takes:
+        kinds.add(problems.UNSUPPORTED_MEDIA_TYPE)
+    if method == "POST":
+        kinds.update(_KEYED)
+    return kinds
+
+
+def _headers_given(operation: Operation, method: str, status: int) -> list[str]:
+    names = [*_OF_ALL, *operation.headers]
+    if operation.tagged:
+        names.append("ETag")
+    if any(parameter.name == "cursor" for parameter in operation.parameters):
+        names.append("Link")
+    if status == HTTPStatus.CREATED:
+        names.append("Location")
+    if method == "POST" and _KEYED:
+        names.append("Idempotent-Replayed")
+    return names

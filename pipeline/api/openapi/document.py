@@ -1,0 +1,97 @@
+"""The whole document: what is said once about the API, and the last touches on the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
+
+from pipeline.api.openapi.examples import example_of
+from pipeline.api.schema import Schema, Tag
+
+METHODS = ("get", "put", "post", "patch", "delete")
+
+_FOLLOWS = {
+    "Job": {"job_id": "/id"},
+    "Application": {"application_id": "/id"},
+    "JobPage": {"job_id": "/data/0/id"},
+    "ApplicationPage": {"application_id": "/data/0/id"},
+}
+"""Where an answer of a type has what the path of another operation asks for."""
+
+
+@cache
+def document() -> Schema:
+    """The OpenAPI document of this code, built once in a process."""
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+@cache
+def document_as_json() -> bytes:
+    """The document as it is served."""
+    return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
+    """Every path, method and operation of a document."""
+    for path, methods in document["paths"].items():
+        for method in METHODS:
+            if method in methods:
+                yield path, method, methods[method]
+
+
+def no_request(*_: Any) -> None:
+    """What views are inspected with: they are not asked to answer anything."""
+
+
+def finish(result: Schema, **_: Any) -> Schema:
+    """Add tags, examples and links (a hook of drf-spectacular)."""
+    used = {tag for _, _, operation in operations_of(result) for tag in operation["tags"]}
+    result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
+    for content in _contents(result):
+        _add_example(content, result["components"]["schemas"])
+    _link(result)
+    return result
+
+
+def _add_example(content: Schema, schemas: Schema) -> None:
+    """Give a body an example; where it has a type with a name, to the type."""
+    schema = content["schema"]
+    named = schemas.get(schema.get("$ref", "").rpartition("/")[2])
+    if named is None:
+        content.setdefault("example", example_of(schema, schemas))
+    elif "examples" not in content:
+        named.setdefault("examples", [example_of(schema, schemas)])
+
+
+def _contents(result: Schema) -> Iterator[Schema]:
+    for _, _, operation in operations_of(result):
+        yield from operation.get("requestBody", {}).get("content", {}).values()
+        for answer in operation["responses"].values():
+            yield from answer.get("content", {}).values()
+
+
+def _link(result: Schema) -> None:
+    """Say of what is made, and of lists, which operations go on from there."""
+    for path, method, operation in operations_of(result):
+        for status, answer in operation["responses"].items():
+            if status == "201" or (method == "get" and "{" not in path):
+                links = dict(_links(result, _type_of(answer)))
+                answer.update({"links": links} if links else {})
+
+
+def _links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
+    follows = _FOLLOWS.get(given, {})
+    for _, _, other in operations_of(result):
+        asked = [each["name"] for each in other["parameters"] if each["in"] == "path"]
+        if asked and set(asked) <= follows.keys():
+            values = {name: f"$response.body#{follows[name]}" for name in asked}
+            yield other["operationId"], {"operationId": other["operationId"], "parameters": values}
+
+
+def _type_of(answer: Schema) -> str:
+    schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    return str(schema.get("$ref", "")).rpartition("/")[2]

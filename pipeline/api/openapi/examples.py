@@ -1,0 +1,110 @@
+"""Examples, made from schemas: whatever has a schema has an example that fits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from pipeline.api.problems import Kind, problem
+from pipeline.api.schema import Schema
+
+_KNOWN: dict[str, Any] = {
+    "ApiKey.hint": "nilk_Zp3",
+    "ApiKey.name": "Careers page",
+    "ApiKeyIn.name": "Careers page",
+    "Company.name": "Acme",
+    "CompanyRef.name": "Acme",
+    "Event.data": {"ticket": 4, "tie": 5, "deadline": None},
+    "NewApiKey.hint": "nilk_Zp3",
+    "NewApiKey.key": "nilk_Zp3…",
+    "NewApiKey.name": "Careers page",
+    "Token.token": "nila_7Qd…",
+    "acknowledgment_window_seconds": 86_400,
+    "applicant_id": "019a3c5e-7f00-7000-8000-000000000002",
+    "capacity": 3,
+    "code": "123456",
+    "cooldown_seconds": 3_600,
+    "description": "Feeds a crew of twelve.",
+    "detail": "A mail is on its way, if the address can be reached.",
+    "differences": [],
+    "email": "mia@example.com",
+    "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "location": "Rotterdam",
+    "name": "Mia Chen",
+    "reason": "The position was filled.",
+    "title": "Ship's cook",
+    "acknowledge_by": None,
+    "acknowledged_at": None,
+    "closed_at": None,
+    "eligible_at": None,
+    "ended_at": None,
+    "first_bad_seq": None,
+    "next_cursor": None,
+    "outcome": None,
+    "promoted_at": None,
+    "reason_code": None,
+    "revoked_at": None,
+}
+"""What fields hold in examples: by type and name, or by name alone."""
+
+_FORMATS: dict[str, Any] = {
+    "uuid": "019a3c5e-7f00-7000-8000-000000000001",
+    "date-time": "2026-01-31T12:00:00.000000Z",
+    "email": "mia@example.com",
+    "uri": "https://example.com/hook",
+    "uri-reference": "/api/v1/jobs",
+}
+_VALUES: dict[str, Any] = {"string": "text", "number": 0.5, "boolean": True, "object": {}}
+_TYPES: dict[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+def problem_example(kind: Kind) -> dict[str, Any]:
+    """What a problem of a kind looks like."""
+    return problem(kind, HttpRequest()) | {"request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"}
+
+
+def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "") -> Any:
+    """A value that fits a schema: that of the field `name` of the type `owner`, if it is one."""
+    if "$ref" in schema:
+        named = str(schema["$ref"]).rpartition("/")[2]
+        return example_of(schemas[named], schemas, named, name)
+    options = schema.get("anyOf") or schema.get("oneOf") or [schema]
+    kinds = [kind for each in options for kind in _kinds(each)]
+    known = _KNOWN.get(f"{owner}.{name}", _KNOWN.get(name))
+    if name in _KNOWN and known is None and "null" in kinds:
+        return None
+    if options != [schema]:
+        return example_of(options[0], schemas, owner, name)
+    if known is not None and _fits(known, kinds[0], schema):
+        return known
+    return _made(schema, kinds[0], schemas, owner)
+
+
+def _made(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "properties" in schema:
+        fields = schema["properties"].items()
+        return {name: example_of(inner, schemas, owner, name) for name, inner in fields}
+    if kind == "array":
+        return [example_of(schema["items"], schemas)]
+    if kind == "integer":
+        return max(1, schema.get("minimum", 1))
+    return _FORMATS.get(schema.get("format", ""), _VALUES[kind])
+
+
+def _kinds(schema: Schema) -> list[str]:
+    kinds = schema.get("type", "object")
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+def _fits(value: Any, kind: str, schema: Schema) -> bool:
+    return isinstance(value, _TYPES[kind]) and value in schema.get("enum", [value])

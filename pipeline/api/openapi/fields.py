@@ -1,0 +1,55 @@
+"""What the fields of requests take, beyond what the framework's own fields say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+
+from pipeline.api.openapi.words import MEANINGS
+from pipeline.api.schema import Schema
+
+_ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
+_LINE = f"^[^{_ONE_LINE}]*[^\\s{_ONE_LINE}][^{_ONE_LINE}]*$"
+_EMPTY_LINE = f"^[^{_ONE_LINE}]*$"
+_TEXT = "^[^\\x00]*$"
+_FILLED_TEXT = "^[^\\x00]*[^\\s\\x00][^\\x00]*$"
+
+
+class OurField(OpenApiSerializerFieldExtension):
+    """A field as the framework describes it, with what it means."""
+
+    target_class = "rest_framework.serializers.Field"
+    match_subclasses = True
+    priority = -1
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """The field's schema."""
+        schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
+        schema.pop("x-spec-enum-id", None)
+        if isinstance(schema.get("type"), list):  # "null" is added where a field may be null
+            schema["type"] = schema["type"][0]
+        meaning = MEANINGS.get(self.target.field_name)
+        return schema | ({"description": meaning} if meaning and "$ref" not in schema else {})
+
+
+class TextField(OurField):
+    """A string of any number of lines: all but NUL."""
+
+    target_class = "pipeline.api.v1.serializers.fields.Text"
+    priority = 0
+    blank, filled = _TEXT, _FILLED_TEXT
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """The field's schema, with a pattern."""
+        schema = super().map_serializer_field(auto_schema, direction)
+        schema.pop("minLength", None)
+        return schema | {"pattern": self.blank if self.target.allow_blank else self.filled}
+
+
+class LineField(TextField):
+    """A string in one line: no control characters."""
+
+    target_class = "pipeline.api.v1.serializers.fields.Line"
+    priority = 1
+    blank, filled = _EMPTY_LINE, _LINE

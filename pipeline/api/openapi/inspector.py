@@ -1,0 +1,105 @@
+"""Operations as OpenAPI has them, from what the views' methods say about themselves."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
+
+from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
+from pipeline.api.openapi.answers import Answers
+from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
+from pipeline.api.schema import OPERATION, Operation, Parameter, Schema, Shape
+from pipeline.api.v1.serializers.fields import Text
+
+
+class NotDescribed(Exception):
+    """A view's method does not say what it is to clients."""
+
+
+class Inspector(AutoSchema):
+    """Writes one operation: its words from the docstring, the rest from `describes`."""
+
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> Schema:
+        """The operation of a method. Raises NotDescribed."""
+        self.registry, self.path, self.path_regex = registry, path, path_regex
+        self.path_prefix, self.method = path_prefix, method.upper()
+        handler = getattr(self.view, method.lower())
+        operation: Operation | None = getattr(handler, OPERATION, None)
+        if operation is None:
+            raise NotDescribed(f"{method} {path} lacks @describes")
+        return self._written(operation, cleandoc(handler.__doc__ or ""))
+
+    def _written(self, operation: Operation, words: str) -> Schema:
+        written: Schema = {
+            "operationId": operation.name,
+            "tags": [operation.tag.value],
+            "summary": _first_sentence(words),
+            "description": _paragraphs(words, operation.about, f"**Who:** {operation.who.value}."),
+            "security": operation.who.security,
+            "parameters": self._parameters_of(operation),
+        }
+        if operation.takes:
+            written["requestBody"] = self._body(operation)
+        written["responses"] = Answers(self.registry).of(operation, self.method, self.path)
+        return written
+
+    def _parameters_of(self, operation: Operation) -> list[Schema]:
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        in_path = [
+            each | {"description": PATHS[each["name"]]}
+            for each in self._resolve_path_parameters(names)
+        ]
+        rest = [*operation.parameters]
+        if operation.tagged:
+            rest.append(IF_NONE_MATCH)
+        if self.method == "POST":
+            rest.append(IDEMPOTENCY_KEY)
+        return [*in_path, *map(_parameter, rest)]
+
+    def _body(self, operation: Operation) -> Schema:
+        refs = [self._shape(each) for each in operation.takes]
+        schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
+        required = all(_needs_something(shape) for shape in operation.takes)
+        return {"content": {operation.media: {"schema": schema}}, "required": required}
+
+    def _shape(self, shape: Shape) -> Schema:
+        return self.resolve_serializer(shape(), "request").ref
+
+    def _insert_field_validators(self, field: Any, schema: Schema) -> None:
+        """The bounds of a field; of ours that may be blank, the pattern allows for that itself."""
+        super()._insert_field_validators(field, schema)
+        if isinstance(field, Text) and "oneOf" in schema:
+            schema.update(schema.pop("oneOf")[0])
+
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> Schema:
+        """The schema of a request's object: fields that it does not have are refused."""
+        schema = super()._map_basic_serializer(serializer, direction)
+        return schema | {"additionalProperties": False}
+
+
+def _needs_something(shape: Shape) -> bool:
+    return any(each.required for each in shape().fields.values())
+
+
+def _parameter(parameter: Parameter) -> Schema:
+    return {
+        "name": parameter.name,
+        "in": parameter.where,
+        "description": parameter.about,
+        "schema": parameter.schema,
+        "required": parameter.required,
+    }
+
+
+def _first_sentence(words: str) -> str:
+    first = words.partition("\n")[0]
+    return first.partition(": ")[0].partition(". ")[0].rstrip(".")
+
+
+def _paragraphs(*texts: Any) -> str:
+    return "\n\n".join(text for text in texts if text)

@@ -1,0 +1,68 @@
+"""The parameters that operations take in their query or their headers."""
+
+from __future__ import annotations
+
+from jobs.models import JobStatus
+from pipeline.api.pagination import DEFAULT_LIMIT, MOST
+from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
+from pipeline.api.schema import Parameter, whole, words
+from pipeline.states import EventType
+
+_TIME = {"type": "string", "format": "date-time"}
+_SEQ = whole(0, LARGEST)
+
+LIMIT = Parameter("limit", "How many rows a page has.", whole(1, MOST, default=DEFAULT_LIMIT))
+_CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
+CURSOR = Parameter("cursor", "`next_cursor` of the page before.", _CURSOR)
+PAGED = (LIMIT, CURSOR)
+
+JOB_STATUS = Parameter("status", "Only jobs with this status.", words(JobStatus))
+SEARCH = Parameter(
+    "search",
+    "Only jobs with this in title or location.",
+    {"type": "string", "maxLength": LONGEST_SEARCH},
+)
+AFTER = Parameter("after", "`next_cursor` of the answer before.", _CURSOR)
+WITH_ADDRESS = Parameter(
+    "email",
+    "The person's whole address, in whatever case.",
+    {"type": "string", "minLength": 1, "maxLength": 254},
+    required=True,
+)
+AFTER_SEQ = Parameter("after_seq", "Only events after this one.", _SEQ)
+OF_APPLICATION = Parameter("application", "Only events of this application.", {"type": "string"})
+EVENT = Parameter("event", "Only events of this kind.", words(EventType))
+AS_OF = Parameter("as_of", "The line at this time; needs `Z` or an offset.", _TIME)
+AS_OF_CAMEL = Parameter("asOf", "Another spelling of `as_of`.", _TIME)
+REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _SEQ)
+NOTED_SEQ = Parameter("seq", "The seq that you noted; together with `hash`.", _SEQ)
+NOTED_HASH = Parameter(
+    "hash",
+    "The hash that you noted; together with `seq`.",
+    {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
+)
+IF_MATCH = Parameter(
+    "If-Match",
+    "The ETag of the job as you read it; needed to change capacity or policy.",
+    {"type": "string"},
+    where="header",
+)
+IF_NONE_MATCH = Parameter(
+    "If-None-Match",
+    "The ETag of an answer that you have; 304 if it is still right.",
+    {"type": "string"},
+    where="header",
+)
+_KEY = "^[^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f\\x85\\xa0][^\\x00-\\x1f\\x7f]*$"
+IDEMPOTENCY_KEY = Parameter(
+    "Idempotency-Key",
+    "Makes repeating the request safe: the first answer comes again, for 24 hours.",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _KEY},
+    where="header",
+)
+PATHS = {
+    "job_id": "The job's id.",
+    "application_id": "The application's id.",
+    "applicant_id": "The person's id.",
+    "key_id": "The key's id.",
+}

@@ -1,0 +1,66 @@
+"""drf-spectacular's settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_DESCRIPTION = """\
+A hiring pipeline that moves itself: each job has a fixed number of seats; who applies beyond them
+waits in a strict order, and a seat that opens goes to the next in line, who has a window to
+acknowledge it.
+
+**Conventions.** JSON in UTF-8. Times are RFC 3339 in UTC; durations are whole `…_seconds`. A field
+without a value is `null`, never missing; unknown fields in a request are refused. Ids are opaque.
+What is not yours does not exist: 404.
+
+**Errors** are `application/problem+json` (RFC 9457); tell them apart by `code`.
+
+**Repeating** a POST is safe with an `Idempotency-Key`.
+
+**Lists** come in pages: follow `next_cursor`, or the `Link` header.
+
+[docs/api.md] in the repository walks through all of it with curl.
+"""
+
+
+def spectacular_settings(session_cookie: str) -> dict[str, Any]:
+    """The settings; `session_cookie`: the name of the cookie that holds a browser's session."""
+    return {
+        "TITLE": "Next in Line",
+        "VERSION": "1",
+        "DESCRIPTION": _DESCRIPTION.replace("[docs/api.md]", "`docs/api.md`"),
+        "OAS_VERSION": "3.1.0",
+        "SCHEMA_PATH_PREFIX": "/api/v1",
+        "SCHEMA_PATH_PREFIX_TRIM": True,
+        "SERVERS": [{"url": "/api/v1"}],
+        "SERVE_INCLUDE_SCHEMA": False,
+        "GET_MOCK_REQUEST": "pipeline.api.openapi.document.no_request",
+        "SERVE_URLCONF": "pipeline.urls",
+        "SORT_OPERATIONS": True,
+        "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+        "PREPROCESSING_HOOKS": ["pipeline.api.openapi.paths.only_described"],
+        "POSTPROCESSING_HOOKS": ["pipeline.api.openapi.document.finish"],
+        "APPEND_COMPONENTS": {"securitySchemes": _security(session_cookie)},
+        "SWAGGER_UI_DIST": "SIDECAR",
+        "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+        "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
+    }
+
+
+def _security(session_cookie: str) -> dict[str, Any]:
+    bearer = {"type": "http", "scheme": "bearer"}
+    return {
+        "apiKey": bearer
+        | {
+            "bearerFormat": "nilk_…",
+            "description": "A company's API key, with the scopes `read` or `write`.",
+        },
+        "applicantToken": bearer
+        | {"bearerFormat": "nila_…", "description": "An applicant's token."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": session_cookie,
+            "description": "A browser's session; changes also need the CSRF token in X-CSRFToken.",
+        },
+    }

@@ -1,0 +1,133 @@
+"""The types of payloads as JSON schemas: what a view is said to give, a client can check."""
+
+from __future__ import annotations
+
+from enum import Enum
+from inspect import cleandoc, isclass
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
+
+from pipeline.api.openapi.words import MEANINGS
+from pipeline.api.schema import Schema
+
+_NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}
+
+
+class Types:
+    """Turns types into schemas; those with a name become components of the document."""
+
+    def __init__(self, registry: ComponentRegistry) -> None:
+        self._registry = registry
+
+    def schema_of(self, hint: Any) -> Schema:
+        """The schema of a type. Raises UnableToProceedError for what has none."""
+        origin, arguments = get_origin(hint), get_args(hint)
+        if is_typeddict(origin or hint):
+            return self._component(name_of(hint), hint, self._object)
+        if isclass(hint) and issubclass(hint, Enum):
+            return self._component(name_of(hint), hint, _words)
+        if origin is Annotated:
+            return self._annotated(arguments)
+        if origin in (Union, UnionType):
+            return self._union(arguments)
+        if origin is list:
+            return {"type": "array", "items": self.schema_of(arguments[0])}
+        if origin is dict:
+            return {"type": "object", "additionalProperties": self._any(arguments[1])}
+        if origin is Literal:
+            return _literal(arguments)
+        return _leaf(hint)
+
+    def _component(self, name: str, hint: Any, build: Any) -> Schema:
+        component = ResolvedComponent(name, ResolvedComponent.SCHEMA, object=name)
+        if component not in self._registry:
+            self._registry.register(component)
+            component.schema = build(hint)
+        return component.ref
+
+    def _object(self, hint: Any) -> Schema:
+        kind = get_origin(hint) or hint
+        given = dict(zip(getattr(kind, "__parameters__", ()), get_args(hint), strict=True))
+        fields = get_type_hints(kind, include_extras=True)
+        return {
+            "type": "object",
+            "description": cleandoc(kind.__doc__ or ""),
+            "properties": {
+                name: _explained(name, self.schema_of(_filled(each, given)))
+                for name, each in fields.items()
+            },
+            "required": sorted(kind.__required_keys__),
+        }
+
+    def _annotated(self, arguments: tuple[Any, ...]) -> Schema:
+        hint, *notes = arguments
+        words = tuple(note for note in notes if isclass(note))
+        schema = self._union(words) if len(words) > 1 else self.schema_of(*words or [hint])
+        for keyword, value in (note for note in notes if isinstance(note, tuple)):
+            schema = schema | {keyword: list(value) if isinstance(value, tuple) else value}
+        return schema
+
+    def _union(self, arguments: tuple[Any, ...]) -> Schema:
+        some = [schema for each in arguments for schema in self._options(each)]
+        if NoneType not in arguments:
+            return {"anyOf": some}
+        if len(some) == 1 and isinstance(some[0].get("type"), str):
+            return some[0] | {"type": [some[0]["type"], "null"]}
+        return {"anyOf": [*some, {"type": "null"}]}
+
+    def _options(self, hint: Any) -> list[Schema]:
+        if hint is NoneType:
+            return []
+        schema = self.schema_of(hint)
+        return schema["anyOf"] if list(schema) == ["anyOf"] else [schema]
+
+    def _any(self, hint: Any) -> Schema:
+        return {} if hint is Any else self.schema_of(hint)
+
+
+def name_of(hint: Any) -> str:
+    """What a type is called in the document: JobOut is Job, PageOf[JobOut] is JobPage."""
+    arguments = "".join(name_of(each) for each in get_args(hint))
+    own = (get_origin(hint) or hint).__name__.removesuffix("Out")
+    return arguments + own.removesuffix("Of") if arguments else _NAMES.get(own, own)
+
+
+def _filled(hint: Any, given: dict[Any, Any]) -> Any:
+    """A generic's type of a field, with its arguments in the places of its parameters."""
+    if hint in given:
+        return given[hint]
+    inner = getattr(hint, "__parameters__", ())
+    return hint[tuple(given[each] for each in inner)] if inner else hint
+
+
+def _words(hint: type[Enum]) -> Schema:
+    first = cleandoc(hint.__doc__ or "").partition("\n")[0]
+    return {"type": "string", "enum": [each.value for each in hint], "description": first}
+
+
+def _literal(values: tuple[Any, ...]) -> Schema:
+    return resolve_type_hint(Literal[values])
+
+
+def _leaf(hint: Any) -> Schema:
+    if hint is Any:
+        return {}
+    schema = dict(resolve_type_hint(hint))
+    return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
+
+
+def _explained(name: str, schema: Schema) -> Schema:
+    """A field's schema with what the field means, in the one table of meanings."""
+    meaning = MEANINGS.get(name)
+    return schema | {"description": meaning} if meaning else schema

@@ -1,0 +1,96 @@
+"""What happened, told to the one who asks: of an application, or of a person."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination, parameters
+from pipeline.api.access import known_applicant, seen_application
+from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.v1.serializers.outputs import told_out
+from pipeline.api.v1.serializers.shapes import PageOf, ToldEventOut
+from pipeline.line.log import stamp
+from pipeline.models import Event
+from pipeline.selectors.reading import Page
+from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
+from pipeline.sentences import Reader
+
+
+class TimelineOfApplication(Endpoint):
+    """`/applications/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_application",
+        Tag.APPLICATIONS,
+        Who.EITHER_SIDE,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """An application's events, oldest first, each with what it means in a sentence."""
+        caller = caller_of(request)
+        seen_application(caller, application_id)
+        page = timeline_of(
+            application_id,
+            after_seq=pagination.seq_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return _answer(request, caller, page, by_seq=True)
+
+
+class TimelineOfApplicant(Endpoint):
+    """`/applicants/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_applicant",
+        Tag.PEOPLE,
+        Who.EITHER_SIDE,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, applicant_id: UUID) -> Response:
+        """A person's events, oldest first, with sentences; for a company, those at its own jobs."""
+        caller = caller_of(request)
+        known_applicant(caller, applicant_id)
+        page = timeline_of_person(
+            applicant_id,
+            company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
+            after=_moment_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return _answer(request, caller, page, by_seq=False)
+
+
+def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
+    reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
+    after = _after_seq if by_seq else _after_moment
+    listing = pagination.listing(page, lambda event: told_out(event, reader), after)
+    return page_answer(request, listing)
+
+
+def _after_seq(event: Event) -> str:
+    return pagination.cursor(event.seq)
+
+
+def _after_moment(event: Event) -> str:
+    return pagination.cursor(stamp(event.at), str(event.job_id), event.seq)
+
+
+def _moment_after(request: Request) -> Moment | None:
+    parts = pagination.parts_after(request)
+    return None if parts is None else _moment(parts) or pagination.refuse_cursor()
+
+
+def _moment(parts: list[Any]) -> Moment | None:
+    match parts:
+        case [str(text), str(job), int(seq)] if pagination.is_number(seq):
+            at, job_id = parameters.as_moment(text), parameters.as_id(job)
+            return Moment(at, job_id, seq) if at and job_id else None
+    return None

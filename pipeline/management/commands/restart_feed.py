@@ -1,0 +1,40 @@
+"""`manage.py restart_feed`: let the feed go on after a restore into another cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import connection, transaction
+
+_STATE = """
+SELECT coalesce(max(txid), 0), pipeline_feed_place(),
+       pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+FROM pipeline_event
+"""
+
+_FUNCTIONS = """
+CREATE OR REPLACE FUNCTION pipeline_feed_place() RETURNS bigint STABLE LANGUAGE sql
+    AS 'SELECT pg_current_xact_id()::text::bigint + {ahead}';
+CREATE OR REPLACE FUNCTION pipeline_feed_horizon() RETURNS bigint STABLE LANGUAGE sql
+    AS 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + {ahead}';
+"""
+
+
+class Command(BaseCommand):
+    help = (
+        "Run once after restoring a dump into another cluster, before anything is written: that "
+        "cluster numbers its transactions from the start, and the feed would hold back whatever "
+        "the dump brought until it has caught up. Cursors stay valid. Elsewhere it does nothing."
+    )
+
+    def handle(self, **_: Any) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE pipeline_event IN SHARE ROW EXCLUSIVE MODE")
+            cursor.execute(_STATE)
+            last, place, oldest = cursor.fetchone()
+            if last < place:
+                self.stdout.write("Nothing to do: the feed is behind this cluster's transactions.")
+                return
+            cursor.execute(_FUNCTIONS.format(ahead=last + 1 - oldest))
+        self.stdout.write(self.style.SUCCESS("The feed goes on behind its last event."))

@@ -1,0 +1,52 @@
+"""One feed of all that happens in a company's jobs, in an order that loses and repeats nothing.
+
+Rows get their ids before their transactions commit, so a reader that remembers the highest id it
+has seen would miss the rows that commit later with lower ones. The feed is in the order of
+(`txid`, `id`) and stops below the oldest transaction that still runs: what it shows is complete,
+for whatever commits later has a higher `txid`. Inside one job this is the order of `seq`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from pipeline.errors import UnknownPlace
+from pipeline.models import Event
+from pipeline.selectors.reading import Page
+
+
+class Place(NamedTuple):
+    """A place in a company's feed: behind that event. Tells nothing of how much others do."""
+
+    job_id: UUID
+    seq: int
+
+
+_START = (0, 0)
+
+_PAGE = """
+SELECT {columns} FROM pipeline_event
+WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
+  AND txid < pipeline_feed_horizon()
+ORDER BY txid, id LIMIT %(most)s
+""".format(columns=", ".join(field.attname for field in Event._meta.concrete_fields))
+"""A page of the feed. The horizon is that of the snapshot that this very statement reads."""
+
+
+def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]:
+    """A page of a company's feed behind a place (two queries), or from its start (one).
+
+    Raises UnknownPlace when there is no such event of this company.
+    """
+    txid, row_id = _order_of(company_id, after) if after else _START
+    values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
+    return Page.cut(list(Event.objects.raw(_PAGE, values)), limit)
+
+
+def _order_of(company_id: UUID, place: Place) -> tuple[int, int]:
+    events = Event.objects.filter(job_id=place.job_id, seq=place.seq, company_id=company_id)
+    found = events.values_list("txid", "id").first()
+    if found is None:
+        raise UnknownPlace
+    return found

@@ -1,0 +1,48 @@
+"""Reading what happened to one application, or to one person, oldest first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Q
+
+from pipeline.models import Application, Event
+from pipeline.selectors.reading import Page
+
+
+class Moment(NamedTuple):
+    """A place in a person's timeline: behind that event. Across jobs only time gives an order."""
+
+    at: datetime
+    job_id: UUID
+    seq: int
+
+
+def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
+    """An application's events behind a seq, oldest first, in one query."""
+    events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
+    return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)
+
+
+def timeline_of_person(
+    applicant_id: UUID, *, company_id: UUID | None = None, after: Moment | None, limit: int
+) -> Page[Event]:
+    """A person's events behind a moment, oldest first, in one query; with a company, at its jobs.
+
+    In the order of (`at`, job, `seq`), which inside one job is that of `seq`.
+    """
+    theirs = Application.objects.filter(applicant_id=applicant_id)
+    if company_id:
+        theirs = theirs.filter(job__company_id=company_id)
+    events = Event.objects.filter(application_id__in=theirs.values("id"))
+    if after:
+        events = events.filter(_behind(after))
+    return Page.cut(list(events.order_by("at", "job_id", "seq")[: limit + 1]), limit)
+
+
+def _behind(moment: Moment) -> Q:
+    at, job_id, seq = moment
+    same_job = Q(job_id__gt=job_id) | Q(job_id=job_id, seq__gt=seq)
+    return Q(at__gt=at) | Q(same_job, at=at)

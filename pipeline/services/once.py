@@ -1,0 +1,152 @@
+"""Doing what a client asks for only once, however often it asks under one key.
+
+A claim is taken before the work and settled after it, each in a commit of its own that does not
+wait for the disk: what a crash of the database loses here, the id of the row that was made (see
+`Claim.row_id`) makes good, because the log on disk keeps the order of commits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import connection
+
+KEPT_SECONDS = 24 * 3_600
+LEASE_SECONDS = 60
+"""After so long without an answer a request counts as lost with its process; longer than any
+request takes."""
+
+_CLAIM = """
+INSERT INTO pipeline_idempotencyrecord AS r
+       (id, fingerprint, run, created_at, leased_until, expires_at, released)
+SELECT %(id)s, %(fingerprint)s, %(run)s, now, now + %(lease)s * interval '1 second',
+       now + %(kept)s * interval '1 second', false
+FROM (SELECT statement_timestamp() AS now) AS clock
+ON CONFLICT (id) DO UPDATE
+SET fingerprint = excluded.fingerprint, run = excluded.run, leased_until = excluded.leased_until,
+    expires_at = excluded.expires_at, released = false, status = NULL, headers = NULL, body = NULL,
+    created_at = CASE WHEN r.expires_at > excluded.created_at
+                       AND r.fingerprint = excluded.fingerprint
+                      THEN r.created_at ELSE excluded.created_at END
+WHERE r.expires_at <= excluded.created_at
+   OR (r.status IS NULL AND r.released)
+   OR (r.status IS NULL AND r.leased_until <= excluded.created_at
+       AND r.fingerprint = excluded.fingerprint)
+RETURNING created_at
+"""
+"""Takes a key that is new, expired, released, or whose request was lost; no row if it is none.
+
+Of several at the same moment one gets it: the others wait for that row, and then see the claim.
+"""
+
+_READ = """
+SELECT fingerprint, status, headers, body FROM pipeline_idempotencyrecord WHERE id = %(id)s
+"""
+
+_KEEP = """
+UPDATE pipeline_idempotencyrecord SET status = %(status)s, headers = %(headers)s, body = %(body)s
+WHERE id = %(id)s AND run = %(run)s
+"""
+
+_RELEASE = """
+UPDATE pipeline_idempotencyrecord SET released = true WHERE id = %(id)s AND run = %(run)s
+"""
+
+_WITHOUT_WAITING_FOR_THE_DISK = "SET LOCAL synchronous_commit TO off"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to do what was asked under a key, until it is kept or released."""
+
+    id: bytes
+    fingerprint: bytes
+    run: UUID
+    created_at: datetime
+
+    @property
+    def row_id(self) -> UUID:
+        """The id of the row that the request makes: the same each time it is tried.
+
+        A UUIDv7 of the first try's time, so that it sorts among the others; all else in it comes
+        from who asked, for what, under which key.
+        """
+        milliseconds = int(self.created_at.timestamp() * 1_000)
+        digest = sha256(self.id + self.fingerprint).digest()
+        whole = bytearray(milliseconds.to_bytes(6) + digest[:10])
+        whole[6] = whole[6] & 0x0F | 0x70
+        whole[8] = whole[8] & 0x3F | 0x80
+        return UUID(bytes=bytes(whole))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The answer that was given."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """The key was used for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """The request is being worked on."""
+
+
+def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse:
+    """Take a key for a request, or say what became of it."""
+    run = uuid4()
+    parameters: dict[str, Any] = {
+        "id": record_id,
+        "fingerprint": fingerprint,
+        "run": run,
+        "lease": LEASE_SECONDS,
+        "kept": KEPT_SECONDS,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {_CLAIM}", parameters)
+        cursor.nextset()
+        if taken := cursor.fetchone():
+            return Claim(record_id, fingerprint, run, taken[0])
+        cursor.execute(_READ, parameters)
+        return _found(cursor.fetchone(), fingerprint)
+
+
+def keep(claim: Claim, *, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    """Keep the answer. Does nothing if the claim was lost to a later try."""
+    _write(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
+
+
+def release(claim: Claim) -> None:
+    """Let the key be used again, for anything; the same request still makes the same row."""
+    _write(_RELEASE, claim)
+
+
+def _found(row: tuple[Any, ...] | None, fingerprint: bytes) -> Kept | Reused | InUse:
+    if row is None:  # it has just been removed: the client comes again
+        return InUse()
+    theirs, status, headers, body = row
+    if bytes(theirs) != fingerprint:
+        return Reused()
+    if status is None:
+        return InUse()
+    return Kept(status, json.loads(headers), bytes(body))
+
+
+def _write(statement: str, claim: Claim, **values: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}",
+            values | {"id": claim.id, "run": claim.run},
+        )

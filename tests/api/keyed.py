@@ -1,0 +1,156 @@
+"""Every POST of the API, as somebody may send it, for tests of Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.urls import URLPattern
+
+from jobs.models import Membership, Role
+from jobs.services import create_api_key
+from pipeline.api.v1.urls import urlpatterns
+from tests import make
+from tests.api.caller import Answer, Caller, key_of, person, signed_in
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request that somebody can send."""
+
+    caller: Caller
+    path: str
+    body: dict[str, Any]
+
+    def under(self, key: str, **changes: Any) -> Answer:
+        """Send it under a key; `changes` are to the body."""
+        return self.caller.post(self.path, self.body | changes, idempotency_key=key)
+
+
+SAME = ("Content-Type", "ETag", "Location")
+
+
+def told(answer: Answer) -> tuple[int, bytes, list[str | None]]:
+    """What of an answer is the same when it is given again."""
+    return answer.status_code, answer.content, [answer.headers.get(name) for name in SAME]
+
+
+def replayed(answer: Answer) -> bool:
+    """Whether an answer says that it was given before."""
+    return answer.headers.get("Idempotent-Replayed") == "true"
+
+
+def a_job() -> Sent:
+    return Sent(key_of(make.company().id), "/jobs", {"title": "Cook", "capacity": 2})
+
+
+def own_application() -> Sent:
+    return Sent(person()[1], f"/jobs/{make.job()}/applications", {"name": "Ann"})
+
+
+def submission() -> Sent:
+    company = make.company().id
+    body = {"name": "Ann", "email": "ann@example.org"}
+    return Sent(key_of(company), f"/jobs/{make.job(company_id=company)}/applications", body)
+
+
+def unproved_application() -> Sent:
+    body = {"name": "Ann", "email": "ann@example.org"}
+    return Sent(Caller(), f"/jobs/{make.job()}/applications", body)
+
+
+def acknowledgement() -> Sent:
+    offered = make.application(make.job(acknowledge_first_seat=True))
+    return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/acknowledge", {})
+
+
+def withdrawal() -> Sent:
+    seated = make.application(make.job())
+    return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
+
+
+def removal() -> Sent:
+    company = make.company().id
+    seated = make.application(make.job(company_id=company))
+    body = {"outcome": "HIRED", "reason": "as agreed on the telephone"}
+    return Sent(key_of(company), f"/applications/{seated.id}/remove", body)
+
+
+def _job_verb(verb: str, **job: Any) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = make.company().id
+        return Sent(key_of(company), f"/jobs/{make.job(company_id=company, **job)}/{verb}", {})
+
+    return sent
+
+
+def code() -> Sent:
+    return Sent(Caller(), "/auth/code", {"email": "ann@example.org"})
+
+
+def owner() -> tuple[UUID, Caller]:
+    """A company, and its owner in a browser."""
+    company = make.company()
+    user = make.UserFactory.create()
+    Membership.objects.create(company=company, user=user, role=Role.OWNER)
+    caller = Caller()
+    caller._client.force_login(user)
+    return company.id, caller
+
+
+def revocation() -> Sent:
+    company, caller = owner()
+    key, _secret = create_api_key(company_id=company, name="old", scopes=())
+    return Sent(caller, f"/api-keys/{key.id}/revoke", {})
+
+
+POSTS: dict[str, list[Callable[[], Sent]]] = {
+    "jobs": [a_job],
+    "jobs/<uuid:job_id>/applications": [own_application, submission, unproved_application],
+    "jobs/<uuid:job_id>/open": [_job_verb("open", open_now=False)],
+    "jobs/<uuid:job_id>/pause": [_job_verb("pause")],
+    "jobs/<uuid:job_id>/close": [_job_verb("close")],
+    "applications/<uuid:application_id>/acknowledge": [acknowledgement],
+    "applications/<uuid:application_id>/withdraw": [withdrawal],
+    "applications/<uuid:application_id>/remove": [removal],
+    "auth/code": [code],
+    "api-keys/<uuid:key_id>/revoke": [revocation],
+}
+"""Every address that takes a POST whose answer is kept, and requests to it."""
+
+EVERY_POST = [make_one for several in POSTS.values() for make_one in several]
+
+
+def routes_with_post(*, secret: bool) -> set[str]:
+    """The addresses that take a POST: those whose answers hold secrets, or the others."""
+    views = {
+        str(route.pattern): getattr(route.callback, "view_class", None)
+        for route in urlpatterns
+        if isinstance(route, URLPattern)
+    }
+    return {
+        path
+        for path, view in views.items()
+        if hasattr(view, "post") and getattr(view, "answers_hold_secrets", False) is secret
+    }
+
+
+def let_leases_run_out() -> None:
+    """A minute passes without an answer to what is running."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipeline_idempotencyrecord SET leased_until = leased_until - interval '60 s'"
+        )
+
+
+def let_a_day_pass() -> None:
+    """All that was kept has been kept for 24 hours."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipeline_idempotencyrecord SET created_at = created_at - interval '1 day',"
+            " leased_until = leased_until - interval '1 day',"
+            " expires_at = expires_at - interval '1 day'"
+        )

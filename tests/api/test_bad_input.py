@@ -1,0 +1,193 @@
+"""Every operation of the document, sent what it does not take: refused, naming what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jobs.models import Company, Role
+from pipeline.api.openapi.document import document, operations_of
+from pipeline.models import Application
+from tests.api.browser import member_of
+from tests.api.caller import Answer, Caller, code_of, key_of, pointers, signed_in
+
+INSIDES = re.compile(
+    r"Traceback|File \"|\.py|SELECT|INSERT|UPDATE |psycopg|django|pipeline_|jobs_job|relation|"
+    r"exception|secret",
+    re.IGNORECASE,
+)
+SCHEMAS = document()["components"]["schemas"]
+OPERATIONS = {
+    each["operationId"]: (path, how, each) for path, how, each in operations_of(document())
+}
+WITH_BODY = [name for name, (_, _, each) in OPERATIONS.items() if "requestBody" in each]
+WITH_ID = [name for name, (path, _, _) in OPERATIONS.items() if "{" in path]
+OF_EACH_TYPE: dict[str, Any] = {
+    "null": None,
+    "boolean": True,
+    "integer": 7,
+    "number": 7.5,
+    "string": "\N{SNOWMAN}" * 30_000,
+    "array": [[]],
+    "object": {"a": {}},
+}
+
+
+class Scene:
+    """Things to name in paths, and everybody who may call."""
+
+    def __init__(self, company: Company, offered: Application) -> None:
+        self.ids = {
+            "job_id": str(offered.job_id),
+            "application_id": str(offered.id),
+            "applicant_id": str(offered.applicant_id),
+            "key_id": make_key(company),
+        }
+        self.callers: dict[str, Caller] = {
+            "apiKey": key_of(company.id),
+            "applicantToken": signed_in(offered.applicant),
+            "session": member_of(company, Role.OWNER),
+            "": Caller(),
+        }
+
+    def call(self, name: str, body: Any = None, **ids: str) -> Answer:
+        """Call an operation as the first caller that it takes."""
+        path, method, operation = OPERATIONS[name]
+        caller = self.callers["".join(operation["security"][0])]
+        where = path.format(**self.ids | ids)
+        return (
+            caller.get(where) if method == "get" else caller._send(method.upper(), where, body, {})
+        )
+
+
+def make_key(company: Company) -> str:
+    key_of(company.id)
+    return str(company.api_keys.latest("created_at").id)
+
+
+@pytest.fixture
+def scene(company: Company, offered: Application) -> Scene:
+    return Scene(company, offered)
+
+
+def shapes_of(name: str) -> list[Any]:
+    """The shapes of an operation's body that the caller of `Scene.call` is to send."""
+    schema = OPERATIONS[name][2]["requestBody"]["content"]["application/json"]["schema"]
+    refs = [each["$ref"] for each in schema.get("anyOf", [schema])]
+    return [SCHEMAS[ref.rpartition("/")[2]] for ref in refs][-1:]  # the last is for anybody
+
+
+def wrong_values(schema: Any) -> Iterator[Any]:
+    """A value of each type that the schema does not take, and one out of its bounds."""
+    kinds = schema.get("type", "object")
+    taken = {kinds} if isinstance(kinds, str) else set(kinds)
+    yield from (value for kind, value in OF_EACH_TYPE.items() if kind not in taken)
+    if "integer" in taken:
+        yield from (schema["minimum"] - 1, schema["maximum"] + 1, 10**30, -(10**30), 0.5)
+    if "maxLength" in schema:
+        yield "x" * (schema["maxLength"] + 1)
+    if "enum" in schema:
+        yield "NO_SUCH_WORD"
+
+
+def is_clear(answer: Answer) -> bool:
+    """Whether a refusal shows nothing of the inside, nor of anybody else's."""
+    return not INSIDES.search(answer.content.decode()) and b"Other" not in answer.content
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_a_field_of_the_wrong_type_or_size_is_named(scene: Scene, name: str) -> None:
+    for shape in shapes_of(name):
+        for field, schema in shape.get("properties", {}).items():
+            if "$ref" in schema:
+                schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
+            for value in wrong_values(schema):
+                answer = scene.call(name, {field: value})
+
+                assert code_of(answer) == (400, "VALIDATION_ERROR"), (field, value)
+                assert any(each.startswith(f"/{field}") for each in pointers(answer)), value
+                assert is_clear(answer)
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_a_field_that_there_is_not_is_named(scene: Scene, name: str) -> None:
+    answer = scene.call(name, {"no~such/field": 1})
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert "/no~0such~1field" in pointers(answer)
+
+
+NOT_JSON = [
+    b'{"name": "a\\u0000b"}',
+    b'{"name": "caf\xe9"}',
+    b'{"name": ' + b"[" * 100_000,
+    b'{"name": 1, "name": 2}',
+    b"\x00" * 100,
+    "{}".encode("utf-16"),
+]
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_a_body_that_is_not_json_is_said_to_be_none(scene: Scene, name: str) -> None:
+    for body in NOT_JSON:
+        answer = scene.call(name, body)
+
+        assert code_of(answer) == (400, "MALFORMED_REQUEST")
+        assert is_clear(answer)
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_a_body_of_ten_megabytes_is_too_large(scene: Scene, name: str) -> None:
+    answer = scene.call(name, b'{"name": "' + b"x" * 10_000_000 + b'"}')
+
+    assert code_of(answer) == (413, "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.parametrize("name", WITH_ID)
+def test_an_id_that_is_none_is_the_id_of_nothing(scene: Scene, name: str) -> None:
+    for text in ["1", "null", "%00", "'--", "x" * 3_000, "{}", "%F0%9F%9A%80"]:
+        answer = scene.call(name, {}, **dict.fromkeys(scene.ids, text))
+
+        assert code_of(answer) == (404, "NOT_FOUND"), text
+        assert is_clear(answer)
+
+
+def parameters() -> list[Any]:
+    return [
+        pytest.param(name, parameter, id=f"{name} {parameter['name']}")
+        for name, (_, _, operation) in OPERATIONS.items()
+        for parameter in operation["parameters"]
+        if parameter["in"] == "query"
+    ]
+
+
+UNUSUAL = ["", "\x00", "\ud83d", "9" * 400, "-1", "1.0", "2026-01-31T12:00:00", "\N{ROCKET}"]
+
+
+@pytest.mark.parametrize(("name", "parameter"), parameters())
+def test_a_parameter_is_read_or_named(scene: Scene, name: str, parameter: Any) -> None:
+    path, _, operation = OPERATIONS[name]
+    caller = scene.callers["".join(operation["security"][0])]
+    schema = parameter["schema"]
+    for text in UNUSUAL:
+        query = {parameter["name"]: text.encode("utf-8", "surrogatepass")}
+
+        answer = caller.get(path.format(**scene.ids), query)
+
+        if schema.get("type") == "integer" or schema.keys() & {"enum", "format"}:
+            assert answer.status_code in (400, 404), text  # 404: a line that never was
+        assert answer.status_code in (200, 400, 404), text
+        assert is_clear(answer)
+        if answer.status_code == 400:
+            assert pointers(answer) != []
+
+
+def test_an_idempotency_key_that_is_none_is_named(scene: Scene) -> None:
+    for key in ["", " ", "k" * 256, "a\tb"]:
+        answer = scene.callers["apiKey"].post("/jobs", {}, idempotency_key=key)
+
+        assert code_of(answer) == (400, "VALIDATION_ERROR")
+        assert pointers(answer) == ["/Idempotency-Key"]

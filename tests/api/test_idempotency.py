@@ -1,0 +1,207 @@
+"""The same request under the same Idempotency-Key: done once, answered alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from jobs.models import ApiKey, Job
+from pipeline.management.decay_worker import DecayWorker
+from pipeline.models import Application, Event, IdempotencyRecord
+from pipeline.services import once
+from pipeline.services.tidy import remove_expired
+from tests.api import keyed
+from tests.api.caller import Caller, code_of, key_of, leave, pointers
+from tests.api.keyed import EVERY_POST, POSTS, Sent, replayed, told
+from tests.clock import database_now
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_every_post_is_tried() -> None:
+    assert keyed.routes_with_post(secret=False) == set(POSTS)
+
+
+@pytest.mark.parametrize("sent_by", EVERY_POST)
+def test_every_post_is_answered_alike_and_done_once(sent_by: Callable[[], Sent]) -> None:
+    sent = sent_by()
+    first = sent.under("k")
+    events = Event.objects.count()
+
+    again = sent.under("k")
+
+    assert first.status_code in (200, 201, 202)
+    assert told(again) == told(first)
+    assert (replayed(first), replayed(again)) == (False, True)
+    assert Event.objects.count() == events
+
+
+@pytest.mark.parametrize("sent_by", EVERY_POST)
+def test_every_post_does_without_a_key(sent_by: Callable[[], Sent]) -> None:
+    sent = sent_by()
+
+    answer = sent.caller.post(sent.path, sent.body)
+
+    assert answer.status_code in (200, 201, 202)
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_the_first_answer_is_given_again_although_things_have_moved_on() -> None:
+    sent = keyed.own_application()
+    first = sent.under("k")
+    leave(Application.objects.get())
+
+    again = sent.under("k")
+
+    assert told(again) == told(first)
+    assert again.json()["status"] == "ACTIVE"
+
+
+def test_another_body_under_the_key_is_refused() -> None:
+    sent = keyed.a_job()
+    sent.under("k")
+
+    answer = sent.under("k", capacity=3)
+
+    assert code_of(answer) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert Job.objects.count() == 1
+
+
+def test_another_address_under_the_key_is_refused() -> None:
+    sent = keyed.a_job()
+    sent.under("k")
+
+    answer = sent.caller.post(f"/jobs/{Job.objects.get().id}/pause", sent.body, idempotency_key="k")
+
+    assert code_of(answer) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_two_credentials_of_one_company_have_keys_of_their_own() -> None:
+    sent = keyed.a_job()
+    sent.under("k")
+    colleague = Sent(key_of(ApiKey.objects.get().company_id), sent.path, sent.body)
+
+    answer = colleague.under("k")
+
+    assert (answer.status_code, replayed(answer)) == (201, False)
+    assert Job.objects.count() == 2
+
+
+def test_another_key_is_another_request() -> None:
+    sent = keyed.a_job()
+
+    ids = {sent.under(key).json()["id"] for key in ("a", "b", "A", "a b")}
+
+    assert len(ids) == 4
+
+
+@pytest.mark.parametrize("key", ["", " ", "x" * 256, "a\tb", "a\x7fb"])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    answer = keyed.a_job().under(key)
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert pointers(answer) == ["/Idempotency-Key"]
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, '"8e03978e-40d5"', "ü~ !"])
+def test_what_is_a_key_is_taken(key: str) -> None:
+    assert keyed.a_job().under(key).status_code == 201
+
+
+def test_a_key_means_nothing_to_a_read_or_a_patch(acme: Caller) -> None:
+    job = acme.post("/jobs", {"title": "Cook", "capacity": 1}).json()["id"]
+
+    titles = [
+        acme.patch(f"/jobs/{job}", {"title": title}, idempotency_key="k").json()["title"]
+        for title in ("Baker", "Chef")
+    ]
+
+    assert titles == ["Baker", "Chef"]
+    assert acme.get(f"/jobs/{job}", idempotency_key="k").json()["title"] == "Chef"
+
+
+def test_a_request_that_is_still_running_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = keyed.a_job()
+    monkeypatch.setattr(once, "keep", lambda *_, **__: None)
+    sent.under("k")
+
+    answer = sent.under("k")
+
+    assert code_of(answer) == (409, "IDEMPOTENCY_KEY_IN_USE")
+    assert answer.headers["Retry-After"] == "1"
+    assert Job.objects.count() == 1
+
+
+def test_after_a_day_the_key_is_new() -> None:
+    sent = keyed.a_job()
+    sent.under("k")
+    keyed.let_a_day_pass()
+
+    again, other = sent.under("k"), sent.under("k", capacity=9)
+
+    assert (again.status_code, replayed(again)) == (201, False)
+    assert Job.objects.count() == 2
+    assert other.status_code == 422
+
+
+def test_what_was_kept_for_a_day_is_removed_and_nothing_else() -> None:
+    sent = keyed.a_job()
+    sent.under("old")
+    keyed.let_a_day_pass()
+    sent.under("new")
+
+    remove_expired()
+
+    assert IdempotencyRecord.objects.count() == 1
+    assert replayed(sent.under("new"))
+
+
+def test_an_idle_decay_worker_removes_it() -> None:
+    keyed.a_job().under("old")
+    keyed.let_a_day_pass()
+    worker = DecayWorker()
+
+    with closing(worker):
+        worker.drain()
+
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
+    before = database_now() - timedelta(milliseconds=1)
+    first = keyed.a_job().under("k").json()["id"]
+    second = keyed.a_job().under("k").json()["id"]
+
+    made = UUID(first)
+    milliseconds = made.int >> 80
+    assert made.version == 7
+    assert before.timestamp() * 1_000 - 1 <= milliseconds <= database_now().timestamp() * 1_000
+    assert first < second
+
+
+def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
+    late = once.claim(b"i" * 32, b"f" * 32)
+    keyed.let_leases_run_out()
+    later = once.claim(b"i" * 32, b"f" * 32)
+    assert isinstance(late, once.Claim)
+    assert isinstance(later, once.Claim)
+
+    once.keep(later, status=201, headers={}, body=b"later")
+    once.keep(late, status=409, headers={}, body=b"late")
+    once.release(late)
+
+    assert once.claim(b"i" * 32, b"f" * 32) == once.Kept(201, {}, b"later")
+    assert late.row_id == later.row_id
+    assert late.run != later.run
+
+
+def test_a_lost_request_is_not_taken_over_by_another_one() -> None:
+    once.claim(b"i" * 32, b"f" * 32)
+    keyed.let_leases_run_out()
+
+    assert once.claim(b"i" * 32, uuid4().bytes * 2) == once.Reused()

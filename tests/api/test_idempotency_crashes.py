@@ -1,0 +1,227 @@
+"""Retries after a process was killed in the middle, and requests at the same moment."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+
+from jobs.models import Job
+from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
+from pipeline.services import once
+from tests import make
+from tests.api import keyed
+from tests.api.caller import code_of, key_of
+from tests.api.keyed import Sent, replayed
+from tests.concurrency.together import together
+from tests.conftest import ROOT
+from tests.sound import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WITH_A_TOKEN = [
+    keyed.a_job,
+    keyed.own_application,
+    keyed.submission,
+    keyed.acknowledgement,
+    keyed.withdrawal,
+    keyed.removal,
+    *(keyed.POSTS[f"jobs/<uuid:job_id>/{verb}"][0] for verb in ("open", "pause", "close")),
+]
+
+
+@pytest.fixture
+def killed(environment: dict[str, str]) -> Callable[[Sent, str], None]:
+    """Send a request from a process that is killed before or after the change."""
+
+    environment["ALLOWED_HOSTS"] = "testserver"
+
+    def send(sent: Sent, moment: str) -> None:
+        what = [moment, str(sent.caller.token), "k", sent.path, json.dumps(sent.body)]
+        command = [sys.executable, "-m", "tests.api.one_call", *what]
+        run = subprocess.run(command, env=environment, cwd=ROOT, check=False, timeout=60)
+        assert run.returncode == -signal.SIGKILL
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("moment", "sent_by"),
+    [("before", keyed.a_job), ("before", keyed.removal)]
+    + [("after", sent_by) for sent_by in WITH_A_TOKEN],
+)
+def test_a_retry_after_a_crash_is_answered_and_nothing_is_done_twice(
+    killed: Callable[[Sent, str], None], sent_by: Callable[[], Sent], moment: str
+) -> None:
+    sent = sent_by()
+    twin = sent_by()  # the same, where nothing goes wrong
+    expected, events = twin.under("other"), Event.objects.count()
+    killed(sent, moment)
+    done_by_the_killed = Event.objects.count() > events
+
+    meanwhile = sent.under("k")
+    keyed.let_leases_run_out()
+    retry, again = sent.under("k"), sent.under("k")
+
+    assert done_by_the_killed == (moment == "after")
+    assert code_of(meanwhile) == (409, "IDEMPOTENCY_KEY_IN_USE")
+    assert retry.status_code == expected.status_code
+    assert retry.json().keys() == expected.json().keys()
+    assert retry.json()["status"] == expected.json()["status"]
+    assert not replayed(retry)
+    assert replayed(again)
+    for job in Job.objects.all():
+        assert_line_is_sound(job.id)
+    logs = [make.event_names(job.id) for job in Job.objects.all()]
+    assert logs[0] == logs[1]
+
+
+def test_what_was_made_is_found_by_its_id(killed: Callable[[Sent, str], None]) -> None:
+    sent = keyed.own_application()
+    killed(sent, "after")
+    made = Application.objects.get()
+    keyed.let_leases_run_out()
+
+    retry = sent.under("k")
+
+    assert (retry.status_code, retry.json()["id"]) == (201, str(made.id))
+    assert retry.headers["Location"].endswith(str(made.id))
+
+
+def test_it_is_found_even_if_it_has_ended_since(killed: Callable[[Sent, str], None]) -> None:
+    sent = keyed.own_application()
+    killed(sent, "after")
+    made = Application.objects.get()
+    sent.caller.post(f"/applications/{made.id}/withdraw")
+    keyed.let_leases_run_out()
+
+    retry = sent.under("k")
+
+    assert (retry.status_code, retry.json()["outcome"]) == (201, "WITHDRAWN")
+    assert Application.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("sent_by", "module", "answer"),
+    [
+        (keyed.own_application, "applications", (409, "DUPLICATE_SUBMISSION")),
+        (keyed.removal, "applications", (409, "INVALID_TRANSITION")),
+        (keyed.a_job, "jobs", (201, None)),
+    ],
+)
+def test_only_the_id_from_the_key_makes_it_so(
+    killed: Callable[[Sent, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    sent_by: Callable[[], Sent],
+    module: str,
+    answer: tuple[int, str | None],
+) -> None:
+    monkeypatch.setattr(f"pipeline.api.v1.views.{module}.row_id", lambda _: None)
+    sent = sent_by()
+    jobs = Job.objects.count()
+    killed(sent, "after")
+    keyed.let_leases_run_out()
+
+    retry = sent.under("k")
+
+    assert code_of(retry) == answer
+    assert Job.objects.count() - jobs == (2 if sent_by is keyed.a_job else 0)
+
+
+def test_a_decision_of_somebody_else_is_not_taken_for_the_retry_of_ones_own(
+    killed: Callable[[Sent, str], None],
+) -> None:
+    sent = keyed.removal()
+    killed(sent, "before")
+    sent.caller.post(sent.path, sent.body)
+    keyed.let_leases_run_out()
+
+    assert code_of(sent.under("k")) == (409, "INVALID_TRANSITION")
+    assert DecisionNote.objects.count() == 1
+
+
+def at_once(sent: Sent, times: int) -> Counter[int]:
+    """The statuses of so many of the same request at one moment, each on its own connection."""
+    headers = {"Authorization": f"Bearer {sent.caller.token}", "Idempotency-Key": "k"}
+    send = partial(
+        Client().post,
+        f"/api/v1{sent.path}",
+        json.dumps(sent.body),
+        content_type="application/json",
+        headers=headers,
+    )
+    return Counter(answer.status_code for answer in together([send] * times))
+
+
+def test_of_eight_at_once_one_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(5):
+        sent = keyed.a_job()
+
+        statuses = at_once(sent, 8)
+
+        assert set(statuses) <= {201, 409}
+        assert statuses[201] >= 1
+        assert Job.objects.filter(company_id=company_of(sent)).count() == 1
+
+
+def test_without_the_claim_all_eight_would_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def grant(record_id: bytes, fingerprint: bytes) -> Any:
+        return once.Claim(uuid4().bytes, fingerprint, uuid4(), make.Event.objects.latest("at").at)
+
+    make.job()
+    monkeypatch.setattr(once, "claim", grant)
+    sent = keyed.a_job()
+
+    statuses = at_once(sent, 8)
+
+    assert statuses == {201: 8}
+    assert Job.objects.filter(company_id=company_of(sent)).count() == 8
+
+
+def test_without_the_claim_the_id_still_lets_only_one_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make.job()
+    at = make.Event.objects.latest("at").at
+
+    def grant(record_id: bytes, fingerprint: bytes) -> Any:
+        return once.Claim(record_id, fingerprint, uuid4(), at)
+
+    monkeypatch.setattr(once, "claim", grant)
+    sent = keyed.a_job()
+
+    statuses = at_once(sent, 8)
+
+    assert statuses == {201: 8}
+    assert Job.objects.filter(company_id=company_of(sent)).count() == 1
+
+
+def company_of(sent: Sent) -> UUID:
+    return UUID(sent.caller.get("/companies/me").json()["id"])
+
+
+def test_a_claim_is_taken_by_one_of_eight() -> None:
+    claims = together([partial(once.claim, b"i" * 32, b"f" * 32)] * 8)
+
+    kinds = Counter(type(claim).__name__ for claim in claims)
+    assert kinds == {"Claim": 1, "InUse": 7}
+    assert IdempotencyRecord.objects.count() == 1
+
+
+def test_a_credential_is_all_that_tells_two_clients_apart(company: Any) -> None:
+    sent = keyed.a_job()
+    stranger = Sent(key_of(company.id), sent.path, sent.body)
+
+    first, second = sent.under("k"), stranger.under("k")
+
+    assert first.json()["id"] != second.json()["id"]
+    assert not replayed(second)

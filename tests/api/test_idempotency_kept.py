@@ -1,0 +1,162 @@
+"""Which answers are kept under an Idempotency-Key, and whose they are."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from django.db import OperationalError
+
+from jobs.models import ApiKey, Job
+from pipeline.models import Application, IdempotencyRecord
+from pipeline.services import once
+from tests import make
+from tests.api import keyed
+from tests.api.caller import Caller, code_of, signed_in
+from tests.api.keyed import Sent, key_of, replayed, told
+from tests.clock import let_time_pass
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("changes", [{"capacity": 0}, {"nonsense": 1}])
+def test_a_refusal_of_the_request_itself_is_kept(changes: dict[str, int]) -> None:
+    sent = keyed.a_job()
+    first = sent.under("k", **changes)
+
+    again, corrected = sent.under("k", **changes), sent.under("k")
+
+    assert code_of(first) == (400, "VALIDATION_ERROR")
+    assert told(again) == told(first)
+    assert replayed(again)
+    assert code_of(corrected) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_a_conflict_is_not_kept() -> None:
+    company = make.company().id
+    job = make.job(company_id=company, open_now=False)
+    sent = Sent(key_of(company), f"/jobs/{job}/applications", {"name": "A", "email": "a@x.org"})
+    first = sent.under("k")
+    sent.caller.post(f"/jobs/{job}/open")
+
+    second = sent.under("k")
+
+    assert code_of(first) == (409, "JOB_NOT_OPEN")
+    assert (second.status_code, replayed(second)) == (201, False)
+
+
+def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = keyed.a_job()
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.api.v1.views.jobs.create_job", _fail)
+        first = sent.under("k")
+
+    second = sent.under("k")
+
+    assert code_of(first) == (503, "UNAVAILABLE")
+    assert (second.status_code, replayed(second)) == (201, False)
+
+
+def test_a_failure_after_the_change_was_made_makes_no_second_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = keyed.a_job()
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
+        first = sent.under("k")
+
+    second = sent.under("k")
+
+    assert code_of(first) == (503, "UNAVAILABLE")
+    assert second.status_code == 201
+    assert Job.objects.get().id == UUID(second.json()["id"])
+
+
+def test_after_a_failure_the_key_is_free_for_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = keyed.a_job()
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
+        sent.under("k")
+
+    other = sent.under("k", title="Baker")
+
+    assert (other.status_code, other.json()["title"]) == (201, "Baker")
+    assert Job.objects.count() == 2
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise OperationalError("the connection is gone")
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = keyed.a_job()
+    with monkeypatch.context() as patch:
+        patch.setattr(once, "keep", _fail)
+        first = sent.under("k")
+    keyed.let_leases_run_out()
+
+    second = sent.under("k")
+
+    assert first.status_code == 201
+    assert second.json()["id"] == first.json()["id"]
+    assert Job.objects.count() == 1
+
+
+def test_a_deadline_that_has_passed_has_passed_for_good() -> None:
+    late = make.application(make.job(acknowledge_first_seat=True))
+    let_time_pass(late.job_id, make.WINDOW)
+    sent = Sent(signed_in(late.applicant), f"/applications/{late.id}/acknowledge", {})
+    first = sent.under("k")
+
+    again = sent.under("k")
+
+    assert code_of(first) == (410, "ACKNOWLEDGMENT_EXPIRED")
+    assert told(again) == told(first)
+    assert replayed(again)
+
+
+@pytest.mark.parametrize("caller", [Caller, lambda: Caller("nilk_wrong")])
+def test_who_is_not_let_in_leaves_nothing_behind(
+    transactional_db: None, caller: type[Caller]
+) -> None:
+    sent = Sent(caller(), "/jobs", {"title": "Cook", "capacity": 1})
+
+    answers = [sent.under("k") for _ in range(2)]
+
+    assert [code_of(answer) for answer in answers] == [(401, "NOT_AUTHENTICATED")] * 2
+    assert not any(replayed(answer) for answer in answers)
+    assert not IdempotencyRecord.objects.exclude(body=None).exists()
+
+
+def test_without_a_credential_a_key_tells_nothing_about_others() -> None:
+    sent = keyed.unproved_application()
+    sent.under("k")
+
+    other_body = sent.under("k", email="bob@example.org")
+    sent.caller._client.defaults["REMOTE_ADDR"] = "192.0.2.7"
+    other_place = sent.under("k")
+
+    assert (other_body.status_code, replayed(other_body)) == (202, False)
+    assert (other_place.status_code, replayed(other_place)) == (202, False)
+    assert Application.objects.count() == 2
+
+
+def test_the_routes_whose_answers_hold_secrets_are_these() -> None:
+    assert keyed.routes_with_post(secret=True) == {"api-keys", "auth/token"}
+
+
+def test_a_secret_is_never_stored() -> None:
+    _company, owner = keyed.owner()
+    sent = Sent(owner, "/api-keys", {"name": "mine", "scopes": ["read"]})
+
+    first, second = sent.under("k"), sent.under("k")
+
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json()["key"] != second.json()["key"]
+    assert first.headers["Cache-Control"] == "no-store"
+    assert ApiKey.objects.count() == 2
+    assert [row.body for row in IdempotencyRecord.objects.all()] == [None]

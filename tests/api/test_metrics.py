@@ -1,0 +1,189 @@
+"""Numbers for Prometheus: who gets them, and what they say."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+from pipeline import env
+from pipeline.models import Application
+from tests import make
+from tests.api.test_health import beat
+from tests.clock import let_time_pass
+from tests.conftest import ROOT
+
+ELSEWHERE = "203.0.113.7"
+
+
+def scrape(client: Client | None = None, **environment: str) -> Any:
+    return (client or Client()).get("/metrics", **environment)  # type: ignore[arg-type]
+
+
+def samples(text: str) -> dict[str, float]:
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def values(**environment: str) -> dict[str, float]:
+    return samples(scrape(**environment).content.decode())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_they_say_how_the_lines_stand(django_assert_num_queries: Any) -> None:
+    make.applications(make.job(capacity=2), 5)
+    make.job(open_now=False)
+    beat(seconds_ago=20)
+
+    with django_assert_num_queries(1):
+        found = values()
+
+    assert found['nextinline_jobs{status="OPEN"}'] == 1
+    assert found['nextinline_jobs{status="DRAFT"}'] == 1
+    assert found['nextinline_applications{status="ACTIVE"}'] == 2
+    assert found["nextinline_people_waiting"] == 3
+    assert found["nextinline_events_total"] == 2 + 5 + 1
+    assert found["nextinline_seats_idle_with_eligible"] == 0
+    assert found["nextinline_overdue_settlements"] == 0
+    assert found["nextinline_oldest_overdue_seconds"] == 0
+    assert 20 <= found["nextinline_decay_heartbeat_age_seconds"] < 40
+    assert found["nextinline_database_up"] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_they_say_what_is_late() -> None:
+    job = make.job(capacity=1, acknowledge_first_seat=True)
+    make.applications(job, 2)
+    let_time_pass(job, make.WINDOW + 30)
+
+    overdue = values()
+    Application.objects.filter(status="PENDING_ACKNOWLEDGMENT").update(
+        status="INACTIVE", outcome="REMOVED", acknowledge_by=None, ended_at="2026-01-01T00:00:00Z"
+    )
+    make.Job.objects.update(pending_count=0)
+
+    assert overdue["nextinline_overdue_settlements"] == 1
+    assert 30 <= overdue["nextinline_oldest_overdue_seconds"] < 60
+    assert overdue["nextinline_seats_idle_with_eligible"] == 0
+    assert values()["nextinline_seats_idle_with_eligible"] == 1
+    assert "nextinline_decay_heartbeat_age_seconds" not in overdue
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_are_counted_by_route_and_never_by_id() -> None:
+    job = make.job()
+    name = 'nextinline_http_requests_total{{method="GET",route="{}",status="{}"}}'
+    route = name.format("/api/v1/jobs/<uuid:job_id>", 200)
+    before = values().get(route, 0)
+
+    Client().get(f"/api/v1/jobs/{job}")
+    Client().get("/nowhere/at/all")
+    Client().generic("BREW", "/health/live")
+    text = scrape().content.decode()
+
+    found = samples(text)
+    assert found[route] == before + 1
+    assert found[name.format("none", 404)] >= 1
+    assert 'method="OTHER"' in text
+    assert str(job) not in text
+    assert "nowhere" not in text
+    assert "nextinline_http_request_duration_seconds_bucket" in text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("environment", "status"),
+    [
+        ({}, 200),
+        ({"REMOTE_ADDR": "::1"}, 200),
+        ({"REMOTE_ADDR": ELSEWHERE}, 404),
+        ({"REMOTE_ADDR": ""}, 404),
+        ({"HTTP_X_FORWARDED_FOR": ELSEWHERE}, 404),
+        ({"HTTP_FORWARDED": "for=127.0.0.1"}, 404),
+        ({"REMOTE_ADDR": ELSEWHERE, "HTTP_AUTHORIZATION": "Bearer secret"}, 200),
+        ({"REMOTE_ADDR": ELSEWHERE, "HTTP_AUTHORIZATION": "Bearer Secret"}, 404),
+        ({"REMOTE_ADDR": ELSEWHERE, "HTTP_AUTHORIZATION": "Bearer "}, 404),
+        ({"REMOTE_ADDR": ELSEWHERE, "HTTP_AUTHORIZATION": "Bearer é"}, 404),
+    ],
+)
+def test_only_this_machine_or_the_token_gets_them(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], status: int
+) -> None:
+    monkeypatch.setattr(env, "METRICS_TOKEN", "secret")
+
+    assert scrape(**environment).status_code == status
+
+
+def test_without_a_token_in_the_environment_none_is_good() -> None:
+    for header in ("Bearer ", "Bearer", ""):
+        answer = scrape(REMOTE_ADDR=ELSEWHERE, HTTP_AUTHORIZATION=header)
+        assert answer.status_code == 404
+
+
+def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OperationalError("secret")
+
+    monkeypatch.setattr("pipeline.api.metrics.read_vitals", fail)
+
+    text = scrape().content.decode()
+
+    assert samples(text)["nextinline_database_up"] == 0
+    assert "secret" not in text
+
+
+@pytest.mark.slow
+def test_several_processes_are_added_up(environment: dict[str, str]) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
+    server = subprocess.Popen(
+        [*command, "--bind", f"127.0.0.1:{port}", "--workers", "3", "pipeline.wsgi"],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(port)
+        for _ in range(60):
+            get(port, "/health/ready")
+        counted = {line for line in get(port, "/metrics").splitlines() if "/health/ready" in line}
+    finally:
+        server.terminate()
+        _out, said = server.communicate(timeout=20)
+
+    total = [line for line in counted if line.startswith("nextinline_http_requests_total")]
+    assert sum(float(line.rsplit(" ", 1)[1]) for line in total) == 60
+    assert not re.search("Traceback", said)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    for _ in range(300):
+        try:
+            get(port, "/health/live")
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("the server never answered")
+
+
+def get(port: int, path: str) -> str:
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    client.request("GET", path)
+    text = client.getresponse().read().decode()
+    client.close()
+    return text

@@ -1,0 +1,191 @@
+"""The OpenAPI document: valid, complete, and that of the code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.renderers import OpenApiYamlRenderer
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from pipeline.api.openapi.answers import ALL_KINDS
+from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.openapi.inspector import Inspector, NotDescribed
+from pipeline.api.schema import OPERATION
+from tests.api.caller import Caller
+from tests.conftest import ROOT
+
+OPERATIONS = list(operations_of(document()))
+SCHEMAS = document()["components"]["schemas"]
+METHODS = ("get", "post", "put", "patch", "delete")
+REGENERATE = "Run: .venv/bin/python manage.py spectacular --file docs/openapi.yaml"
+
+of_each = pytest.mark.parametrize(
+    ("path", "method", "operation"),
+    OPERATIONS,
+    ids=[each["operationId"] for *_, each in OPERATIONS],
+)
+
+
+def routes(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, prefix + str(pattern.pattern))
+        elif isinstance(pattern, URLPattern):
+            yield prefix + str(pattern.pattern), getattr(pattern.callback, "view_class", None)
+
+
+def views() -> list[tuple[str, Any]]:
+    """Every address of the versioned API and its view, but those of the documentation."""
+    found = [
+        (path, view)
+        for path, view in routes(get_resolver().url_patterns)
+        if path.startswith("api/v1/") and not getattr(view, "documents", False)
+    ]
+    assert len(found) > 20
+    return found
+
+
+def test_it_is_valid_openapi() -> None:
+    validate(document(), cls=OpenAPIV31SpecValidator)
+
+    assert document()["openapi"].startswith("3.1")
+
+
+def test_the_committed_document_is_that_of_the_code() -> None:
+    written = OpenApiYamlRenderer().render(document(), renderer_context={}).decode()
+
+    assert (ROOT / "docs" / "openapi.yaml").read_text() == written, REGENERATE
+
+
+def test_every_method_of_every_address_is_described() -> None:
+    methods = {
+        (path, method, getattr(getattr(view, method), OPERATION, None) is not None)
+        for path, view in views()
+        for method in METHODS
+        if hasattr(view, method)
+    }
+
+    assert [each for each in methods if not each[2]] == []
+    assert len(methods) == len(OPERATIONS)
+
+
+def test_a_method_that_says_nothing_of_itself_stops_the_document() -> None:
+    class View:
+        def get(self) -> None: ...
+
+    inspector = Inspector()
+    inspector.view = View()
+
+    with pytest.raises(NotDescribed):
+        inspector.get_operation("/x", "/x", "", "GET", None)  # type: ignore[arg-type]
+
+
+@of_each
+def test_an_operation_says_all_that_a_client_needs(path: str, method: str, operation: Any) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", operation["operationId"])
+    assert len(operation["tags"]) == 1
+    assert 5 < len(operation["summary"]) < 100
+    assert "**Who:**" in operation["description"]
+    assert operation["security"]
+    assert all(each["description"] for each in operation["parameters"])
+    assert any(status.startswith("2") for status in operation["responses"])
+    assert {"400", "401", "406", "413", "429", "503"} <= operation["responses"].keys()
+    assert ("404" in operation["responses"]) or "{" not in path
+    assert ("415" in operation["responses"]) == ("requestBody" in operation)
+    if {} not in operation["security"]:
+        assert "403" in operation["responses"]
+
+
+def test_operation_ids_are_unique() -> None:
+    names = [operation["operationId"] for *_, operation in OPERATIONS]
+
+    assert len(set(names)) == len(names)
+
+
+def test_every_refusal_is_a_problem_with_the_codes_of_the_one_table() -> None:
+    codes = {kind.code: kind.status for kind in ALL_KINDS}
+    refused = [
+        (status, resolved(answer))
+        for *_, operation in OPERATIONS
+        for status, answer in operation["responses"].items()
+        if status >= "400"
+    ]
+
+    for status, answer in refused:
+        assert list(answer["content"]) == ["application/problem+json"]
+        assert answer["x-codes"]
+        assert all(codes[code] == int(status) for code in answer["x-codes"])
+        assert list(answer["content"]["application/problem+json"]["examples"]) == answer["x-codes"]
+    named = {code for _, answer in refused for code in answer["x-codes"]}
+    assert named == codes.keys() - {"INTERNAL_ERROR", "METHOD_NOT_ALLOWED"}
+
+
+def examples() -> Iterator[tuple[str, Any, Any]]:
+    for name, schema in SCHEMAS.items():
+        for example in schema.get("examples", []):
+            yield name, schema, example
+    for path, method, operation in OPERATIONS:
+        bodies = [operation.get("requestBody", {}), *map(resolved, operation["responses"].values())]
+        for content in (each for body in bodies for each in body.get("content", {}).values()):
+            given = [each["value"] for each in content.get("examples", {}).values()]
+            for example in given + ([content["example"]] if "example" in content else []):
+                yield f"{method} {path}", content["schema"], example
+
+
+def test_every_example_fits_its_schema() -> None:
+    found = list(examples())
+
+    assert len(found) > 40
+    for name, schema, example in found:
+        whole = {**schema, "components": {"schemas": SCHEMAS}}
+        errors = list(Draft202012Validator(whole).iter_errors(example))
+        assert errors == [], name
+
+
+@of_each
+def test_every_body_has_an_example(path: str, method: str, operation: Any) -> None:
+    bodies = [operation.get("requestBody", {}), *map(resolved, operation["responses"].values())]
+    for content in (each for body in bodies for each in body.get("content", {}).values()):
+        named = SCHEMAS.get(content["schema"].get("$ref", "").rpartition("/")[2], {})
+        assert content.get("example") or content.get("examples") or "examples" in named
+
+
+def resolved(answer: Any) -> Any:
+    if "$ref" not in answer:
+        return answer
+    return document()["components"]["responses"][answer["$ref"].rpartition("/")[2]]
+
+
+def test_it_is_served_to_everybody_and_once(nobody: Caller) -> None:
+    answer = nobody.get("/openapi.json")
+    again = nobody.get("/openapi.json", if_none_match=answer.headers["ETag"])
+
+    assert answer.headers["Content-Type"] == "application/json"
+    assert json.loads(answer.content) == json.loads(json.dumps(document()))
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_it_can_be_browsed_without_the_internet_under_a_strict_policy(nobody: Caller) -> None:
+    page = nobody.get("/docs/")
+    script = nobody.get("/docs/", {"script": ""})
+
+    html = page.content.decode()
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert script.headers["Content-Type"].startswith("application/javascript")
+    assert "/api/v1/openapi.json" in script.content.decode()
+    assert "<style" not in html
+    assert re.findall(r"<script>|style=|https?://", html) == []
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    for asset in re.findall(r'(?:src|href)="(/static/[^"]+)"', html):
+        with closing(Client().get(asset)) as file:
+            assert file.status_code == 200, asset

@@ -1,0 +1,100 @@
+"""Each endpoint, called from a browser: a member does what a key of that reach does, or less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs.models import Company, Role
+from tests import make
+from tests.api.browser import Browser, member_of
+from tests.api.test_who_may_what import CALLERS, EXPECTED, Scene, ask
+
+AS = {
+    "viewer": "reader",
+    "recruiter": "writer",
+    "owner of the company": "writer",
+    "person": "owner",
+    "owner of another company": "other company",
+}
+"""Whose answers in the table of keys and tokens a browser gets."""
+
+OWNERS_ONLY = {("post", "/jobs/{job}/close"): 200}
+"""What among those a recruiter may not do, though a key that may write can."""
+
+IN_PERSON = {
+    ("GET", "/api-keys"): 200,
+    ("post", "/api-keys"): 201,
+    ("delete", "/api-keys/{key}"): 204,
+    ("post", "/api-keys/{key}/revoke"): 200,
+}
+"""What an owner may do, and no key."""
+
+
+@pytest.fixture
+def scene(company: Company) -> Scene:
+    """The scene of the table, with browsers."""
+    scene = Scene(company)
+    scene.callers = {
+        "viewer": member_of(company, Role.VIEWER),
+        "recruiter": member_of(company, Role.RECRUITER),
+        "owner of the company": member_of(company, Role.OWNER),
+        "person": Browser().as_applicant(scene.application.applicant),
+        "owner of another company": member_of(make.company(), Role.OWNER),
+    }
+    return scene
+
+
+def expected(who: str, row: Any) -> int:
+    """The status that the caller gets."""
+    method, path, _body, statuses = row
+    if (method, path) == ("delete", "/auth/token"):
+        return 403  # there is no token
+    if (method, path) in IN_PERSON and who == "owner of the company":
+        return IN_PERSON[method, path]
+    if (method, path) in IN_PERSON and who == "owner of another company":
+        return 404 if "{key}" in path else IN_PERSON[method, path]
+    if (method, path) in OWNERS_ONLY and who == "recruiter":
+        return 403
+    return int(statuses[CALLERS.index(AS[who])])
+
+
+@pytest.mark.parametrize("row", EXPECTED, ids=lambda row: f"{row[0]} {row[1]}")
+@pytest.mark.parametrize("who", list(AS))
+def test_each_browser_gets_what_is_its_users(scene: Scene, who: str, row: Any) -> None:
+    method, path, body, _statuses = row
+
+    answer = ask(method, path, body)(scene.callers[who], scene)
+
+    assert answer.status_code == expected(who, row), answer.content
+
+
+CAPACITY, POLICY = {"capacity": 2}, {"policy": {"penalty_places": 2}}
+
+
+@pytest.mark.parametrize("body", [CAPACITY, POLICY, CAPACITY | {"title": "New"}])
+@pytest.mark.parametrize(
+    ("who", "status"), [("viewer", 403), ("recruiter", 403), ("owner of the company", 200)]
+)
+def test_only_an_owner_changes_capacity_and_policy(
+    scene: Scene, who: str, status: int, body: dict[str, Any]
+) -> None:
+    before = make.row_of(scene.job_id).seq
+
+    answer = scene.callers[who].patch(f"/jobs/{scene.job_id}", body, If_Match="*")
+
+    assert answer.status_code == status
+    assert (make.row_of(scene.job_id).seq > before) == (status == 200)
+
+
+def test_the_log_names_the_member_who_did_it(scene: Scene, company: Company) -> None:
+    scene.callers["recruiter"].post(f"/jobs/{scene.job_id}/pause")
+
+    event = make.events(scene.job_id)[-1]
+    recruiter = company.memberships.get(role=Role.RECRUITER)
+    assert (event.event, event.actor_kind, event.actor_id) == (
+        "JOB_PAUSED",
+        "COMPANY",
+        recruiter.user_id,
+    )

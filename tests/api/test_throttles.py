@@ -1,0 +1,224 @@
+"""How often somebody may call: counted for all processes together, told in headers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.test import Client, RequestFactory
+from rest_framework.exceptions import Throttled
+
+from pipeline import env
+from pipeline.api.addresses import client_address
+from pipeline.api.throttles import check_throttle
+from pipeline.models import Throttle
+from pipeline.services.throttle import Rate, count
+from pipeline.services.tidy import remove_expired
+from tests import make
+from tests.api.caller import Caller, code_of, person
+from tests.concurrency.together import together
+from tests.pipeline.round_trips import round_trips_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OFF = dict.fromkeys(env.throttle_rates())
+
+
+def let_seconds_pass(seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipeline_throttle SET empty_at = empty_at - %s * interval '1 second'", [seconds]
+        )
+
+
+def test_who_calls_too_often_is_told_when_to_come_again(acme: Caller, settings: Any) -> None:
+    settings.THROTTLE_RATES = OFF | {"api": (3, 60)}
+
+    answers = [acme.get("/companies/me") for _ in range(5)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert code_of(answers[3]) == (429, "THROTTLED")
+    assert answers[3].headers["Retry-After"] == "20"
+    assert {answer.headers["RateLimit-Policy"] for answer in answers} == {'"api";q=3;w=60'}
+    assert [answer.headers["RateLimit"] for answer in answers] == [
+        '"api";r=2;t=20',
+        '"api";r=1;t=40',
+        '"api";r=0;t=60',
+        '"api";r=0;t=60',
+        '"api";r=0;t=60',
+    ]
+
+
+def test_a_rate_refills_evenly_and_what_was_refused_does_not_count(
+    acme: Caller, settings: Any
+) -> None:
+    settings.THROTTLE_RATES = OFF | {"api": (3, 60)}
+    for _ in range(9):
+        acme.get("/companies/me")
+    let_seconds_pass(20)
+
+    first = [acme.get("/companies/me").status_code for _ in range(2)]
+    let_seconds_pass(600)
+    later = [acme.get("/companies/me").status_code for _ in range(4)]
+
+    assert first == [200, 429]
+    assert later == [200, 200, 200, 429]
+
+
+def test_each_credential_has_a_rate_of_its_own(acme: Caller, other: Caller, settings: Any) -> None:
+    settings.THROTTLE_RATES = OFF | {"api": (1, 60)}
+    somebody = person()[1]
+
+    answers = [caller.get("/jobs").status_code for caller in (acme, acme, other, somebody)]
+
+    assert answers == [200, 429, 200, 200]
+
+
+def test_without_a_credential_and_with_a_wrong_one_the_address_counts(
+    nobody: Caller, settings: Any
+) -> None:
+    settings.THROTTLE_RATES = OFF | {"anonymous": (3, 60)}
+    wrong = Caller("nilk_wrong")
+
+    answers = [
+        code_of(caller.get("/companies/me")) for caller in (nobody, wrong, wrong, wrong, nobody)
+    ]
+
+    assert answers == [(401, "NOT_AUTHENTICATED")] * 3 + [(429, "THROTTLED")] * 2
+    assert Client(REMOTE_ADDR="192.0.2.9").get("/api/v1/jobs").status_code == 200
+
+
+def test_a_rate_that_is_off_counts_nothing(nobody: Caller, settings: Any) -> None:
+    settings.THROTTLE_RATES = OFF
+
+    answer = nobody.get("/jobs")
+
+    assert "RateLimit" not in answer.headers
+    assert not Throttle.objects.exists()
+
+
+def test_health_is_never_throttled(nobody: Caller, settings: Any) -> None:
+    settings.THROTTLE_RATES = OFF | {"anonymous": (1, 60)}
+
+    answers = Counter(Client().get("/health/live").status_code for _ in range(5))
+
+    assert answers == {200: 5}
+    assert not Throttle.objects.exists()
+
+
+def test_an_answer_that_was_refused_for_its_rate_is_not_kept_under_its_key(
+    acme: Caller, settings: Any
+) -> None:
+    settings.THROTTLE_RATES = OFF | {"api": (1, 60)}
+    acme.get("/companies/me")
+    job = {"title": "Cook", "capacity": 1}
+    refused = acme.post("/jobs", job, idempotency_key="k")
+    let_seconds_pass(60)
+
+    answer = acme.post("/jobs", job, idempotency_key="k")
+
+    assert (refused.status_code, answer.status_code) == (429, 201)
+    assert "Idempotent-Replayed" not in answer.headers
+
+
+def test_counting_a_call_takes_one_round_trip() -> None:
+    trips = [round_trips_of(lambda: count("api", "me", Rate(10, 60))) for _ in range(3)]
+
+    assert trips[1:] == [1, 1]
+
+
+def test_counting_waits_for_no_disk() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relpersistence FROM pg_class WHERE relname = 'pipeline_throttle'")
+        assert cursor.fetchone() == ("u",)
+
+
+def test_of_thirty_at_once_exactly_the_limit_is_let_through() -> None:
+    tallies = together([partial(count, "api", "me", Rate(7, 3_600))] * 30)
+
+    assert Counter(tally.allowed for tally in tallies) == {True: 7, False: 23}
+    assert sorted(tally.remaining for tally in tallies if tally.allowed) == list(range(7))
+
+
+def test_named_rates_add_up_in_the_headers_and_are_counted_apart(settings: Any) -> None:
+    settings.THROTTLE_RATES = OFF | {"code_try": (2, 60), "code_request": (1, 60)}
+    request = RequestFactory().post("/")
+    for name in ("code_try", "code_request", "code_try"):
+        check_throttle(request, name, "ann@example.org")
+    check_throttle(request, "code_try", "bob@example.org")
+
+    with pytest.raises(Throttled) as refused:
+        check_throttle(request, "code_try", "ann@example.org")
+
+    assert refused.value.wait == 30
+    assert len(request.throttles) == 5  # type: ignore[attr-defined]
+
+
+def test_rates_that_are_whole_again_are_removed() -> None:
+    count("api", "new", Rate(10, 1_000))
+    count("api", "old", Rate(10, 1))
+    let_seconds_pass(1)
+
+    remove_expired()
+
+    assert Throttle.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("proxies", "remote", "forwarded", "expected"),
+    [
+        ([], "192.0.2.1", "", "192.0.2.1"),
+        ([], "192.0.2.1", "198.51.100.7", "192.0.2.1"),
+        (["10.0.0.0/8"], "192.0.2.1", "198.51.100.7", "192.0.2.1"),
+        (["10.0.0.0/8"], "10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        (["10.0.0.0/8"], "10.0.0.1", "6.6.6.6, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
+        (["10.0.0.0/8"], "10.0.0.1", "", "10.0.0.1"),
+        (["10.0.0.0/8"], "10.0.0.1", "198.51.100.7, nonsense", "10.0.0.1"),
+        (["10.0.0.1"], "::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        (["10.0.0.1"], "", "198.51.100.7", "198.51.100.7"),
+        ([], "", "198.51.100.7", "unknown"),
+        ([], "2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+        (["fd00::/8"], "fd00::1", "2001:db8:1:2::9", "2001:db8:1:2::/64"),
+    ],
+)
+def test_the_client_is_who_the_trusted_proxies_say(
+    settings: Any, proxies: list[str], remote: str, forwarded: str, expected: str
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    request = RequestFactory(REMOTE_ADDR=remote).get("/", headers=headers)
+
+    assert client_address(request) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [("5/15min", (5, 900)), ("6000/min", (6_000, 60)), ("1/d", (1, 86_400)), ("off", None)],
+)
+def test_a_rate_can_be_set(
+    monkeypatch: pytest.MonkeyPatch, text: str, rate: tuple[int, int] | None
+) -> None:
+    monkeypatch.setenv("THROTTLE_API", text)
+
+    assert env.throttle_rates()["api"] == rate
+
+
+@pytest.mark.parametrize("text", ["", "0/min", "5", "5/week", "-1/s", "5 / min"])
+def test_what_is_no_rate_is_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("THROTTLE_API", text)
+
+    with pytest.raises(ImproperlyConfigured, match=re.escape("THROTTLE_API")):
+        env.throttle_rates()
+
+
+def test_a_seat_is_found_by_many_without_a_limit_in_the_way(nobody: Caller) -> None:
+    job = make.job()
+
+    assert nobody.get(f"/jobs/{job}").headers["RateLimit-Policy"] == '"anonymous";q=600;w=60'

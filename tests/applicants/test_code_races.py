@@ -1,0 +1,78 @@
+"""Many guesses at one moment, on real connections: no more of them count than are allowed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from django.core import mail
+
+from applicants import codes
+from applicants.models import Applicant, ApplicantToken, SignInCode
+from applicants.services import sign_in_by_code
+from tests.concurrency.together import together
+from tests.outbox import code_to, wrong
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
+
+ANN = "ann@example.org"
+GUESSES = 50
+
+LOOK_THEN_WRITE = """
+WITH seen AS (
+    SELECT *, pg_sleep(0.2) FROM applicants_signincode
+    WHERE address = %(address)s AND tries_left > 0 AND expires_at > clock_timestamp()
+)
+UPDATE applicants_signincode AS held SET tries_left = CASE
+    WHEN held.digest = %(digest)s THEN 0 ELSE seen.tries_left - 1 END
+FROM seen WHERE held.address = seen.address
+RETURNING held.digest = %(digest)s
+"""
+"""What a program does that first looks whether tries are left, and then takes one."""
+
+
+@pytest.fixture(params=[True, False], ids=["one statement", "control: look, then write"])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """With the product's statement, and with one that looks before it writes."""
+    if not request.param:
+        monkeypatch.setattr(codes, "GUESS", LOOK_THEN_WRITE)
+    return bool(request.param)
+
+
+def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
+    codes.send_code(ANN)
+    guesses = [partial(codes.guess, ANN, wrong(code_to(ANN)))] * GUESSES
+
+    taken = together(guesses).count(False)
+
+    if at_once:
+        assert taken == codes.MOST_TRIES
+        assert SignInCode.objects.get().tries_left == 0
+    else:
+        assert taken > codes.MOST_TRIES
+
+
+def test_of_many_who_know_the_code_at_once_one_gets_in(at_once: bool) -> None:
+    codes.send_code(ANN)
+
+    answers = together([partial(codes.guess, ANN, code_to(ANN))] * 20)
+
+    entered = answers.count(True)
+    assert entered == 1 if at_once else entered > 1
+
+
+def test_of_twenty_sign_ins_at_once_one_makes_one_person_with_one_token() -> None:
+    codes.send_code(ANN)
+
+    answers = together([partial(sign_in_by_code, email=ANN, code=code_to(ANN))] * 20)
+
+    assert sum(isinstance(answer, tuple) for answer in answers) == 1
+    assert answers.count(None) == 19
+    assert (Applicant.objects.count(), ApplicantToken.objects.count()) == (1, 1)
+
+
+def test_of_twenty_requests_at_once_five_send_a_code() -> None:
+    answers = together([partial(codes.send_code, ANN)] * 20)
+
+    assert answers == [None] * 20
+    assert len(mail.outbox) == codes.MOST_CODES

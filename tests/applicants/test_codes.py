@@ -1,0 +1,204 @@
+"""Codes: what they prove, how long, how often they can be guessed at, and what is kept of them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.db.models import F
+
+from applicants import codes
+from applicants.codes import guess, send_code
+from applicants.models import Applicant, ApplicantToken, SignInCode
+from applicants.services import find_token, issue_token, revoke_token, sign_in_by_code
+from tests import make
+from tests.outbox import code_to, wrong
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
+
+ANN = "ann@example.org"
+
+
+def let_pass(duration: timedelta) -> None:
+    """All codes are older by that much."""
+    SignInCode.objects.update(
+        expires_at=F("expires_at") - duration, counted_until=F("counted_until") - duration
+    )
+
+
+def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
+    send_code(ANN)
+
+    [message] = mail.outbox
+    assert message.to == [ANN]
+    assert message.subject == codes.SUBJECT
+    assert message.body.startswith(f"{code_to(ANN)}\n")
+    assert "15 minutes" in message.body
+    assert "If it was not you, ignore this mail" in message.body
+
+
+def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_not() -> None:
+    send_code(ANN)
+    code = code_to(ANN)
+
+    assert sign_in_by_code(email=ANN, code=wrong(code)) is None
+    assert not Applicant.objects.exists()
+
+    granted = sign_in_by_code(email=f" {ANN.upper()} ", code=code)
+    assert granted
+    found = find_token(granted[0])
+    assert found
+    assert found.applicant.email == ANN
+    assert found.expires_at == granted[1]
+
+
+def test_a_known_person_is_found_again() -> None:
+    person = make.applicant(email=ANN)
+    send_code(ANN)
+
+    granted = sign_in_by_code(email=ANN, code=code_to(ANN))
+
+    assert granted
+    assert ApplicantToken.objects.get().applicant == person
+
+
+def test_a_code_is_good_once() -> None:
+    send_code(ANN)
+    code = code_to(ANN)
+
+    assert [guess(ANN, code), guess(ANN, code)] == [True, None]
+
+
+def test_a_code_is_good_for_fifteen_minutes() -> None:
+    send_code(ANN)
+    let_pass(timedelta(minutes=14, seconds=50))
+    assert guess(ANN, wrong(code_to(ANN))) is False
+
+    let_pass(timedelta(seconds=10))
+
+    assert guess(ANN, code_to(ANN)) is None
+
+
+def test_a_code_can_be_guessed_at_five_times() -> None:
+    send_code(ANN)
+    code = code_to(ANN)
+
+    guesses = [guess(ANN, wrong(code)) for _ in range(6)]
+
+    assert guesses == [False] * 5 + [None]
+    assert guess(ANN, code) is None
+
+
+def test_a_code_is_of_one_address_and_the_last_one_counts() -> None:
+    send_code(ANN)
+    first = code_to(ANN)
+    send_code("bob@example.org")
+    send_code(ANN)
+    last = code_to(ANN)
+
+    if first != last:
+        assert guess(ANN, first) is False
+    assert guess("eve@example.org", last) is None
+    assert guess(ANN, last) is True
+
+
+def test_an_address_gets_five_codes_an_hour_and_no_word_about_the_sixth() -> None:
+    for _ in range(7):
+        send_code(ANN)
+    assert len(mail.outbox) == 5
+    last = code_to(ANN)
+    assert guess(ANN, wrong(last)) is False
+    assert guess(ANN, last) is True
+
+    let_pass(timedelta(minutes=59))
+    send_code(ANN)
+    assert len(mail.outbox) == 5
+
+    let_pass(timedelta(minutes=1))
+    send_code(ANN)
+    assert len(mail.outbox) == 6
+    assert SignInCode.objects.get().sent == 1
+
+
+def test_nothing_of_the_person_or_the_code_is_kept() -> None:
+    send_code(ANN)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT s::text FROM applicants_signincode AS s")
+        [(row,)] = cursor.fetchall()
+    assert "ann" not in row
+    assert ANN.encode().hex() not in row
+    assert code_to(ANN).encode().hex() not in row
+    assert not Applicant.objects.exists()
+
+
+def test_the_same_code_for_another_address_has_another_hash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("applicants.tokens.new_code", lambda: "123456")
+
+    send_code(ANN)
+    send_code("bob@example.org")
+
+    assert SignInCode.objects.values("digest").distinct().count() == 2
+
+
+def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
+    django_assert_num_queries: Any,
+) -> None:
+    make.applicant(email=ANN)
+    statements = []
+    for address in (ANN, "nobody@example.org"):
+        with django_assert_num_queries(4) as captured:  # BEGIN, the code, COMMIT, what to clear
+            send_code(address)
+        statements.append([query["sql"].split("VALUES")[0] for query in captured])
+
+    assert statements[0][2:] == statements[1][2:]
+    assert "applicants_applicant" not in str(statements).replace("applicants_applicanttoken", "")
+
+
+def test_what_has_expired_is_cleared_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codes, "CLEARED_AT_ONCE", 2)
+    for number in range(3):
+        send_code(f"person{number}@example.org")
+    let_pass(timedelta(minutes=61))
+
+    send_code(ANN)
+    assert SignInCode.objects.count() == 2
+
+    send_code(ANN)
+    assert SignInCode.objects.count() == 1
+
+
+def test_a_live_code_outlives_the_window_in_which_it_was_counted() -> None:
+    send_code(ANN)
+    SignInCode.objects.update(counted_until=F("counted_until") - codes.WINDOW)
+
+    send_code("bob@example.org")
+
+    assert guess(ANN, code_to(ANN)) is True
+
+
+def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
+    old = issue_token(make.applicant())
+    ApplicantToken.objects.update(expires_at=F("expires_at") - timedelta(days=31))
+    send_code(ANN)
+
+    sign_in_by_code(email=ANN, code=code_to(ANN))
+
+    assert find_token(old) is None
+    assert ApplicantToken.objects.get().applicant.email == ANN
+
+
+def test_a_revoked_token_is_no_longer_found() -> None:
+    token = issue_token(make.applicant())
+    row = find_token(token)
+    assert row
+
+    revoke_token(row.id)
+    revoke_token(row.id)
+
+    assert find_token(token) is None

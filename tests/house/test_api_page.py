@@ -1,0 +1,94 @@
+"""`docs/api.md`: its commands run as they stand there, and its tables are those of the code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import env
+from pipeline.api.openapi.answers import ALL_KINDS
+from pipeline.api.openapi.document import document
+from tests.conftest import ROOT
+from tests.house.test_run import PACKAGES, SOURCES, Up, processes_in
+
+PAGE = (ROOT / "docs" / "api.md").read_text()
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
+NAMES = "Other systems' endpoint names"
+EXPECTED = re.compile(r"# → (.*)$", re.M)
+
+
+@pytest.fixture
+def running() -> Iterator[tuple[Path, int]]:
+    """The product in a folder of its own, just started; gives the folder and the port."""
+    folder = Path(tempfile.mkdtemp(prefix="page-", dir="/tmp")).resolve()
+    folder.chmod(0o755)
+    for name in SOURCES:
+        shutil.copy(ROOT / name, folder)
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / ".venv").symlink_to(sys.prefix)
+    up = Up(folder)
+    try:
+        up.hear("is ready")
+        yield folder, up.port
+        up.end(signal.SIGTERM)
+    finally:
+        for process_id in processes_in(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the page is about curl")
+def test_every_command_of_the_page_runs_as_written(running: tuple[Path, int]) -> None:
+    folder, port = running
+    marked = [f"{block}\necho 'end of block {n}'" for n, block in enumerate(BLOCKS)]
+    script = "set -euo pipefail\n" + "\n".join(marked).replace(":8000", f":{port}")
+
+    done = subprocess.run(
+        ["/bin/bash", "-c", script],
+        cwd=folder,
+        env=os.environ | {"DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    said = re.split(r"^end of block \d+\n", done.stdout, flags=re.M)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(BLOCKS) > 8
+    assert [text.splitlines() for text in said[:-1]] == [EXPECTED.findall(each) for each in BLOCKS]
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table under a heading."""
+    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
+
+
+def test_the_page_has_every_error_and_no_other() -> None:
+    told = [(int(status), code.strip("`")) for status, code, _ in table("Errors")]
+
+    assert sorted(told) == sorted((kind.status, kind.code) for kind in ALL_KINDS)
+
+
+def test_the_page_has_every_rate_with_its_default() -> None:
+    assert {name.strip("`"): rate for name, _, rate in table("Limits")} == env._RATES
+
+
+def test_whatever_the_page_names_is_there() -> None:
+    named = set(re.findall(r"`(/[a-z{}_/-]+)`", " ".join(row[1] for row in table(NAMES))))
+
+    assert len(named) > 12
+    assert named <= document()["paths"].keys()

@@ -1,0 +1,55 @@
+"""The web server as it runs in production, on the test database."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+START_SECONDS = 30
+
+
+@contextmanager
+def serving(environment: dict[str, str], log: Path) -> Iterator[str]:
+    """A running gunicorn with our settings; gives its address. What it says goes to `log`."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener, log.open("wb") as said:
+        port = listener.getsockname()[1]
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"),
+                *("--bind", f"fd://{listener.fileno()}", "pipeline.wsgi"),
+            ],
+            cwd=ROOT,
+            env=environment,
+            pass_fds=(listener.fileno(),),
+            stdout=said,
+            stderr=said,
+        )
+        try:
+            _wait_until_it_answers(port, process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(START_SECONDS)
+
+
+def _wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)
+        try:
+            client.request("GET", "/health/live")
+            if client.getresponse().status == 200:
+                return
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.05)
+        finally:
+            client.close()
+    raise AssertionError(f"the server did not start:\n{log.read_text()}")
