@@ -36,10 +36,10 @@ POLICY = {
 def main() -> None:
     options = _options()
     harness.start()
-    port, key = _free_port(), _company_key()
+    port, key = free_port(), company_key()
     servers = _start_servers(port)
     try:
-        job_id = _create_job(port, key)
+        job_id = create_job(port, key)
         with Watch(job_id, seats=SEATS) as watch:
             answers = _storm(port, key, job_id, options)
     finally:
@@ -54,13 +54,13 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def _company_key() -> str:
+def company_key() -> str:
     from jobs.models import Scope
     from jobs.services import create_api_key, create_company
 
@@ -105,12 +105,21 @@ class Client:
         self.answers[self._name(response.status, answer)] += 1
         return response.status, answer
 
+    def connects(self) -> bool:
+        """Whether the server takes connections."""
+        try:
+            self._connection.connect()
+        except OSError:
+            return False
+        self._connection.close()
+        return True
+
     @staticmethod
     def _name(status: int, answer: Any) -> str:
         return f"{status} {answer.get('code', '')}" if status >= 400 else str(status)
 
 
-def _create_job(port: int, key: str) -> str:
+def create_job(port: int, key: str) -> str:
     body = {"title": "Storm", "capacity": SEATS, "policy": POLICY}
     status, job = Client(port).call("POST", "/jobs", key, body)
     if status != 201:

@@ -11,6 +11,7 @@ import psycopg
 from django.core import exceptions as django_errors
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest
+from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 
@@ -99,6 +100,7 @@ KINDS: dict[type[Exception], Kind] = {
     django_errors.PermissionDenied: PERMISSION_DENIED,
     django_errors.BadRequest: MALFORMED_REQUEST,
     django_errors.SuspiciousOperation: MALFORMED_REQUEST,
+    MultiPartParserError: MALFORMED_REQUEST,
     OperationalError: UNAVAILABLE,
     InterfaceError: UNAVAILABLE,
     ClusterError: UNAVAILABLE,

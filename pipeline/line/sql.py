@@ -143,11 +143,12 @@ A transaction can have got its number before it waited for the lock, and so a lo
 whose changes came before its own: then it takes over the number of the event before it.
 """
 
-WRITE_JOB = (
-    "UPDATE jobs_job SET {columns}, last_txid = greatest(pipeline_feed_place(), %(last_txid)s)"
-    " WHERE id = %(id)s"
-).format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
-"""Write back the hot row."""
+WRITE_JOB = """
+UPDATE jobs_job SET {columns}, last_txid = CASE WHEN seq < %(seq)s
+    THEN greatest(pipeline_feed_place(), last_txid) ELSE last_txid END
+WHERE id = %(id)s
+""".format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
+"""Write back the hot row; an event takes its place in the feed along (see APPEND)."""
 
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"
 """Wake the decay workers: something becomes due before they would look again by themselves."""

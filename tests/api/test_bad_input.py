@@ -185,6 +185,16 @@ def test_a_parameter_is_read_or_named(scene: Scene, name: str, parameter: Any) -
             assert pointers(answer) != []
 
 
+def test_a_form_without_a_boundary_is_refused_from_a_browser_too(scene: Scene) -> None:
+    form = {"content_type": "multipart/form-data"}
+
+    answer = scene.callers["session"].post("/jobs", b"x", **form)
+
+    assert code_of(answer) == (400, "MALFORMED_REQUEST")
+    assert is_clear(answer)
+    assert scene.callers["apiKey"].post("/jobs", b"x", **form).status_code == 415
+
+
 def test_an_idempotency_key_that_is_none_is_named(scene: Scene) -> None:
     for key in ["", " ", "k" * 256, "a\tb"]:
         answer = scene.callers["apiKey"].post("/jobs", {}, idempotency_key=key)

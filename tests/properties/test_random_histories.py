@@ -197,10 +197,5 @@ class History(Beside, RuleBasedStateMachine):
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_random_histories_go_as_the_rules_say() -> None:
-    run_state_machine_as_test(History, settings=QUICK)
-
-
-@pytest.mark.skipif("THOROUGH" not in os.environ, reason="set THOROUGH to a number of histories")
-@pytest.mark.django_db(transaction=True)
-def test_many_more_random_histories_go_as_the_rules_say() -> None:
-    run_state_machine_as_test(History, settings=THOROUGH)
+    """For a longer run set THOROUGH to a number of histories."""
+    run_state_machine_as_test(History, settings=THOROUGH if "THOROUGH" in os.environ else QUICK)

@@ -61,6 +61,7 @@ def _security(session_cookie: str) -> dict[str, Any]:
             "type": "apiKey",
             "in": "cookie",
             "name": session_cookie,
-            "description": "A browser's session; changes also need the CSRF token in X-CSRFToken.",
+            "description": "A browser's session. Changes also need the CSRF token in X-CSRFToken;"
+            " who belongs to several companies names one in X-Company.",
         },
     }

@@ -51,7 +51,8 @@ class ApiKeys(Endpoint):
         given = body_of(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
         row, key = create_api_key(company_id=caller.company_id, name=given["name"], scopes=scopes)
-        return Response({**api_key_out(row), "key": key}, status=201)
+        where = {"Location": f"{request.path}/{row.id}"}
+        return Response({**api_key_out(row), "key": key}, status=201, headers=where)
 
 
 class OneApiKey(Endpoint):

@@ -68,7 +68,7 @@ class Applicants(Endpoint):
     def get(self, request: Request) -> Response:
         """Who of the company's applicants has an address, in whatever case: one person, or none."""
         company_id = as_company(caller_of(request), Scope.READ).company_id
-        pagination.limit_of(request)
+        pagination.limit_of(request), pagination.id_after(request)
         found = applicants_with_address(company_id, parameters.address(request))
         return Response({"data": [person_out(person) for person in found], "next_cursor": None})
 
