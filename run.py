@@ -5,7 +5,8 @@
   python3 run.py test      the tests; what follows goes to pytest, e.g. run.py test -k line
 
 The first start installs what is needed into .venv, in this folder; nothing else is changed on
-this machine. Data is kept in .local. Set DATABASE_URL to use a PostgreSQL of your own.
+this machine. Data is kept in .local. Set DATABASE_URL, and SECRET_KEY with it, to use a
+PostgreSQL of your own; the demo company is put there too, unless you say --no-demo.
 """
 
 from __future__ import annotations  # also lets an old Python read this far, and be told

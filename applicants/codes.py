@@ -19,8 +19,9 @@ from applicants.models import SignInCode
 LIFETIME = timedelta(minutes=15)
 MOST_TRIES = 5
 """Guesses at one code."""
-MOST_CODES = 5
-"""Codes to one address within a window."""
+MOST_CODES = 20
+"""Codes to one address within a window: more than one client may ask for in that time, so that no
+stranger can use them all up."""
 WINDOW = timedelta(hours=1)
 CLEARED_AT_ONCE = 20
 """Expired rows that sending a code clears away."""

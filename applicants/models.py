@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from django.db import models
 from uuid_utils.compat import uuid7
 
@@ -12,11 +14,13 @@ EMAIL_LENGTH = 254
 class Applicant(models.Model):
     """A person, known by their address. No password.
 
+    The id is random: one in the order of time would tell each company since when others know them.
+
     The name here is what the person said of themselves, and only they see it; what a company was
     told is kept with each application.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     email = models.CharField(max_length=EMAIL_LENGTH, unique=True)
     name = models.CharField(max_length=NAME_LENGTH, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

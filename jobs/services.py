@@ -34,6 +34,11 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     return company
 
 
+def has_staff_account(email: str) -> bool:
+    """Whether somebody with an address, in whatever case it is written, has an account."""
+    return User.objects.filter(email=_normal_address(email)).exists()
+
+
 def create_api_key(*, company_id: UUID, name: str, scopes: Iterable[Scope]) -> tuple[ApiKey, str]:
     """A new key of a company, and the key itself, which cannot be had again.
 
@@ -77,8 +82,9 @@ def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
 
 
 def _staff_account(email: str, password: str | None) -> User:
-    email = email.strip().lower()
+    email = _normal_address(email)
     validate_email(email)
+    User._meta.get_field("email").run_validators(email)  # its length too
     if user := User.objects.filter(email=email).first():
         return user
     user = User(email=email)
@@ -87,6 +93,10 @@ def _staff_account(email: str, password: str | None) -> User:
     user.set_password(password)
     user.save()
     return user
+
+
+def _normal_address(email: str) -> str:
+    return email.strip().lower()
 
 
 def _check_password(password: str, user: User) -> None:

@@ -7,8 +7,10 @@ import re
 import secrets
 import sys
 from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -16,19 +18,39 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = BASE_DIR / ".local"
 
-_env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
+LOG_FORMATS = ("json", "console")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class _Env(environ.Env):
+    """The environment, where an empty variable is one that is not set."""
+
+    def get_value(self, var: str, cast: Any = None, default: Any = "", **options: Any) -> Any:
+        """A variable's value, read as `cast` says; else the default."""
+        if not self.ENVIRON.get(var, "").strip():
+            return default
+        return super().get_value(var, cast, default, **options)
+
+    def one_of(self, var: str, choices: tuple[str, ...], default: str) -> str:
+        """One of some words. Raises ImproperlyConfigured when it is another."""
+        value = str(self.str(var, default=default))
+        if value not in choices:
+            raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
+        return value
+
+
+_env = _Env()
+_Env.read_env(BASE_DIR / ".env")
 
 TESTING = "pytest" in sys.modules
 DATABASE_URL: str = _env.str("DATABASE_URL", default="")
 DEBUG: bool = _env.bool("DEBUG", default=False)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
-LOG_FORMAT: str = _env.str("LOG_FORMAT", default="json" if DATABASE_URL else "console")
-LOG_LEVEL: str = _env.str("LOG_LEVEL", default="INFO")
+LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
+LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
-TRUSTED_PROXIES: list[str] = _env.list("TRUSTED_PROXIES", default=[])
 
 _RATES = {
     "api": "6000/min",
@@ -36,6 +58,7 @@ _RATES = {
     "anonymous_apply": "60/h",
     "code_request": "10/h",
     "code_try": "20/h",
+    "verify": "120/min",
 }
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
@@ -58,6 +81,20 @@ def _rate(variable: str, usual: str) -> tuple[int, int] | None:
         raise ImproperlyConfigured(f"{variable} must be off, or a rate like 600/min or 5/15min.")
     limit, times, unit = found.groups()
     return int(limit), int(times or 1) * _UNITS[unit]
+
+
+def trusted_proxies() -> list[IPv4Network | IPv6Network]:
+    """The networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
+    return [_network(text.strip()) for text in _env.list("TRUSTED_PROXIES", default=[])]
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
+        ) from None
 
 
 def secret_key() -> str:
@@ -98,10 +135,12 @@ def database_from_url() -> dict[str, Any]:
     A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
     ImproperlyConfigured when it is no PostgreSQL.
     """
-    config = dict(_env.db_url_config(DATABASE_URL))
-    if config["ENGINE"] != "django.db.backends.postgresql":
-        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL: postgres://…")
-    return config
+    with suppress(ValueError):  # which could quote the password
+        if _env.DB_SCHEMES.get(urlsplit(DATABASE_URL).scheme) == "django.db.backends.postgresql":
+            return dict(_env.db_url_config(DATABASE_URL))
+    raise ImproperlyConfigured(
+        "DATABASE_URL must name a PostgreSQL: postgres://user:password@host:5432/name"
+    )
 
 
 def mail_settings() -> dict[str, Any]:

@@ -65,3 +65,7 @@ class FutureMoment(LineError):
 
 class UnknownPlace(LineError):
     message = "The feed has no such place."
+
+
+class VerifierBusy(LineError):
+    message = "Other logs are being verified; try again in a moment."

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.line.log import GENESIS, chained_hash
 from pipeline.models import Event
 from pipeline.replay import Place
-from pipeline.states import EVENTS, MOVES, OUTCOMES, EventType, Status
+from pipeline.states import EVENTS, JOB_MOVES, MOVES, OUTCOMES, EventType, Status
 
 
 class BadRow(Exception):
@@ -63,7 +64,7 @@ class Fold:
             self._take_job(event)
         else:
             self._take_application(event, event.application_id)
-        self.next_ticket = event.data.get("next_ticket", -1)
+        self.next_ticket = event.data["next_ticket"]
         self._check_counters(event)
 
     def _check_chain(self, event: Event) -> None:
@@ -80,11 +81,25 @@ class Fold:
     def _take_job(self, event: Event) -> None:
         if (event.seq == 1) != (event.event == EventType.JOB_CREATED):
             raise BadRow(event.seq, "a log starts with JOB_CREATED, once")
+        self._check_job_step(event)
         self.job, self.policy_version = event.data, event.policy_version
         if event.event == EventType.JOB_OPENED:
             self.opened_at = event.at
         elif event.event == EventType.JOB_CLOSED:
             self.closed_at = event.at
+
+    def _check_job_step(self, event: Event) -> None:
+        """The status goes by the table, or stays; the policy is one that could be set."""
+        before, after = self.job.get("status"), event.data["status"]
+        move = JOB_MOVES.get((before, after))
+        told = (event.from_status, event.to_status)
+        if move != event.event and (after != before or event.event in JOB_MOVES.values()):
+            raise BadRow(event.seq, f"{event.event} to {after} cannot follow {before}")
+        if told != ((before, after) if move == event.event else (None, None)):
+            raise BadRow(event.seq, f"it says {told[0]} to {told[1]}, it is {before} to {after}")
+        Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
+        if event.data["capacity"] < 1:
+            raise BadRow(event.seq, "a job has at least one seat")
 
     def _take_application(self, event: Event, application_id: UUID) -> None:
         place = self.places.get(application_id)

@@ -88,7 +88,9 @@ _SESSION = "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
 
 
 def _database(**config: Any) -> dict[str, Any]:
-    options = {"options": _SESSION, "prepare_threshold": 1} | config.get("OPTIONS", {})
+    given = config.get("OPTIONS", {})
+    session = f"{_SESSION} {given.get('options', '')}".strip()
+    options = {"prepare_threshold": 1} | given | {"options": session}
     return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
@@ -124,7 +126,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
 }
 
-TRUSTED_PROXIES = env.TRUSTED_PROXIES
+TRUSTED_PROXIES = env.trusted_proxies()
 THROTTLE_RATES = env.throttle_rates()
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")

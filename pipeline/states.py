@@ -135,6 +135,17 @@ DECISIONS: dict[Outcome, Move] = {
 """The outcomes that a company can decide on, and the move that each of them is."""
 
 
+JOB_MOVES: dict[tuple[str | None, str], EventType] = {
+    (None, "DRAFT"): EventType.JOB_CREATED,
+    ("DRAFT", "OPEN"): EventType.JOB_OPENED,
+    ("OPEN", "PAUSED"): EventType.JOB_PAUSED,
+    ("PAUSED", "OPEN"): EventType.JOB_RESUMED,
+    ("OPEN", "CLOSED"): EventType.JOB_CLOSED,
+    ("PAUSED", "CLOSED"): EventType.JOB_CLOSED,
+}
+"""Every legal change of a job's own status, and the event that it is."""
+
+
 def after(status: Status | None, move: Move) -> Status:
     """The status that a move leads to; None is before the application. Raises IllegalMove."""
     try:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -27,7 +19,7 @@ def client_address(request: Request | HttpRequest) -> str:
     it is read from its end, up to the first address that is none of theirs. A proxy that comes
     through a socket has no address and counts as trusted, if any is.
     """
-    proxies = _networks(tuple(settings.TRUSTED_PROXIES))
+    proxies = settings.TRUSTED_PROXIES
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if proxies else []
     address = _parsed(request.META.get("REMOTE_ADDR", ""))
     while hops and (address is None or any(address in network for network in proxies)):
@@ -53,8 +45,3 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-@lru_cache
-def _networks(proxies: tuple[str, ...]) -> list[IPv4Network | IPv6Network]:
-    return [ip_network(proxy) for proxy in proxies]

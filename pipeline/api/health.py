@@ -24,7 +24,9 @@ def ready(request: HttpRequest) -> JsonResponse:
     """200 if all that is needed is there; else 503, naming what is missing."""
     missing = _missing()
     body = {"status": "unavailable" if missing else "ok", "missing": missing}
-    return JsonResponse(body, status=503 if missing else 200)
+    response = JsonResponse(body, status=503 if missing else 200)
+    response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
+    return response
 
 
 def _missing() -> list[str]:

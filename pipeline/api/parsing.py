@@ -19,6 +19,10 @@ MOST_BYTES = 1_000_000
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
+class _Unfit(ValueError):
+    """What the grammar of JSON allows, and we do not; the text is for the client."""
+
+
 class StrictJSONParser(JSONParser):
     """JSON as RFC 8259 means it, and nothing that we could not store.
 
@@ -36,11 +40,12 @@ class StrictJSONParser(JSONParser):
             value = json.loads(
                 stream.read().decode("utf-8"),
                 object_pairs_hook=_object,
+                parse_int=_integer,
                 parse_constant=_refuse_constant,
             )
             _check_strings(value)
-        except (ValueError, RecursionError, UnreadablePostError):
-            raise ParseError("The body is not valid JSON.") from None
+        except (ValueError, RecursionError, UnreadablePostError) as error:
+            raise ParseError(_reason(error)) from None
         return value
 
 
@@ -60,20 +65,37 @@ def is_fit(text: str) -> bool:
     return not _UNFIT.search(text)
 
 
+def _reason(error: Exception) -> str:
+    if isinstance(error, _Unfit):
+        return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return "The body is not in UTF-8."
+    if isinstance(error, RecursionError):
+        return "The body is nested too deeply."
+    return "The body is not valid JSON."
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name is repeated")
+        raise _Unfit("The body repeats a name within one object.")
     return found
 
 
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise _Unfit("The body holds a number with too many digits.") from None
+
+
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise _Unfit(f"The body holds {name}, which is no number in JSON.")
 
 
 def _check_strings(value: Any) -> None:
     if isinstance(value, str) and not is_fit(value):
-        raise ValueError("a string holds what cannot be stored")
+        raise _Unfit("The body holds a string with NUL or a lone surrogate.")
     if isinstance(value, dict):
         for name, item in value.items():
             _check_strings(name)

@@ -37,7 +37,7 @@ class Kind:
 
     @property
     def type(self) -> str:
-        """The kind's address."""
+        """The kind's name, in the form of an address; there is no page at it."""
         return f"/problems/{self.code.lower().replace('_', '-')}"
 
 
@@ -76,6 +76,7 @@ KINDS: dict[type[Exception], Kind] = {
     line.AcknowledgmentExpired: ACKNOWLEDGMENT_EXPIRED,
     line.StaleVersion: PRECONDITION_FAILED,
     line.NoSuchMoment: NOT_FOUND,
+    line.VerifierBusy: BUSY,
     line.FutureMoment: VALIDATION_ERROR,
     line.UnknownPlace: VALIDATION_ERROR,
     api.PreconditionFailed: PRECONDITION_FAILED,

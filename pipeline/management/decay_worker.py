@@ -7,6 +7,7 @@ that after its commit is announced by a NOTIFY.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from uuid import UUID
 
@@ -57,12 +58,13 @@ class DecayWorker:
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1
 
-    def drain(self) -> int:
-        """Settle everything that is due now; says how many jobs that were."""
-        jobs = 0
+    def drain(self) -> tuple[int, int]:
+        """Settle everything that is due now; says how many jobs that were, and how many failed."""
+        steps = 0
         while self.step():
-            jobs += 1
-        return jobs
+            steps += 1
+        failed = len(self._aside)
+        return steps - failed, failed
 
     def rest_seconds(self) -> float:
         """How long to rest: until the next thing is due, by the database's clock, within bounds.
@@ -70,9 +72,9 @@ class DecayWorker:
         Something that is due but locked by somebody else is about to be settled by them.
         """
         until_due = seconds_until_due(skip=self._set_aside())
-        if until_due is None:
-            return self.longest_rest_seconds
-        return min(self.longest_rest_seconds, max(SHORTEST_REST_SECONDS, until_due))
+        until_retry = min(self._aside.values(), default=math.inf) - time.monotonic()
+        soonest = min(until_retry, math.inf if until_due is None else until_due)
+        return min(self.longest_rest_seconds, max(SHORTEST_REST_SECONDS, soonest))
 
     def sources(self) -> list[int]:
         """What ends a rest early: the connection on which other processes announce due jobs."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from applicants.services import find_or_create_applicant
 from jobs.models import ApiKey, Company, Job, Scope
 from jobs.policies import Policy
 from jobs.services import create_api_key, create_company, find_api_key
 from pipeline.env import STATE_DIR
-from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, create_job, pause_job
@@ -21,7 +20,6 @@ from pipeline.states import Actor, ActorKind, Status
 OWNER = "owner@demo.example"
 COMPANY = "Harbour & Pine (demo)"
 KEY_NAME = "demo"
-KEY_FILE = STATE_DIR / "demo_api_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +86,19 @@ def seed() -> Demo:
 
 
 def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
-    job = Job.objects.filter(company=company, posting__title=plan.posting.title).first()
-    job_id = job.id if job else _create(plan, company, actor)
-    missing = [name for name in plan.people if not _applied(job_id, name)]
-    for name in missing:
-        _apply(plan, job_id, name, actor)
-    if plan.paused and missing:
-        pause_job(job_id=job_id, actor=actor)
+    job_id = uuid5(company.id, plan.posting.title)
+    if not Job.objects.filter(id=job_id).exists():
+        _create(plan, job_id, company, actor)
+        for name in plan.people:
+            _apply(plan, job_id, name, actor)
+        if plan.paused:
+            pause_job(job_id=job_id, actor=actor)
     return job_id
 
 
-def _create(plan: DemoJob, company: Company, actor: Actor) -> UUID:
-    return create_job(
+def _create(plan: DemoJob, job_id: UUID, company: Company, actor: Actor) -> None:
+    create_job(
+        job_id=job_id,
         company_id=company.id,
         posting=plan.posting,
         capacity=plan.capacity,
@@ -107,10 +106,6 @@ def _create(plan: DemoJob, company: Company, actor: Actor) -> UUID:
         actor=actor,
         open_now=plan.opened,
     )
-
-
-def _applied(job_id: UUID, name: str) -> bool:
-    return Application.objects.filter(job_id=job_id, applicant__email=_address(name)).exists()
 
 
 def _apply(plan: DemoJob, job_id: UUID, name: str, actor: Actor) -> None:
@@ -127,19 +122,18 @@ def _address(name: str) -> str:
 
 def _api_key(company: Company) -> str:
     """The demo's key, kept in a file beside the embedded database: keys are shown only once."""
-    if KEY_FILE.exists():
-        known = find_api_key(KEY_FILE.read_text())
-        if known and known.company_id == company.id:
-            return KEY_FILE.read_text()
+    file = STATE_DIR / f"demo_api_key.{company.id}"
+    if file.exists() and find_api_key(file.read_text()):
+        return file.read_text()
     ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
     _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=list(Scope))
-    _keep(KEY_FILE, key)
+    _keep(file, key)
     return key
 
 
 def _keep(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
     fresh.touch(mode=0o600)
     fresh.write_text(text)
     fresh.replace(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, Subquery
 
 from applicants.models import Applicant
 from applicants.services import normal_address
@@ -29,7 +29,8 @@ def read_company(company_id: UUID) -> Company:
 def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     """A person who has applied to one of a company's jobs, in one query.
 
-    The name is the one that this company was last told. Raises ApplicantNotFound, for everybody
+    The name is the one that this company was last told, and `created_at` when it was first told:
+    nobody learns who was here before. Raises ApplicantNotFound, for everybody
     else too.
     """
     found = _as_told(company_id, Q(applicant_id=applicant_id))
@@ -49,11 +50,13 @@ def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
 
 def _as_told(company_id: UUID, who: Q) -> Applicant | None:
     theirs = Application.objects.filter(who, job__company_id=company_id)
-    last = theirs.select_related("applicant").order_by("-id").first()
+    first = theirs.order_by("applied_at").values("applied_at")[:1]
+    told = theirs.annotate(known_since=Subquery(first)).select_related("applicant")
+    last = told.order_by("-id").first()
     if last is None:
         return None
     applicant = last.applicant
-    applicant.name = last.name
+    applicant.name, applicant.created_at = last.name, last.known_since
     return applicant
 
 

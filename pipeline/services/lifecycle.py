@@ -17,7 +17,7 @@ from pipeline.line.lock import lock_job
 from pipeline.line.log import GENESIS
 from pipeline.line.settle import settle_due
 from pipeline.line.write import finish
-from pipeline.states import Actor, EventType
+from pipeline.states import JOB_MOVES, Actor, EventType
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +114,6 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
     _go(job_id, JobStatus.CLOSED, actor)
 
 
-_EVENTS = {
-    (JobStatus.DRAFT, JobStatus.OPEN): EventType.JOB_OPENED,
-    (JobStatus.OPEN, JobStatus.PAUSED): EventType.JOB_PAUSED,
-    (JobStatus.PAUSED, JobStatus.OPEN): EventType.JOB_RESUMED,
-    (JobStatus.OPEN, JobStatus.CLOSED): EventType.JOB_CLOSED,
-    (JobStatus.PAUSED, JobStatus.CLOSED): EventType.JOB_CLOSED,
-}
-"""Every legal change of a job's status, and the event that it is."""
-
-
 def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
@@ -134,14 +124,15 @@ def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
 
 def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
     before = job.status
-    if (before, to) not in _EVENTS:
+    event = JOB_MOVES.get((before.value, to.value))
+    if event is None:
         raise IllegalJobMove(status=before.value, verb=to.value)
     job.status = to
     if to is JobStatus.CLOSED:
         _close(job)
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
-    entry = job.record_job(_EVENTS[before, to], actor=actor, statuses=(before, to))
+    entry = job.record_job(event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
 
 

@@ -68,10 +68,10 @@ def count(name: str, subject: str, rate: Rate) -> Tally:
     }
     with connection.cursor() as cursor, connection.wrap_database_errors:
         session = psycopg.Cursor(cursor.connection)
-        taken = session.execute(_COUNT, row, prepare=True).fetchone()
+        taken = session.execute(_COUNT, row).fetchone()
         if taken:
             return _tally(rate, taken[0], allowed=True)
-        left = session.execute(_LOOK, row, prepare=True).fetchone()
+        left = session.execute(_LOOK, row).fetchone()
         return _tally(rate, left[0] if left else 0.0, allowed=False)
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from django.core import mail
 
+from applicants import codes
 from applicants.models import Applicant, SignInCode
 from jobs.models import Company
 from pipeline.models import Application, Event
@@ -146,8 +147,9 @@ def test_what_is_no_application_is_refused_by_name(
 
 
 def test_an_address_that_got_all_its_codes_still_has_its_application(
-    nobody: Caller, path: str
+    nobody: Caller, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(codes, "MOST_CODES", 5)
     for _ in range(5):
         nobody.post("/auth/code", {"email": ANN["email"]})
 

@@ -41,6 +41,25 @@ def test_what_is_not_json_is_refused(acme: Caller, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not in UTF-8"),
+        (b'{"title": "a", "title": "b"}', "repeats a name"),
+        (b'{"title": "a\\u0000b"}', "NUL"),
+        (b'{"title": "\\ud800"}', "lone surrogate"),
+        (b'{"capacity": NaN}', "NaN"),
+        (b'{"capacity": ' + b"9" * 5_000 + b"}", "too many digits"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_who_sends_such_a_body_is_told_what_is_wrong_with_it(
+    acme: Caller, body: bytes, reason: str
+) -> None:
+    assert reason in acme.post("/jobs", body).json()["detail"]
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"[]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import partial
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -127,9 +128,9 @@ def test_an_answer_that_was_refused_for_its_rate_is_not_kept_under_its_key(
 
 
 def test_counting_a_call_takes_one_round_trip() -> None:
-    trips = [round_trips_of(lambda: count("api", "me", Rate(10, 60))) for _ in range(3)]
+    trips = [round_trips_of(lambda: count("api", "me", Rate(10, 60))) for _ in range(4)]
 
-    assert trips[1:] == [1, 1]
+    assert trips == [1, 2, 1, 1]  # the second one prepares the statement
 
 
 def test_counting_waits_for_no_disk() -> None:
@@ -189,7 +190,7 @@ def test_rates_that_are_whole_again_are_removed() -> None:
 def test_the_client_is_who_the_trusted_proxies_say(
     settings: Any, proxies: list[str], remote: str, forwarded: str, expected: str
 ) -> None:
-    settings.TRUSTED_PROXIES = proxies
+    settings.TRUSTED_PROXIES = [ip_network(proxy) for proxy in proxies]
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
     request = RequestFactory(REMOTE_ADDR=remote).get("/", headers=headers)
 
@@ -198,7 +199,13 @@ def test_the_client_is_who_the_trusted_proxies_say(
 
 @pytest.mark.parametrize(
     ("text", "rate"),
-    [("5/15min", (5, 900)), ("6000/min", (6_000, 60)), ("1/d", (1, 86_400)), ("off", None)],
+    [
+        ("5/15min", (5, 900)),
+        ("6000/min", (6_000, 60)),
+        ("1/d", (1, 86_400)),
+        ("off", None),
+        ("", (6_000, 60)),
+    ],
 )
 def test_a_rate_can_be_set(
     monkeypatch: pytest.MonkeyPatch, text: str, rate: tuple[int, int] | None
@@ -208,7 +215,7 @@ def test_a_rate_can_be_set(
     assert env.throttle_rates()["api"] == rate
 
 
-@pytest.mark.parametrize("text", ["", "0/min", "5", "5/week", "-1/s", "5 / min"])
+@pytest.mark.parametrize("text", ["0/min", "5", "5/week", "-1/s", "5 / min"])
 def test_what_is_no_rate_is_refused_at_the_start(
     monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:

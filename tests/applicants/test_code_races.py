@@ -71,8 +71,12 @@ def test_of_twenty_sign_ins_at_once_one_makes_one_person_with_one_token() -> Non
     assert (Applicant.objects.count(), ApplicantToken.objects.count()) == (1, 1)
 
 
-def test_of_twenty_requests_at_once_five_send_a_code() -> None:
+def test_of_twenty_requests_at_once_only_the_allowed_five_send_a_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(codes, "MOST_CODES", 5)
+
     answers = together([partial(codes.send_code, ANN)] * 20)
 
     assert answers == [None] * 20
-    assert len(mail.outbox) == codes.MOST_CODES
+    assert len(mail.outbox) == 5

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 
 from jobs.models import Job
+from pipeline.management.decay_worker import SET_ASIDE_SECONDS, DecayWorker
 from pipeline.models import Heartbeat
 from pipeline.services.lifecycle import close_job
 from pipeline.verify import verify_job
@@ -127,6 +128,29 @@ def test_once_settles_what_is_due_says_so_and_ends(start_worker: StartWorker) ->
 
     assert worker.process.wait(20) == 0
     assert worker.said.endswith("Settled 1 jobs.\n")
+
+
+def test_once_says_what_could_not_be_settled_and_fails(start_worker: StartWorker) -> None:
+    bad, _good = offered(seconds_left=-60, waiting=0), offered(seconds_left=-30)
+    Job.objects.filter(id=bad).update(pending_count=0)
+
+    worker = start_worker("--once")
+
+    assert worker.process.wait(20) == 1
+    assert "Settled 1 jobs." in worker.said
+    assert "1 jobs could not be settled" in worker.said
+
+
+def test_no_rest_outlasts_the_setting_aside_of_a_job() -> None:
+    bad = offered(seconds_left=-60, waiting=0)
+    Job.objects.filter(id=bad).update(pending_count=0)
+    worker = DecayWorker(longest_rest_seconds=3_600)
+
+    worker.drain()
+    rest = worker.rest_seconds()
+    worker.close()
+
+    assert 0 < rest <= SET_ASIDE_SECONDS
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "99999", "nan"])

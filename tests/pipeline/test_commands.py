@@ -17,6 +17,9 @@ from pipeline.management import demo
 from pipeline.models import Application, Event
 from tests import make
 
+LONG = f"{'a' * 60}@{'b' * 60}.{'c' * 60}.{'d' * 60}.{'e' * 11}.example"
+"""An address that is one by its form, of 262 characters."""
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -45,6 +48,19 @@ def test_the_owners_password_comes_from_standard_input(monkeypatch: pytest.Monke
     assert User.objects.get().check_password("correct horse battery")
 
 
+def test_a_second_company_leaves_the_owners_password_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    err = io.StringIO()
+    for password in ("correct horse battery", "another long password"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(password))
+        options = ("--owner", "Boss@example.org", "--password-stdin")
+        call_command("create_company", "Acme", *options, stdout=io.StringIO(), stderr=err)
+
+    assert User.objects.get().check_password("correct horse battery")
+    assert err.getvalue().count("its password was not changed") == 1
+
+
 def test_a_poor_password_is_refused_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("12345\n"))
 
@@ -55,7 +71,8 @@ def test_a_poor_password_is_refused_and_nothing_is_made(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("name", "owner"), [("", "a@example.org"), ("x" * 201, "a@example.org"), ("Acme", "nobody")]
+    ("name", "owner"),
+    [("", "a@example.org"), ("x" * 201, "a@example.org"), ("Acme", "nobody"), ("Acme", LONG)],
 )
 def test_a_company_without_name_or_address_is_refused(name: str, owner: str) -> None:
     with pytest.raises(CommandError):
@@ -85,6 +102,11 @@ def test_a_key_that_cannot_be_is_refused(options: list[str]) -> None:
     assert not ApiKey.objects.exists()
 
 
+def test_a_scope_that_is_none_is_answered_with_those_that_are() -> None:
+    with pytest.raises(CommandError, match="read, write or both"):
+        call_command("create_api_key", str(uuid4()), "--name", "ci", "--scopes", "admin")
+
+
 def test_an_applicants_token_stands_alone_and_works() -> None:
     token = said_by("create_applicant_token", "Ann@Example.org").strip()
 
@@ -93,14 +115,15 @@ def test_an_applicants_token_stands_alone_and_works() -> None:
     assert row.applicant == Applicant.objects.get(email="ann@example.org")
 
 
-def test_a_token_for_no_address_is_refused() -> None:
+@pytest.mark.parametrize("address", ["nobody", LONG])
+def test_a_token_for_no_address_is_refused(address: str) -> None:
     with pytest.raises(CommandError, match="not an email address"):
-        call_command("create_applicant_token", "nobody")
+        call_command("create_applicant_token", address)
 
 
 @pytest.fixture
 def demo_files(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "KEY_FILE", tmp_path / "demo_api_key")
+    monkeypatch.setattr(demo, "STATE_DIR", tmp_path)
 
 
 @pytest.mark.usefixtures("demo_files")
@@ -119,7 +142,7 @@ def test_the_demo_seeded_twice_is_the_demo_seeded_once() -> None:
 @pytest.mark.usefixtures("demo_files")
 def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
     lost = demo.seed().api_key
-    demo.KEY_FILE.unlink()
+    next(demo.STATE_DIR.iterdir()).unlink()
 
     found = demo.seed().api_key
 

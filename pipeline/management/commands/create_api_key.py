@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import Any
 from uuid import UUID
 
@@ -36,4 +37,7 @@ class Command(BaseCommand):
 
 
 def _scopes(text: str) -> list[Scope]:
-    return [Scope(word.strip()) for word in text.split(",")]
+    try:
+        return [Scope(word.strip()) for word in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"must be read, write or both (read,write), not {text!r}") from None

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.errors import BadName, BadPassword
-from jobs.services import create_company
+from jobs.services import create_company, has_staff_account
 
 
 class Command(BaseCommand):
@@ -21,11 +21,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--password-stdin",
             action="store_true",
-            help="read the owner's password from the first line of standard input",
+            help="read the password of a new owner from the first line of standard input; "
+            "that of an account which exists already is not changed",
         )
 
     def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:
         password = sys.stdin.readline().rstrip("\n") if password_stdin else None
+        keeps_password = password_stdin and has_staff_account(owner)
         try:
             company = create_company(name=name, owner_email=owner, password=password)
         except BadName as error:
@@ -34,4 +36,6 @@ class Command(BaseCommand):
             raise CommandError("The password is refused. " + " ".join(error.args)) from None
         except ValidationError:
             raise CommandError(f"{owner!r} is not an email address.") from None
+        if keeps_password:
+            self.stderr.write(f"{owner} has an account already; its password was not changed.")
         self.stdout.write(str(company.id))

@@ -10,6 +10,8 @@ from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
+SIGN_OF_LIFE_SECONDS = 10.0
+"""No rest is longer, whatever the interval: /health/ready asks for a sign of life every 30 s."""
 
 
 class Command(BaseCommand):
@@ -27,18 +29,25 @@ class Command(BaseCommand):
             type=float,
             default=LONGEST_REST_SECONDS,
             metavar="SECONDS",
-            help="the longest rest between two looks (default: %(default)s); it rests only until "
-            "the next thing is due, so a longer one does not make it late",
+            help="the longest rest between two looks (default: %(default)s, never more than "
+            f"{SIGN_OF_LIFE_SECONDS}); it rests only until the next thing is due, so a longer one "
+            "does not make it late",
         )
 
     def handle(self, *, once: bool, interval: float, **_: Any) -> None:
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
-        worker = DecayWorker(longest_rest_seconds=interval)
+        worker = DecayWorker(longest_rest_seconds=min(interval, SIGN_OF_LIFE_SECONDS))
         try:
             if once:
-                self.stdout.write(f"Settled {worker.drain()} jobs.")
+                self._once(worker)
             else:
                 run_forever(worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources)
         finally:
             worker.close()
+
+    def _once(self, worker: DecayWorker) -> None:
+        settled, failed = worker.drain()
+        self.stdout.write(f"Settled {settled} jobs.")
+        if failed:
+            raise CommandError(f"{failed} jobs could not be settled; the log above says why.")

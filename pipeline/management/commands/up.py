@@ -14,8 +14,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
+from pipeline.database.errors import ClusterError
 from pipeline.management.demo import COMPANY, Demo, seed
 from pipeline.management.supervisor import (
     NotReady,
@@ -28,12 +29,14 @@ from pipeline.management.supervisor import (
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 HIGHEST_PORT = 65535
+PORT_HELP = f"of the web pages, on {HOST} ({DEFAULT_PORT})"
 BACKLOG = 128
 
 READY_PATH = "/health/ready"
 READY_SECONDS = 60
+WORKER_SECONDS = 10  # that the decay worker has for its first cycle before we greet without it
 PROBE_SECONDS = 2
-UNDERSTOOD = (200, 503)
+ALL_THERE, SOMETHING_MISSING = 200, 503
 
 DEMO = """
 The demo company is {company}. One of its jobs moves by itself every minute; watch it with
@@ -57,7 +60,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """The port of the web pages, and whether there is a demo."""
-        parser.add_argument("--port", type=port_number, default=DEFAULT_PORT)
+        parser.add_argument("--port", type=port_number, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
@@ -73,6 +76,7 @@ class Command(BaseCommand):
     def prepare(self, *, no_demo: bool) -> Demo | None:
         """Migrate and seed, one `up` after the other; gives the demo, if there is to be one."""
         self.stdout.write("Preparing the database (the first time takes some seconds) ...")
+        reach_database()
         with one_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
             demo = None if no_demo else seed()
@@ -82,7 +86,7 @@ class Command(BaseCommand):
     def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
         """Greet when the web pages answer, then wait for the end."""
         try:
-            supervisor.wait_until(lambda: answers(port), seconds=READY_SECONDS)
+            wait_for_web_and_worker(supervisor, port)
             if not supervisor.is_stopping:
                 self.print_welcome(port, demo)
             supervisor.wait()
@@ -95,9 +99,10 @@ class Command(BaseCommand):
         """Where to go and how to sign in."""
         site = f"http://{HOST}:{port}"
         self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/api/v1/jobs"))
+        self.stdout.write(f"All of the API, to browse: {site}/api/v1/docs/")
         if demo:
             self.stdout.write(DEMO.format(site=site, company=COMPANY, demo=demo))
-        self.stdout.write("Ctrl-C stops everything.")
+        self.stdout.write("\nCtrl-C stops everything.")
 
 
 def port_number(text: str) -> int:
@@ -138,6 +143,15 @@ def programs(listener: socket.socket) -> list[Program]:
     ]
 
 
+def reach_database() -> None:
+    """Connect, or say in one sentence why not. Raises CommandError."""
+    try:
+        connection.ensure_connection()
+    except (OperationalError, ClusterError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(f"Cannot reach the database: {reason}") from None
+
+
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Wait, as long as it takes, for another `up` that prepares the same database."""
@@ -151,13 +165,24 @@ def one_at_a_time() -> Iterator[None]:
         connection.close()  # which frees the lock, also where a failure left a broken transaction
 
 
-def answers(port: int) -> bool:
-    """Whether a web worker answers out of the database, be it that a worker is missing."""
+def wait_for_web_and_worker(supervisor: Supervisor, port: int) -> None:
+    """Wait until the web pages answer, and a little longer for the decay worker.
+
+    Raises ProgramEnded if one ends meanwhile, NotReady if the web pages do not answer.
+    """
+    answers = (ALL_THERE, SOMETHING_MISSING)
+    supervisor.wait_until(lambda: readiness(port) in answers, seconds=READY_SECONDS)
+    with suppress(NotReady):
+        supervisor.wait_until(lambda: readiness(port) == ALL_THERE, seconds=WORKER_SECONDS)
+
+
+def readiness(port: int) -> int | None:
+    """The status with which a web worker says whether all is there; None when none answers."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
         client.request("GET", READY_PATH)
-        return client.getresponse().status in UNDERSTOOD
+        return client.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         client.close()

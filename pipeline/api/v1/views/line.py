@@ -27,6 +27,7 @@ from pipeline.api.openapi.parameters import (
     REPLAY_SEQ,
 )
 from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.serializers.outputs import (
     application_out,
     event_out,
@@ -144,7 +145,8 @@ class Verify(Endpoint):
         """Whether the log is whole; for an applicant of the job, whether it is as they noted it."""
         caller, noted = caller_of(request), _noted(request)
         _refuse_verifying(caller, job_id, noted)
-        verdict = verify_job(job_id, noted=noted)
+        check_throttle(request, "verify", str(caller))
+        verdict = verify_job(job_id, noted=noted, in_turn=True)
         of_company = not isinstance(caller, PersonCaller)
         return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
 
