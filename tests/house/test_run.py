@@ -126,11 +126,9 @@ def free_port() -> int:
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():  # asked once: what holds for a moment counts
-            return True
+    while not (held := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return False
+    return held
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
