@@ -50,6 +50,9 @@ METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
 LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
 LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
+SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+DEV_MAIL: bool = not DATABASE_URL and not _env.str("EMAIL_URL", default="")
+"""Whether mails are kept on this machine, to be read at /dev/mail/: only where none is sent."""
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
 
 _RATES = {

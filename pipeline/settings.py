@@ -18,7 +18,15 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
     "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "django.contrib.admin",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "django_htmx",
+    "heroicons",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "pgtrigger",
@@ -36,6 +44,12 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "pipeline.middleware.time_zone",
+    "pipeline.middleware.what_does_not_exist",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -43,10 +57,28 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "pipeline.pages.context.frame",
+            ],
+            "builtins": [
+                "django.templatetags.static",
+                "heroicons.templatetags.heroicons",
+                "pipeline.templatetags.line",
+                "pipeline.templatetags.live",
+            ],
+        },
     }
 ]
 WSGI_APPLICATION = "pipeline.wsgi.application"
 AUTH_USER_MODEL = "jobs.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "company_jobs"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -79,6 +111,8 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
 vars().update(env.mail_settings())
+DEV_MAIL = env.DEV_MAIL
+SITE_URL = env.SITE_URL
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.MAIL_FROM
 

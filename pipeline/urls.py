@@ -1,5 +1,6 @@
 """Every address of the site."""
 
+from django.contrib import admin
 from django.urls import include, path, re_path
 
 from pipeline.api import health, metrics
@@ -11,6 +12,8 @@ urlpatterns = [
     path("metrics", metrics.metrics),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHere.as_view()),
+    path("admin/", admin.site.urls),
+    path("", include("pipeline.pages.urls")),
 ]
 
 handler400 = "pipeline.api.handlers.bad_request"

@@ -1,0 +1,205 @@
+"""Who sits at the browser, and what they may open: the one place where pages let people through.
+
+Who is not signed in is sent to sign in and comes back. What is somebody else's does not exist: 404.
+A page of one's own company for which one's role is not enough says so: 403.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec
+from uuid import UUID
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import resolve_url
+
+from applicants.http import applicant_id_of
+from applicants.models import Applicant
+from jobs.models import Company, Job, JobStatus, Membership, Role, User
+from pipeline.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.selectors.applications import Seen, read_application
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.people import read_applicant
+from pipeline.states import Actor, ActorKind
+
+P = ParamSpec("P")
+COMPANY = "company_id"
+"""Where the session keeps for which company its member acts."""
+
+_RANKS = list(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A staff account that acts for a company."""
+
+    user: User
+    company: Company
+    role: Role
+
+    @property
+    def actor(self) -> Actor:
+        """How the log names this member."""
+        return Actor(ActorKind.COMPANY, self.user.id)
+
+    def may(self, role: Role) -> bool:
+        """Whether the member has that role or one that includes it."""
+        return _RANKS.index(self.role) >= _RANKS.index(role)
+
+    @property
+    def is_recruiter(self) -> bool:
+        """Whether the member may change jobs and decide on people."""
+        return self.may(Role.RECRUITER)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the member may change capacity, policy, members and keys, and close jobs."""
+        return self.may(Role.OWNER)
+
+
+def current_applicant(request: HttpRequest) -> Applicant | None:
+    """The person for whom the browser's session stands. At most one query a request."""
+    if not hasattr(request, "_applicant"):
+        request._applicant = _applicant(request)  # type: ignore[attr-defined]
+    return request._applicant
+
+
+def memberships(request: HttpRequest) -> list[Membership]:
+    """The companies of the staff account that is signed in, by name. At most one query a request.
+
+    Nobody signed in: none.
+    """
+    if not hasattr(request, "_memberships"):
+        request._memberships = _memberships(request)  # type: ignore[attr-defined]
+    return request._memberships
+
+
+def current_member(request: HttpRequest) -> Member | None:
+    """The staff account that is signed in, for the company it last chose (else its first)."""
+    theirs = memberships(request)
+    chosen = [m for m in theirs if str(m.company_id) == request.session.get(COMPANY)]
+    return _member((chosen or theirs)[0]) if theirs else None
+
+
+def act_for(request: HttpRequest, company_id: UUID) -> Member | None:
+    """The staff account as a member of that company, for which it acts from now on."""
+    for membership in memberships(request):
+        if membership.company_id == company_id:
+            if request.session.get(COMPANY) != str(company_id):
+                request.session[COMPANY] = str(company_id)
+            return _member(membership)
+    return None
+
+
+def for_applicants(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """A page for people who have proved their address; others sign in first."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if current_applicant(request) is None:
+            return redirect_to_login(request.get_full_path(), resolve_url("sign_in"))
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def for_members(
+    role: Role = Role.VIEWER,
+) -> Callable[
+    [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+]:
+    """A page for members of a company. Of which role decides the page again for a job's company.
+
+    Others sign in first; PermissionDenied (403) below that role.
+    """
+
+    def guard(
+        view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
+            require(current_member(request), role)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return guard
+
+
+def require(member: Member | None, role: Role) -> Member:
+    """The member, who has that role. Raises PermissionDenied."""
+    if member is None:
+        raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
+    if not member.may(role):
+        needed = "an owner" if role is Role.OWNER else "a recruiter or an owner"
+        raise PermissionDenied(f"This needs {needed} of {member.company.name}.")
+    return member
+
+
+def own_job(
+    request: HttpRequest, job_id: UUID, role: Role = Role.VIEWER
+) -> tuple[Member, Job]:
+    """A job of one of the member's companies, with its posting; the member acts for that company.
+
+    Raises JobNotFound (404), PermissionDenied.
+    """
+    job = read_job(job_id)
+    member = act_for(request, job.company_id)
+    if member is None:
+        raise JobNotFound
+    return require(member, role), job
+
+
+def received_application(
+    request: HttpRequest, application_id: UUID, role: Role = Role.VIEWER
+) -> tuple[Member, Seen]:
+    """An application to one of the member's companies. Raises ApplicationNotFound (404)."""
+    seen = read_application(application_id)
+    member = act_for(request, seen.company_id)
+    if member is None:
+        raise ApplicationNotFound
+    return require(member, role), seen
+
+
+def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applicant, Seen]:
+    """An application of the person who is signed in. Raises ApplicationNotFound (404)."""
+    person, seen = current_applicant(request), read_application(application_id)
+    if person is None or person.id != seen.application.applicant_id:
+        raise ApplicationNotFound
+    return person, seen
+
+
+def public_job(request: HttpRequest, job_id: UUID) -> Job:
+    """A job that everybody may see; a draft only its own company. Raises JobNotFound (404)."""
+    job = read_job(job_id)
+    if job.status == JobStatus.DRAFT and act_for(request, job.company_id) is None:
+        raise JobNotFound
+    return job
+
+
+def _applicant(request: HttpRequest) -> Applicant | None:
+    applicant_id = applicant_id_of(request)
+    try:
+        return read_applicant(applicant_id) if applicant_id else None
+    except ApplicantNotFound:
+        return None
+
+
+def _memberships(request: HttpRequest) -> list[Membership]:
+    if not request.user.is_authenticated:
+        return []
+    theirs = Membership.objects.filter(user=request.user).select_related("company", "user")
+    return list(theirs.order_by("company__name", "company_id"))
+
+
+def _member(membership: Membership) -> Member:
+    return Member(membership.user, membership.company, Role(membership.role))

@@ -1,0 +1,10 @@
+"""Every address of the pages, room by room."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("pipeline.pages.applicant.urls")),
+    path("", include("pipeline.pages.company.urls")),
+    path("", include("pipeline.pages.history.urls")),
+    path("", include("pipeline.pages.staff.urls")),
+]

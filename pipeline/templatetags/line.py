@@ -1,0 +1,145 @@
+"""Template tags of every page: times, countdowns, statuses, form fields."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.forms import BoundField
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from pipeline.states import Outcome, Status
+
+register = template.Library()
+
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+WORDS: dict[str, str] = {
+    Status.WAITLIST: "Waiting",
+    Status.PENDING_ACKNOWLEDGMENT: "Must confirm",
+    Status.ACTIVE: "In review",
+    Outcome.WITHDRAWN: "Withdrawn",
+    Outcome.REMOVED: "Removed",
+    Outcome.REJECTED: "Not selected",
+    Outcome.HIRED: "Hired",
+    Outcome.LAPSED: "Lapsed",
+    Outcome.JOB_CLOSED: "Job closed",
+    "DRAFT": "Draft",
+    "OPEN": "Open",
+    "PAUSED": "Paused",
+    "CLOSED": "Closed",
+}
+"""A word for every status of an application or a job, and for every outcome."""
+
+TONES: dict[str, str] = {
+    Status.WAITLIST: "wait",
+    Status.PENDING_ACKNOWLEDGMENT: "warn",
+    Status.ACTIVE: "good",
+    Outcome.HIRED: "good",
+    Outcome.LAPSED: "bad",
+    Outcome.REJECTED: "bad",
+    "OPEN": "good",
+    "PAUSED": "warn",
+}
+
+
+@register.simple_tag
+def when(moment: datetime | None) -> SafeString | str:
+    """How long ago or ahead a time is, with the time itself, zone included, on hover."""
+    if moment is None:
+        return "never"
+    return format_html(
+        '<time datetime="{}" title="{}" data-relative>{}</time>',
+        moment.isoformat(),
+        in_full(moment),
+        naturaltime(moment).replace("\xa0", " "),
+    )
+
+
+@register.simple_tag
+def at(moment: datetime | None) -> SafeString | str:
+    """A time in the reader's zone, as short as is clear, with its zone."""
+    if moment is None:
+        return "never"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(),
+        in_full(moment),
+        in_short(moment),
+    )
+
+
+@register.simple_tag
+def countdown(deadline: datetime, now: datetime) -> SafeString:
+    """The time that is left, which counts down where there is JavaScript, on the server's clock."""
+    return format_html(
+        '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
+        deadline.isoformat(),
+        now.isoformat(),
+        duration(deadline - now),
+    )
+
+
+@register.filter
+def duration(span: timedelta | float | None) -> str:
+    """A span of time (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
+    if span is None:
+        return "–"
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    left = max(0, round(seconds))
+    parts = []
+    for unit, size in _UNITS:
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append(f"{count} {unit}" if count else "")
+    return " ".join(part for part in parts[:2] if part) or "0 s"
+
+
+@register.simple_tag
+def chip(word: str, label: str = "") -> SafeString:
+    """A status or an outcome as a small label; `label` says it in other words."""
+    return format_html(
+        '<span class="chip {}">{}</span>', TONES.get(word, "plain"), label or in_words(word)
+    )
+
+
+@register.filter
+def in_words(word: str) -> str:
+    """A status or an outcome in a word or two."""
+    return WORDS.get(word, str(word).replace("_", " ").capitalize())
+
+
+@register.inclusion_tag("components/field.html")
+def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
+    """A form's field with its label, its help and its errors, tied to each other."""
+    described = [f"{bound.auto_id}_help"] if bound.help_text else []
+    described += [f"{bound.auto_id}_error"] if bound.errors else []
+    if described:
+        bound.field.widget.attrs["aria-describedby"] = " ".join(described)
+    if bound.errors:
+        bound.field.widget.attrs["aria-invalid"] = "true"
+    kind = getattr(bound.field.widget, "input_type", "text")
+    return {"field": bound, "is_box": kind == "checkbox", "is_radio": kind == "radio"} | extra
+
+
+def in_full(moment: datetime) -> str:
+    """A time to the second, with day, year and zone."""
+    here = timezone.localtime(moment)
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({_zone(here)})"
+
+
+def in_short(moment: datetime) -> str:
+    """A time to the minute, with day and zone; with the year only if it is another one."""
+    here, now = timezone.localtime(moment), timezone.localtime()
+    year = "" if here.year == now.year else f" {here.year}"
+    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({_zone(here)})"
+
+
+def _zone(here: datetime) -> str:
+    """Europe/Berlin is Berlin to who lives there."""
+    name = str(here.tzinfo).rpartition("/")[2]
+    return name.replace("_", " ")

@@ -1,0 +1,1 @@
+// Written beside live.js; see pipeline/pages.
