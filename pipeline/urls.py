@@ -16,7 +16,7 @@ urlpatterns = [
     path("", include("pipeline.pages.urls")),
 ]
 
-handler400 = "pipeline.api.handlers.bad_request"
-handler403 = "pipeline.api.handlers.permission_denied"
-handler404 = "pipeline.api.handlers.not_found"
-handler500 = "pipeline.api.handlers.server_error"
+handler400 = "pipeline.handlers.bad_request"
+handler403 = "pipeline.handlers.permission_denied"
+handler404 = "pipeline.handlers.not_found"
+handler500 = "pipeline.handlers.server_error"

@@ -144,7 +144,7 @@ def kind_of(exc: BaseException | None) -> Kind:
 
 
 def problem(kind: Kind, request: HttpRequest, exc: BaseException | None = None) -> dict[str, Any]:
-    """The body of a problem, with the seeds' envelope as its last member."""
+    """The body of a problem, with the short envelope as its last member."""
     detail = _detail(kind, exc)
     return {
         "type": kind.type,

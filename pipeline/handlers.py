@@ -1,4 +1,4 @@
-"""Answers to what goes wrong outside a view of the API: in routing, middleware or server."""
+"""Answers to what goes wrong outside a view: a problem for clients of the API, else a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.views import defaults
+from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from pipeline.api import problems
 from pipeline.api.problems import Kind
@@ -17,33 +18,48 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """The site's 400."""
     if is_api(request):
         return _answer(request, problems.MALFORMED_REQUEST)
-    return defaults.bad_request(request, exception)
+    return _plain_page(request, problems.MALFORMED_REQUEST)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """The site's 403."""
     if is_api(request):
         return _answer(request, problems.PERMISSION_DENIED)
-    return defaults.permission_denied(request, exception)
+    return render(request, "errors/403.html", {"why": str(exception)}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """The site's 404."""
     if is_api(request):
         return _answer(request, problems.NOT_FOUND)
-    return defaults.page_not_found(request, exception)
+    return render(request, "errors/404.html", status=404)
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+    """The site's answer to a form that did not come from one of our pages, or from an old one."""
+    return render(request, "errors/csrf.html", status=403)
 
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
-    """The site's 500; for the API also the 503 that an unreachable database is. Already logged."""
+    """The site's 500, and the 503 that a busy job or an absent database is. Already logged."""
+    kind = problems.kind_of(sys.exc_info()[1])
     if is_api(request):
-        return _answer(request, problems.kind_of(sys.exc_info()[1]))
-    return defaults.server_error(request)
+        return _answer(request, kind)
+    return _plain_page(request, kind)
 
 
 def is_api(request: HttpRequest) -> bool:
     """Whether the client expects a problem and not a page."""
     return request.path.startswith("/api/")
+
+
+def _plain_page(request: HttpRequest, kind: Kind) -> HttpResponse:
+    """A page for which nothing is read: the database may be what is missing."""
+    body = render_to_string(
+        "errors/plain.html",
+        {"kind": kind, "request_id": getattr(request, "request_id", "")},
+    )
+    return HttpResponse(body, status=kind.status, headers=problems.headers_of(kind))
 
 
 def _answer(request: HttpRequest, kind: Kind) -> HttpResponse:
