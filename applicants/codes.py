@@ -79,6 +79,18 @@ def guess(email: str, code: str) -> bool | None:
     return row[0] if row else None
 
 
+def forget(email: str) -> None:
+    """Remove what is kept about codes to an address in its normal spelling."""
+    SignInCode.objects.filter(address=_key_of(email)).delete()
+
+
+def kept_about(email: str) -> dict[str, Any] | None:
+    """Until when the last code to an address is good, and how many were sent within the window."""
+    kept = SignInCode.objects.filter(address=_key_of(email))
+    row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
+    return dict(row) if row else None
+
+
 def _issue(email: str, code: str) -> bool:
     values: dict[str, Any] = {
         "address": _key_of(email),

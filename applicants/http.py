@@ -1,4 +1,4 @@
-"""Which applicant a browser's session stands for."""
+"""Which applicant a browser's session stands for, or wants to stand for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.middleware.csrf import rotate_token
 from applicants.models import Applicant
 
 KEY = "applicant_id"
+PROVING = "address_to_prove"
 
 
 def sign_in(request: HttpRequest, applicant: Applicant) -> None:
@@ -21,6 +22,17 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     request.session.flush()
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
+
+
+def remember_address(request: HttpRequest, email: str, *, after: str = "") -> None:
+    """Keep in the session to which address a code was sent, and where to go once it is proved."""
+    request.session[PROVING] = {"email": email, "after": after}
+
+
+def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
+    """The address to which this browser had a code sent, and where to go then ("" is anywhere)."""
+    kept = request.session.get(PROVING)
+    return (kept["email"], kept["after"]) if kept else None
 
 
 def sign_out(request: HttpRequest) -> None:

@@ -36,6 +36,22 @@ def post(*, to: str, subject: str, text: str) -> None:
     transaction.on_commit(partial(_hand_over, message), robust=True)
 
 
+def send(*, to: str, subject: str, text: str) -> None:
+    """Send a mail before coming back, for who already is off everybody's path.
+
+    Like `post` it is tried once, and a failure is logged, without the address.
+    """
+    if settings.EMAIL_BACKEND != NOWHERE:
+        _send(EmailMessage(subject, text, to=[to]))
+
+
+def masked(address: str) -> str:
+    """An address as it may be shown to who only may be its owner: a…n@example.org."""
+    local, _, domain = address.rpartition("@")
+    shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
+    return f"{shown}@{domain}"
+
+
 def _hand_over(message: EmailMessage) -> None:
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("A mail was thrown away: EMAIL_URL is not set")

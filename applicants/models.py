@@ -10,6 +10,11 @@ from uuid_utils.compat import uuid7
 NAME_LENGTH = 200
 EMAIL_LENGTH = 254
 
+ERASED = "erased:"
+"""What stands in place of an address begins with this and goes on with the person's id. It is no
+address: nothing can be sent to it, and nobody can prove it."""
+ERASED_NAME = "Erased person"
+
 
 class Applicant(models.Model):
     """A person, known by their address. No password.
@@ -27,6 +32,11 @@ class Applicant(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the person had everything of theirs erased."""
+        return self.email.startswith(ERASED)
 
 
 class ApplicantToken(models.Model):

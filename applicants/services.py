@@ -54,6 +54,28 @@ def _found_or_created(email: str) -> list[Applicant]:
     return list(Applicant.objects.raw(_FIND_OR_CREATE, {"id": uuid4(), "email": email}))
 
 
+class CodeRefused(Exception):
+    """A code that proves nothing. `try_again`: it was wrong, and the right one is still good."""
+
+    def __init__(self, *, try_again: bool) -> None:
+        super().__init__("wrong code" if try_again else "no code to be guessed")
+        self.try_again = try_again
+
+
+def prove_address(*, email: str, code: str) -> Applicant:
+    """The person who proves an address by the code sent to it; the code is used up by this.
+
+    Who is not known yet becomes an applicant. A wrong code costs a try. Raises CodeRefused. Must
+    not be called inside a transaction.
+    """
+    address = normal_address(email)
+    with transaction.atomic(durable=True):
+        right = codes.guess(address, code)
+        if right:
+            return find_or_create_applicant(address)
+    raise CodeRefused(try_again=right is False)
+
+
 def sign_in_by_code(*, email: str, code: str) -> tuple[str, datetime] | None:
     """A new token of the person who proves an address by the code sent to it, and its expiry.
 

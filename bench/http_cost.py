@@ -44,7 +44,7 @@ def main() -> None:
 
 def _start(port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
-    command += ["--log-level", "warning", "-b", f"127.0.0.1:{port}", "pipeline.wsgi"]
+    command += ["--log-level", "warning", "-b", f"127.0.0.1:{port}", "pipeline.asgi"]
     server = subprocess.Popen(command, cwd=harness.ROOT)
     while Client(port).connects() is False:
         time.sleep(0.1)

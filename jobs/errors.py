@@ -17,3 +17,15 @@ class BadName(ValueError):
 
 class BadPassword(ValueError):
     """A password is refused; the reasons are the arguments."""
+
+
+class MemberNotFound(Exception):
+    """The company has no such member."""
+
+
+class AlreadyMember(Exception):
+    """Somebody with that address is in the company's team already."""
+
+
+class LastOwner(Exception):
+    """The company would be left without an owner."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from jobs.errors import ApiKeyNotFound, MemberNotFound
 from jobs.models import ApiKey, Membership, Role
 
 
@@ -19,3 +20,28 @@ def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
     if after:
         keys = keys.filter(id__lt=after)
     return list(keys.order_by("-id")[:most])
+
+
+def team_of(company_id: UUID) -> list[Membership]:
+    """A company's members with their accounts, owners first, then by address, in one query."""
+    team = Membership.objects.filter(company_id=company_id).select_related("user")
+    ranks = list(reversed(Role))
+    members = team.order_by("user__email")
+    return sorted(members, key=lambda member: ranks.index(Role(member.role)))
+
+
+def member_of(company_id: UUID, membership_id: int) -> Membership:
+    """A member of a company with the account, in one query. Raises MemberNotFound."""
+    team = Membership.objects.filter(company_id=company_id).select_related("user")
+    member = team.filter(id=membership_id).first()
+    if member is None:
+        raise MemberNotFound
+    return member
+
+
+def key_of(company_id: UUID, key_id: UUID) -> ApiKey:
+    """A key of a company, in one query. Raises ApiKeyNotFound."""
+    key = ApiKey.objects.filter(company_id=company_id, id=key_id).first()
+    if key is None:
+        raise ApiKeyNotFound
+    return key

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
+from allauth.account.models import EmailAddress
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -13,10 +14,18 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
+from uuid_utils.compat import uuid7
 
 from jobs import keys
-from jobs.errors import ApiKeyNotFound, BadName, BadPassword, CompanyNotFound
+from jobs.errors import (
+    AlreadyMember,
+    ApiKeyNotFound,
+    BadName,
+    BadPassword,
+    CompanyNotFound,
+)
 from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Role, Scope, User
+from jobs.team import locked_member
 
 KEY_USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -34,20 +43,76 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     return company
 
 
+@transaction.atomic
+def set_first_password(*, user_id: UUID, password: str) -> None:
+    """Let an account sign in by password that could not yet; who does this vouches for its address.
+
+    Raises BadPassword. An account that has a password keeps it.
+    """
+    user = User.objects.get(id=user_id)
+    if not user.has_usable_password():
+        _check_password(password, user)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        EmailAddress.objects.update_or_create(
+            user=user, email=user.email, defaults={"verified": True, "primary": True}
+        )
+
+
 def has_staff_account(email: str) -> bool:
     """Whether somebody with an address, in whatever case it is written, has an account."""
     return User.objects.filter(email=_normal_address(email)).exists()
 
 
-def create_api_key(*, company_id: UUID, name: str, scopes: Iterable[Scope]) -> tuple[ApiKey, str]:
+@transaction.atomic
+def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
+    """Add somebody to a company's team; their staff account is made if the address is new.
+
+    A new account has no password: its owner signs in by a code sent to the address. Raises
+    AlreadyMember, ValidationError (the address).
+    """
+    user = _staff_account(email, None)
+    membership, is_new = Membership.objects.get_or_create(
+        company_id=company_id, user=user, defaults={"role": role}
+    )
+    if not is_new:
+        raise AlreadyMember
+    return membership
+
+
+@transaction.atomic
+def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
+    """Give a member of a company another role. Raises MemberNotFound, LastOwner."""
+    member = locked_member(company_id, membership_id, stays_owner=role == Role.OWNER)
+    member.role = role
+    member.save(update_fields=["role"])
+    return member
+
+
+@transaction.atomic
+def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
+    """Take a member out of a company's team; the account itself stays.
+
+    Raises MemberNotFound, LastOwner.
+    """
+    member = locked_member(company_id, membership_id, stays_owner=False)
+    Membership.objects.filter(id=member.id).delete()
+    return member
+
+
+def create_api_key(
+    *, company_id: UUID, name: str, scopes: Iterable[Scope], key_id: UUID | None = None
+) -> tuple[ApiKey, str]:
     """A new key of a company, and the key itself, which cannot be had again.
 
-    Raises CompanyNotFound, BadName.
+    With a `key_id` it is made once, however often it is asked for. Raises CompanyNotFound, BadName,
+    IntegrityError (there is a key with that id).
     """
     if not Company.objects.filter(id=company_id).exists():
         raise CompanyNotFound
     key = keys.new_key()
     row = ApiKey.objects.create(
+        id=key_id or uuid7(),
         company_id=company_id,
         name=_sane(name),
         hint=keys.hint_of(key),

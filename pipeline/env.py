@@ -149,15 +149,12 @@ def database_from_url() -> dict[str, Any]:
 def mail_settings() -> dict[str, Any]:
     """Django's EMAIL_ settings of the mail server that EMAIL_URL names.
 
-    Without one mails go to the console; but with a database given, where the console is a log that
-    should hold no codes, they are thrown away, and a system check says so.
+    Without one mails are kept on this machine (DEV_MAIL); but with a database given, where mails
+    are not to lie about, they are thrown away, and a system check says so.
     """
-    url = _env.str("EMAIL_URL", default="") or _mail_url_without_server()
-    return dict(_env.email_url_config(url))
-
-
-def _mail_url_without_server() -> str:
-    return "dummymail://" if DATABASE_URL else "consolemail://"
+    if DEV_MAIL:
+        return {"EMAIL_BACKEND": "pipeline.devmail.Backend"}
+    return dict(_env.email_url_config(_env.str("EMAIL_URL", default="dummymail://")))
 
 
 def trusted_origins() -> list[str]:

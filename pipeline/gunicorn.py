@@ -1,6 +1,6 @@
 """Gunicorn's settings, the same on a laptop and in a container; only the address differs.
 
-Used as `gunicorn -c python:pipeline.gunicorn --bind ADDRESS pipeline.wsgi`.
+Used as `gunicorn -c python:pipeline.gunicorn --bind ADDRESS pipeline.asgi`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Any
 
 from pipeline import env
 
-worker_class = "gthread"
+worker_class = "pipeline.worker.LiveWorker"
 workers = 2
-threads = 4
+threads = 4  # of each worker, for what is not a live stream; see pipeline.asgi
+
+GRACE_SECONDS = 8
+"""How long requests have to end when the server stops; live streams are ended at once."""
 
 timeout = 30  # seconds a worker may be silent before it is replaced
-graceful_timeout = 8  # seconds that requests have to end when the server stops
+graceful_timeout = GRACE_SECONDS + 1  # then gunicorn kills
 keepalive = 5
 
 accesslog = None  # the application logs requests itself, with their ids

@@ -138,6 +138,13 @@ class Event(models.Model):
                 "job_id", "seq", name="event_of_job", condition=Q(application_id__isnull=True)
             ),
             models.Index("company_id", "txid", "id", name="event_feed"),
+            models.Index(
+                "job_id",
+                "event",
+                "at",
+                name="event_recent",
+                condition=Q(event__in=["PROMOTED", "ACKNOWLEDGED", "DECAYED", "LAPSED"]),
+            ),
             BrinIndex("at", name="event_at"),
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [
@@ -153,6 +160,23 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.seq} {self.event}"
+
+
+class NameWord(models.Model):
+    """A word of a name that a company was told: what it finds its own applicants by.
+
+    Written by triggers on the applications alone, so that it never differs from their names.
+    """
+
+    company_id = models.UUIDField()
+    word = models.TextField(db_collation="C")
+    application_id = models.UUIDField()
+
+    class Meta:
+        indexes = [models.Index("company_id", "word", "application_id", name="name_word")]
+
+    def __str__(self) -> str:
+        return self.word
 
 
 class DecisionNote(models.Model):

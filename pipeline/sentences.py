@@ -1,13 +1,13 @@
 """What an event of the log means, in plain English, for the one who reads it: one table. Pure.
 
 An applicant is "you"; a company reads of "the applicant". No sentence holds a name, an address or
-free text: the log has none. Times are to the minute, in UTC, and say so.
+free text: the log has none. Times are to the minute, in UTC or the reader's zone, and say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
@@ -109,20 +109,34 @@ _REASONS = {
 }
 
 
-def sentence(event: Told, reader: Reader) -> str:
+def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
     """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
     words = reader.value
     facts = {
         "applied": _applied(event, words),
         "theirs": "yours" if reader is Reader.APPLICANT else words["their"],
-        "deadline": _time(event.data.get("deadline")),
-        "missed": _time(event.effective_at),
-        "cooldown": _cooldown(event.data.get("eligible_at"), words),
+        "deadline": time_in_words(event.data.get("deadline"), zone),
+        "missed": time_in_words(event.effective_at, zone),
+        "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
         "loss": _loss(event.data.get("places", 0), words),
         "seats": _count(event.data.get("capacity", 0), "seat"),
         "why": _why(event.data.get("reason")),
     }
     return _template(event).format_map(words | facts)
+
+
+def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
+    """A time with the seconds cut off, so that no deadline looks later than it is."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if moment is None:
+        return "an unknown time"
+    at = moment.astimezone(zone)
+    day = f"{at.day} {at:%B %Y}"
+    if str(zone) == "UTC":
+        return f"{at:%H:%M} UTC on {day}"
+    place = str(zone).rpartition("/")[2].replace("_", " ")
+    return f"{at:%H:%M} on {day} ({place})"
 
 
 def _template(event: Told) -> str:
@@ -140,10 +154,11 @@ def _applied(event: Told, words: Mapping[str, str]) -> str:
     return f"{words['They']} applied"
 
 
-def _cooldown(eligible_at: str | None, words: Mapping[str, str]) -> str:
+def _cooldown(eligible_at: str | None, words: Mapping[str, str], zone: tzinfo) -> str:
     if eligible_at is None:
         return ""
-    return f" After a miss, {words['they']} cannot be promoted again before {_time(eligible_at)}."
+    until = time_in_words(eligible_at, zone)
+    return f" After a miss, {words['they']} cannot be promoted again before {until}."
 
 
 def _loss(places: int, words: Mapping[str, str]) -> str:
@@ -162,13 +177,3 @@ def _why(reason: str | None) -> str:
 
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _time(moment: datetime | str | None) -> str:
-    """A time with the seconds cut off, so that no deadline looks later than it is."""
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if moment is None:
-        return "an unknown time"
-    at = moment.astimezone(UTC)
-    return f"{at:%H:%M} UTC on {at.day} {at:%B %Y}"

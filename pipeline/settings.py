@@ -5,6 +5,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline import env
+from pipeline.accounts import account_settings
 from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.database.cluster import Cluster
 from pipeline.logs import configure_logging
@@ -47,6 +48,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "pipeline.pages.staff.refused.RefusedForms",
     "django_htmx.middleware.HtmxMiddleware",
     "pipeline.middleware.time_zone",
     "pipeline.middleware.what_does_not_exist",
@@ -66,6 +68,7 @@ TEMPLATES = [
             ],
             "builtins": [
                 "django.templatetags.static",
+                "django.contrib.humanize.templatetags.humanize",
                 "heroicons.templatetags.heroicons",
                 "pipeline.templatetags.line",
                 "pipeline.templatetags.live",
@@ -113,6 +116,8 @@ LANGUAGE_CODE = "en"
 
 vars().update(env.mail_settings())
 DEV_MAIL = env.DEV_MAIL
+DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
+NOTIFY = not env.TESTING  # whether events are told by mail; a test that wants it switches it on
 SITE_URL = env.SITE_URL
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.MAIL_FROM
@@ -163,6 +168,18 @@ REST_FRAMEWORK = {
 
 TRUSTED_PROXIES = env.trusted_proxies()
 THROTTLE_RATES = env.throttle_rates()
+
+# The default is shared by all processes, because allauth counts in it; every look is a query. What
+# one process may keep for itself goes into "local".
+CACHES = {
+    "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "shared_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    },
+}
+vars().update(account_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 

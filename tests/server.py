@@ -17,17 +17,20 @@ START_SECONDS = 30
 
 
 @contextmanager
-def serving(environment: dict[str, str], log: Path) -> Iterator[str]:
-    """A running gunicorn with our settings; gives its address. What it says goes to `log`."""
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener, log.open("wb") as said:
+def serving(environment: dict[str, str], log: Path, *, port: int = 0) -> Iterator[str]:
+    """A running gunicorn with our settings; gives its address. What it says goes to `log`.
+
+    `port`: on which, if not on any that is free.
+    """
+    with socket.create_server(("127.0.0.1", port), backlog=128) as listener, log.open("wb") as said:
         port = listener.getsockname()[1]
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"),
-                *("--bind", f"fd://{listener.fileno()}", "pipeline.wsgi"),
+                *("--bind", f"fd://{listener.fileno()}", "pipeline.asgi"),
             ],
             cwd=ROOT,
-            env=environment,
+            env={"SITE_URL": f"http://127.0.0.1:{port}"} | environment,
             pass_fds=(listener.fileno(),),
             stdout=said,
             stderr=said,

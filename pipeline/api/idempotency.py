@@ -19,7 +19,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.addresses import client_address
+from pipeline.addresses import client_address
 from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
 from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
 from pipeline.api.parameters import refuse

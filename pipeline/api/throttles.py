@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from pipeline.api.addresses import client_address
+from pipeline.addresses import client_address
 from pipeline.api.callers import CompanyCaller, PersonCaller
 from pipeline.services.throttle import Rate, Tally, count
 

@@ -62,6 +62,9 @@ class LockedJob:
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
+    to_tell: list[Entry] = field(default_factory=list)
+    """What was logged so far and is told to others after the commit, see `pipeline.line.after`."""
+
     freed_by: deque[int] = field(default_factory=deque)
     """The events that opened a seat in this change, oldest first, until a promotion takes it."""
 

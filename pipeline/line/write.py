@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipeline.line import sql
+from pipeline.line import after, sql
 from pipeline.line.job import LockedJob
 from pipeline.line.trips import send
 
@@ -35,6 +35,7 @@ def _write(job: LockedJob, *, commit: bool) -> None:
     if _must_wake_workers(job):
         statements.append(sql.NOTIFY_DUE)
     send(*statements, parameters=rows | _hot(job), commit=commit)
+    after.tell_once_committed(job)
     job.written()
 
 

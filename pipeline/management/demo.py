@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid5
 
 from applicants.services import find_or_create_applicant
-from jobs.models import ApiKey, Company, Job, Scope
+from jobs.models import ApiKey, Company, Job, Role, Scope, User
 from jobs.policies import Policy
-from jobs.services import create_api_key, create_company, find_api_key
+from jobs.services import (
+    add_member,
+    create_api_key,
+    create_company,
+    find_api_key,
+    set_first_password,
+)
 from pipeline.env import STATE_DIR
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
@@ -19,6 +26,7 @@ from pipeline.states import Actor, ActorKind, Status
 
 OWNER = "owner@demo.example"
 COMPANY = "Harbour & Pine (demo)"
+COLLEAGUES = {"recruiter@demo.example": Role.RECRUITER, "viewer@demo.example": Role.VIEWER}
 KEY_NAME = "demo"
 
 
@@ -74,6 +82,8 @@ class Demo:
     company_id: UUID
     job_id: UUID
     api_key: str
+    password: str
+    """Of the owner; empty where somebody has chosen another one."""
 
 
 def seed() -> Demo:
@@ -82,7 +92,15 @@ def seed() -> Demo:
     company = company or create_company(name=COMPANY, owner_email=OWNER)
     actor = Actor(ActorKind.COMPANY, company.id)
     job_ids = [_seed_job(job, company, actor) for job in JOBS]
-    return Demo(company.id, job_ids[0], _api_key(company))
+    _seed_team(company)
+    return Demo(company.id, job_ids[0], _api_key(company), _password(company))
+
+
+def _seed_team(company: Company) -> None:
+    """Colleagues for the owner, once: who was removed does not come back."""
+    for email, role in COLLEAGUES.items():
+        if not User.objects.filter(email=email).exists():
+            add_member(company_id=company.id, email=email, role=role)
 
 
 def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
@@ -129,6 +147,18 @@ def _api_key(company: Company) -> str:
     _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=list(Scope))
     _keep(file, key)
     return key
+
+
+def _password(company: Company) -> str:
+    """The owner's password, kept in a file beside the key. Nobody else's choice is overwritten."""
+    file = STATE_DIR / f"demo_password.{company.id}"
+    owner = User.objects.get(email=OWNER)
+    if not owner.has_usable_password():
+        _keep(file, secrets.token_urlsafe(12))
+        set_first_password(user_id=owner.id, password=file.read_text())
+        return file.read_text()
+    kept = file.read_text() if file.exists() else ""
+    return kept if kept and owner.check_password(kept) else ""
 
 
 def _keep(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
@@ -27,6 +27,7 @@ from pipeline.selectors.people import read_applicant
 from pipeline.states import Actor, ActorKind
 
 P = ParamSpec("P")
+T = TypeVar("T")
 COMPANY = "company_id"
 """Where the session keeps for which company its member acts."""
 
@@ -63,9 +64,7 @@ class Member:
 
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """The person for whom the browser's session stands. At most one query a request."""
-    if not hasattr(request, "_applicant"):
-        request._applicant = _applicant(request)  # type: ignore[attr-defined]
-    return request._applicant
+    return _once(request, "_applicant", _applicant)
 
 
 def memberships(request: HttpRequest) -> list[Membership]:
@@ -73,9 +72,7 @@ def memberships(request: HttpRequest) -> list[Membership]:
 
     Nobody signed in: none.
     """
-    if not hasattr(request, "_memberships"):
-        request._memberships = _memberships(request)  # type: ignore[attr-defined]
-    return request._memberships
+    return _once(request, "_memberships", _memberships)
 
 
 def current_member(request: HttpRequest) -> Member | None:
@@ -145,9 +142,7 @@ def require(member: Member | None, role: Role) -> Member:
     return member
 
 
-def own_job(
-    request: HttpRequest, job_id: UUID, role: Role = Role.VIEWER
-) -> tuple[Member, Job]:
+def own_job(request: HttpRequest, job_id: UUID, role: Role = Role.VIEWER) -> tuple[Member, Job]:
     """A job of one of the member's companies, with its posting; the member acts for that company.
 
     Raises JobNotFound (404), PermissionDenied.
@@ -184,6 +179,14 @@ def public_job(request: HttpRequest, job_id: UUID) -> Job:
     if job.status == JobStatus.DRAFT and act_for(request, job.company_id) is None:
         raise JobNotFound
     return job
+
+
+def _once(request: HttpRequest, name: str, read: Callable[[HttpRequest], T]) -> T:
+    """What a request has read under a name, read when it is first asked for."""
+    kept = request.__dict__
+    if name not in kept:
+        kept[name] = read(request)
+    return kept[name]
 
 
 def _applicant(request: HttpRequest) -> Applicant | None:

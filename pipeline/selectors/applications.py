@@ -57,7 +57,7 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
 
 def read_application(application_id: UUID) -> Seen:
     """One application, in one query. Raises ApplicationNotFound."""
-    rows = _read(sql.ONE, application=application_id)
+    rows = read_seen(sql.ONE, application=application_id)
     if not rows:
         raise ApplicationNotFound
     return rows[0]
@@ -88,27 +88,28 @@ def applications_of(
 ) -> Page[Seen]:
     """A person's applications, newest first, in one query; with a company, only to its jobs."""
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(_read(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    return Page.cut(read_seen(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
 def active_in(job_id: UUID) -> list[Seen]:
     """Who is active in a job, longest first, in one query."""
-    return _read(sql.ACTIVE, job=job_id)
+    return read_seen(sql.ACTIVE, job=job_id)
 
 
 def pending_in(job_id: UUID) -> list[Seen]:
     """Who has a seat on offer in a job, by deadline, in one query."""
-    return _read(sql.PENDING, job=job_id)
+    return read_seen(sql.PENDING, job=job_id)
 
 
 def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
     """Who waits in a job's line behind a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = _read(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_seen(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
-def _read(statement: str, **parameters: Any) -> list[Seen]:
+def read_seen(statement: str, **parameters: Any) -> list[Seen]:
+    """The applications that one of the statements of `selectors.sql` finds."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [_seen(row) for row in cursor.fetchall()]

@@ -14,9 +14,9 @@ from pipeline.models import Application
 
 
 def read_applicant(applicant_id: UUID) -> Applicant:
-    """A person, in one query. Raises ApplicantNotFound."""
+    """A person, in one query. Raises ApplicantNotFound, for who was erased too."""
     applicant = Applicant.objects.filter(id=applicant_id).first()
-    if applicant is None:
+    if applicant is None or applicant.is_erased:
         raise ApplicantNotFound
     return applicant
 

@@ -58,20 +58,42 @@ ORDER BY seen.id DESC LIMIT %(most)s
 """
 """A person's applications, newest first; of one company's jobs, or of all."""
 
-_SEATED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
+_UNPLACED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
+
+FOUND = f"{_UNPLACED} WHERE seen.id = ANY(%(applications)s::uuid[])"
+"""Some applications, in no order and without positions: to count them takes long in long lines."""
 
 ACTIVE = f"""
-{_SEATED}
+{_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'ACTIVE' ORDER BY seen.status_since, seen.id
 """
 """Who is active in a job, longest first. There are at most as many as the job has seats."""
 
 PENDING = f"""
-{_SEATED}
+{_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY seen.acknowledge_by, seen.id
 """
 """Who has a seat on offer in a job, by deadline."""
+
+SEATS = """
+WITH page AS MATERIALIZED (
+    SELECT * FROM (
+        (SELECT *, 0 AS rank, acknowledge_by AS moment FROM pipeline_application
+         WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
+           AND (acknowledge_by, id) > (%(pending_at)s::timestamptz, %(pending_id)s)
+         ORDER BY acknowledge_by, id LIMIT %(most)s)
+        UNION ALL
+        (SELECT *, 1, status_since FROM pipeline_application
+         WHERE job_id = %(job)s AND status = 'ACTIVE'
+           AND (status_since, id) > (%(active_at)s::timestamptz, %(active_id)s)
+         ORDER BY status_since, id LIMIT %(most)s)
+    ) seated ORDER BY rank, moment, id LIMIT %(most)s
+)
+{seen} ORDER BY seen.rank, seen.moment, seen.id
+""".format(seen=_SEEN.format(source="page", position="NULL::bigint"))  # noqa: S608
+"""A page of who holds a seat: first who must acknowledge, by deadline; then the others, longest
+first."""
 
 QUEUE = """
 WITH page AS MATERIALIZED (

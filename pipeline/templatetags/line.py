@@ -88,10 +88,10 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
 def duration(span: timedelta | float | None) -> str:
     """A span of time (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
     if span is None:
-        return "–"
+        return "-"
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     left = max(0, round(seconds))
-    parts = []
+    parts: list[str] = []
     for unit, size in _UNITS:
         count, left = divmod(left, size)
         if count or parts:

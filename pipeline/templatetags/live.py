@@ -1,7 +1,51 @@
-"""Template tags of pages that update by themselves."""
+"""Template tags of pages that update by themselves; the pages are answered by `live_page`."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
+from django.template.base import NodeList, Parser, Token
+from django.template.context import Context
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
+
+
+class _Region(template.Node):
+    def __init__(self, inside: NodeList) -> None:
+        self.inside = inside
+
+    def render(self, context: Context) -> SafeString:
+        live: dict[str, Any] = context.get("live") or {}
+        names = {"url": "data-live", "tag": "data-tag", "stream": "data-stream"}
+        given = [(names[name], live[name]) for name in names if name in live]
+        attributes = mark_safe(  # noqa: S308  each attribute is escaped
+            "".join(format_html(' {}="{}"', name, value) for name, value in given)
+        )
+        return format_html(
+            '<div class="live-region" id="live"{}>{}</div>',
+            attributes,
+            self.inside.render(context),
+        )
+
+
+@register.tag
+def live_region(parser: Parser, token: Token) -> _Region:
+    """The part of a page that is fetched again when it may have changed: at most one a page."""
+    inside = parser.parse(["endlive_region"])
+    parser.delete_first_token()
+    return _Region(inside)
+
+
+@register.simple_tag
+def live_state() -> SafeString:
+    """Whether the page updates by itself; without JavaScript, from when it is."""
+    now = timezone.localtime()
+    return format_html(
+        '<span class="live" id="live-state" role="status" data-state="still">'
+        "As of {}. Reload for news.</span>",
+        f"{now:%H:%M}",
+    )

@@ -1,1 +1,24 @@
-// Written beside live.js; see pipeline/pages.
+// What makes the pages more comfortable where there is JavaScript; nothing depends on it.
+import "./countdown.js";
+import "./forms.js";
+import "./live.js";
+import { keepRelativeTimes, tellTimeZone } from "./times.js";
+
+tellTimeZone();
+keepRelativeTimes();
+
+document.querySelector("[data-focus]")?.focus();
+
+const menus = () => document.querySelectorAll("details.menu[open]");
+
+document.addEventListener("click", (event) => {
+  for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of menus()) {
+    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+    menu.open = false;
+  }
+});

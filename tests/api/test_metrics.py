@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -145,7 +146,7 @@ def test_several_processes_are_added_up(environment: dict[str, str]) -> None:
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
     server = subprocess.Popen(
-        [*command, "--bind", f"127.0.0.1:{port}", "--workers", "3", "pipeline.wsgi"],
+        [*command, "--bind", f"127.0.0.1:{port}", "--workers", "3", "pipeline.asgi"],
         cwd=ROOT,
         env=environment,
         stderr=subprocess.PIPE,
@@ -182,8 +183,6 @@ def wait_for(port: int) -> None:
 
 
 def get(port: int, path: str) -> str:
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    client.request("GET", path)
-    text = client.getresponse().read().decode()
-    client.close()
-    return text
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+        client.request("GET", path)
+        return client.getresponse().read().decode()

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 from rest_framework.exceptions import Throttled
 
 from pipeline import env
-from pipeline.api.addresses import client_address
+from pipeline.addresses import client_address
 from pipeline.api.throttles import check_throttle
 from pipeline.models import Throttle
 from pipeline.services.throttle import Rate, count

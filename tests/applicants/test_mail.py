@@ -124,3 +124,26 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     assert [warning.id for warning in mail_goes_somewhere()] == ["applicants.W001"]
     assert "EMAIL_URL is not set" in caplog.text
     assert ANN not in caplog.text
+
+
+def test_who_is_off_everybodys_path_sends_at_once(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sending.send(to=ANN, subject="Hello", text="Here is a text.")
+    settings.EMAIL_BACKEND = sending.NOWHERE
+    sending.send(to=ANN, subject="Nowhere", text="Here is a text.")
+
+    assert [message.subject for message in mail.outbox] == ["Hello"]
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("anna@example.org", "a…a@example.org"),
+        ("an@example.org", "a…@example.org"),
+        ("a@example.org", "a…@example.org"),
+    ],
+)
+def test_a_masked_address_tells_its_owner_and_nobody_else(address: str, shown: str) -> None:
+    assert sending.masked(address) == shown

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from applicants.models import Applicant
 from applicants.services import find_token
-from jobs.models import ApiKey, Company, Job, Membership, User
+from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from jobs.services import find_api_key
 from pipeline.management import demo
 from pipeline.models import Application, Event
@@ -142,13 +142,40 @@ def test_the_demo_seeded_twice_is_the_demo_seeded_once() -> None:
 @pytest.mark.usefixtures("demo_files")
 def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
     lost = demo.seed().api_key
-    next(demo.STATE_DIR.iterdir()).unlink()
+    next(demo.STATE_DIR.glob("demo_api_key.*")).unlink()
 
     found = demo.seed().api_key
 
     assert found != lost
     assert find_api_key(lost) is None
     assert find_api_key(found) is not None
+
+
+@pytest.mark.usefixtures("demo_files")
+def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_another() -> None:
+    first = demo.seed().password
+    file = next(demo.STATE_DIR.glob("demo_password.*"))
+    owner = User.objects.get(email=demo.OWNER)
+    was_right = owner.check_password(first)
+    owner.set_password("chosen by somebody")
+    owner.save()
+
+    second = demo.seed().password
+
+    assert was_right
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert second == ""
+    assert User.objects.get(email=demo.OWNER).check_password("chosen by somebody")
+
+
+@pytest.mark.usefixtures("demo_files")
+def test_who_was_removed_from_the_demos_team_does_not_come_back() -> None:
+    demo.seed()
+    Membership.objects.exclude(role=Role.OWNER).delete()
+
+    demo.seed()
+
+    assert Membership.objects.count() == 1
 
 
 def test_sound_logs_are_said_to_be_so() -> None:

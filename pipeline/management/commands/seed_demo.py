@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pipeline.management.demo import COMPANY, seed
+from pipeline.management.demo import COMPANY, OWNER, seed
 
 
 class Command(BaseCommand):
@@ -20,5 +20,6 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Demo: {COMPANY}, company {demo.company_id}\n"
             f"The job that moves: {demo.job_id}\n"
-            f"API key: {demo.api_key}"
+            f"API key: {demo.api_key}\n"
+            f"Sign-in: {OWNER}, password {demo.password or '(changed by somebody)'}"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
 
 from pipeline.database.errors import ClusterError
-from pipeline.management.demo import COMPANY, Demo, seed
+from pipeline.management.demo import COMPANY, OWNER, Demo, seed
 from pipeline.management.supervisor import (
     NotReady,
     Program,
@@ -39,15 +40,22 @@ PROBE_SECONDS = 2
 ALL_THERE, SOMETHING_MISSING = 200, 503
 
 DEMO = """
-The demo company is {company}. One of its jobs moves by itself every minute; watch it with
+The demo company is {company}. One of its jobs moves by itself every minute.
+
+  Sign in for it   {site}/account/login/
+  Address          {owner}
+  Password         {password}
+
+By the API, with the demo's key:
 
   curl -H "Authorization: Bearer {demo.api_key}" \\
     {site}/api/v1/jobs/{demo.job_id}/pipeline
 
-To act as one of its applicants, make a token:
+To act as one of its applicants by the API, make a token:
 
   .venv/bin/python manage.py create_applicant_token ana.li@demo.example
 """
+CHANGED = "(you have chosen another one; a code by mail works too)"
 
 # Any number will do that no other advisory lock of ours uses.
 PREPARING_LOCK = 4_981_203
@@ -66,6 +74,7 @@ class Command(BaseCommand):
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Raises CommandError if the port is taken, or if one of the programs ends by itself."""
         on_stop_signals(leave_in_order)
+        name_site(port)
         with listening(port) as listener:
             demo = self.prepare(no_demo=no_demo)
             with Supervisor(programs(listener), folder=settings.BASE_DIR) as supervisor:
@@ -98,10 +107,14 @@ class Command(BaseCommand):
     def print_welcome(self, port: int, demo: Demo | None) -> None:
         """Where to go and how to sign in."""
         site = f"http://{HOST}:{port}"
-        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/api/v1/jobs"))
+        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/"))
         self.stdout.write(f"All of the API, to browse: {site}/api/v1/docs/")
+        if settings.DEV_MAIL:
+            self.stdout.write(f"Mails are kept on this machine: {site}/dev/mail/")
         if demo:
-            self.stdout.write(DEMO.format(site=site, company=COMPANY, demo=demo))
+            password = demo.password or CHANGED
+            given = {"site": site, "company": COMPANY, "owner": OWNER, "password": password}
+            self.stdout.write(DEMO.format(demo=demo, **given))
         self.stdout.write("\nCtrl-C stops everything.")
 
 
@@ -117,6 +130,15 @@ def leave_in_order(number: int, frame: FrameType | None) -> None:
     """End by way of the exit handlers, which stop the database; a second signal changes nothing."""
     on_stop_signals(lambda *_: None)
     sys.exit(128 + number)
+
+
+def name_site(port: int) -> None:
+    """Have links in mails, ours and those of the programs we start, lead to the port that we use.
+
+    Not where SITE_URL is set: then something else stands in front.
+    """
+    if not os.environ.get("SITE_URL", "").strip():
+        os.environ["SITE_URL"] = settings.SITE_URL = f"http://{HOST}:{port}"
 
 
 @contextmanager
@@ -138,7 +160,7 @@ def programs(listener: socket.socket) -> list[Program]:
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
-        Program("web", [*web, *bind, "pipeline.wsgi"], pass_fds=(listener.fileno(),)),
+        Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),
         Program("decay", [sys.executable, "manage.py", "run_decay"]),
     ]
 

@@ -2,20 +2,20 @@
 
 from django.urls import path
 
-from pipeline.pages.later import later
+from pipeline.pages.company import board, deciding, jobs, people, running, settings
 
 urlpatterns = [
-    path("company/", later, name="company_jobs"),
-    path("company/jobs/new/", later, name="new_job"),
-    path("company/jobs/<uuid:job_id>/", later, name="board"),
-    path("company/jobs/<uuid:job_id>/open/", later, name="job_open"),
-    path("company/jobs/<uuid:job_id>/pause/", later, name="job_pause"),
-    path("company/jobs/<uuid:job_id>/close/", later, name="job_close"),
-    path("company/jobs/<uuid:job_id>/capacity/", later, name="job_capacity"),
-    path("company/jobs/<uuid:job_id>/add/", later, name="add_person"),
-    path("company/jobs/<uuid:job_id>/settings/", later, name="job_settings"),
-    path("company/applications/<uuid:application_id>/", later, name="application"),
-    path("company/applications/<uuid:application_id>/decide/", later, name="decide"),
-    path("company/people/", later, name="people"),
-    path("company/people/<uuid:applicant_id>/", later, name="person"),
+    path("company/", jobs.company_jobs, name="company_jobs"),
+    path("company/jobs/new/", jobs.new_job, name="new_job"),
+    path("company/jobs/<uuid:job_id>/", board.board, name="board"),
+    path("company/jobs/<uuid:job_id>/open/", running.job_open, name="job_open"),
+    path("company/jobs/<uuid:job_id>/pause/", running.job_pause, name="job_pause"),
+    path("company/jobs/<uuid:job_id>/close/", running.job_close, name="job_close"),
+    path("company/jobs/<uuid:job_id>/capacity/", running.job_capacity, name="job_capacity"),
+    path("company/jobs/<uuid:job_id>/add/", running.add_person, name="add_person"),
+    path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
+    path("company/applications/<uuid:application_id>/", deciding.application, name="application"),
+    path("company/applications/<uuid:application_id>/decide/", deciding.decide, name="decide"),
+    path("company/people/", people.people, name="people"),
+    path("company/people/<uuid:applicant_id>/", people.person, name="person"),
 ]

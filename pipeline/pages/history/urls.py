@@ -2,15 +2,15 @@
 
 from django.urls import path
 
-from pipeline.pages.later import later
+from pipeline.pages.history import export, figures, my_data, replay, timeline, verify
 
 urlpatterns = [
-    path("company/jobs/<uuid:job_id>/timeline/", later, name="timeline"),
-    path("company/jobs/<uuid:job_id>/verify/", later, name="verify_log"),
-    path("company/jobs/<uuid:job_id>/replay/", later, name="replay"),
-    path("company/jobs/<uuid:job_id>/figures/", later, name="figures"),
-    path("company/jobs/<uuid:job_id>/export/<str:what>.<str:format>", later, name="export"),
-    path("me/data/", later, name="my_data"),
-    path("me/data/download/", later, name="my_data_download"),
-    path("me/data/erase/", later, name="erase_me"),
+    path("company/jobs/<uuid:job_id>/timeline/", timeline.timeline, name="timeline"),
+    path("company/jobs/<uuid:job_id>/verify/", verify.verify_log, name="verify_log"),
+    path("company/jobs/<uuid:job_id>/replay/", replay.replay, name="replay"),
+    path("company/jobs/<uuid:job_id>/figures/", figures.figures, name="figures"),
+    path("company/jobs/<uuid:job_id>/export/<str:what>.<str:format>", export.export, name="export"),
+    path("me/data/", my_data.my_data, name="my_data"),
+    path("me/data/download/", my_data.download, name="my_data_download"),
+    path("me/data/erase/", my_data.erase_me, name="erase_me"),
 ]

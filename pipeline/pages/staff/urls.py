@@ -1,15 +1,18 @@
 """Addresses of the pages about staff accounts: signing in, team, keys, the system."""
 
 from django.urls import include, path
+from django.views.generic import RedirectView
 
-from pipeline.pages.later import later
+from pipeline.pages.staff import account, keys, system, team
 
 urlpatterns = [
+    path("account/", account.account, name="account"),
+    path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
-    path("company/team/", later, name="team"),
-    path("company/team/<int:membership_id>/", later, name="team_member"),
-    path("company/keys/", later, name="api_keys"),
-    path("company/keys/<uuid:key_id>/revoke/", later, name="revoke_key"),
-    path("company/system/", later, name="system"),
-    path("company/switch/", later, name="switch_company"),
+    path("company/team/", team.team, name="team"),
+    path("company/team/<int:membership_id>/", team.team_member, name="team_member"),
+    path("company/keys/", keys.api_keys, name="api_keys"),
+    path("company/keys/<uuid:key_id>/revoke/", keys.revoke_key, name="revoke_key"),
+    path("company/system/", system.system, name="system"),
+    path("company/switch/", account.switch_company, name="switch_company"),
 ]

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from applicants.models import Applicant
 from applicants.services import find_or_create_applicant
 from jobs.models import Scope
+from pipeline.addresses import client_address
 from pipeline.api.access import (
     knows,
     own_application,
@@ -20,7 +21,6 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
-from pipeline.api.addresses import client_address
 from pipeline.api.callers import CompanyCaller, Nobody, PersonCaller, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.idempotency import row_id

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from applicants.codes import send_code
 from applicants.services import revoke_token, sign_in_by_code
+from pipeline.addresses import client_address
 from pipeline.api.access import as_person
-from pipeline.api.addresses import client_address
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.errors import WrongCode

@@ -1,0 +1,169 @@
+"""The back office: companies, accounts, keys, jobs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from jobs.admin_base import BoundedPaginator, ShownOnly, in_hex, searched
+from jobs.models import ApiKey, Company, Job, Membership, User
+
+# The staff's sign-in, so that a second step counts here too. Others are told that they may not.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.site_header = admin.site.site_title = "Next in Line: back office"
+admin.site.index_title = "What there is"
+admin.site.unregister(Group)
+admin.site.unregister(Authenticator)
+admin.site.unregister(EmailAddress)
+
+
+class NewUserForm(AdminUserCreationForm):
+    """A new account, known by its address."""
+
+    class Meta:
+        model = User
+        fields = ("email",)
+
+    def clean_email(self) -> str:
+        """In the one spelling under which addresses are kept."""
+        email: str = self.cleaned_data["email"].lower()
+        if User.objects.filter(email=email).exists():
+            raise ValidationError("Another account has this address.")
+        return email
+
+
+@admin.register(User)
+class StaffAccountAdmin(UserAdmin):
+    """Staff accounts. One is closed by taking "active" away: its address may stand in logs."""
+
+    add_form = NewUserForm
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    ordering = ("-id",)
+    sortable_by: ClassVar[tuple[str, ...]] = ()
+    list_display = ("email", "is_active", "is_staff", "is_superuser", "last_login")
+    list_filter = ()
+    search_fields = ("email",)
+    search_help_text = "The beginning of an address, or an id"
+    readonly_fields = ("id", "email", "last_login", "date_joined")
+    filter_horizontal = ("user_permissions",)
+    fieldsets = (
+        (None, {"fields": ("id", "email", "password")}),
+        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("Times", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """The address is its owner's to change, who proves the new one; a new account needs one."""
+        fields = self.readonly_fields
+        return fields if obj else tuple(name for name in fields if name != "email")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """No: a company would lose its owner by it."""
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By how the address begins, or by id."""
+        return searched(queryset, search_term, ("id",), ("email",)), False
+
+
+@admin.register(Company)
+class CompanyAdmin(ShownOnly):
+    """Companies. The name can be mended."""
+
+    list_display = ("name", "id", "created_at")
+    ordering = ("-id",)
+    readonly_fields = ("id", "created_at")
+    search_help_text = "An id"
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Those whom Django's permissions let."""
+        return admin.ModelAdmin.has_change_permission(self, request, obj)
+
+
+@admin.register(Membership)
+class MembershipAdmin(ShownOnly):
+    """Who is in which team. Only adding is possible here: for a company that lost its owner."""
+
+    list_display = ("company", "user", "role")
+    list_select_related = ("company", "user")
+    raw_id_fields = ("company", "user")
+    ordering = ("-id",)
+    ids = ("company_id", "user_id")
+    beginnings = ("user__email",)
+    search_help_text = "The beginning of an address, or the id of a company or an account"
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Those whom Django's permissions let."""
+        return admin.ModelAdmin.has_add_permission(self, request)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ShownOnly):
+    """Keys, without what would help to find them out."""
+
+    list_display = ("name", "hint", "company", "created_at", "last_used_at", "revoked_at")
+    list_select_related = ("company",)
+    ordering = ("-id",)
+    fields = ("id", "company", "name", "hint", "scopes", "created_at", "last_used_at", "revoked_at")
+    ids = ("id", "company_id")
+    search_help_text = "The id of a key or a company"
+
+
+@admin.register(Job)
+class JobAdmin(ShownOnly):
+    """The hot rows of jobs."""
+
+    list_display = ("id", "title", "company", "status", "capacity", "waitlist_count", "seq")
+    list_select_related = ("company", "posting")
+    ordering = ("-id",)
+    readonly_fields = ("head",)
+    ids = ("id", "company_id")
+    search_help_text = "The id of a job or a company"
+    head = in_hex("chain_head", "Head of the log")
+
+    def title(self, job: Job) -> str:
+        """What people call the job."""
+        return job.posting.title
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(ShownOnly):
+    """Addresses of accounts, and whether they are proved."""
+
+    list_display = ("email", "user", "primary", "verified")
+    list_select_related = ("user",)
+    ordering = ("-id",)
+    ids = ("user_id",)
+    beginnings = ("user__email",)
+    search_help_text = "The beginning of an address, or the id of an account"
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ShownOnly):
+    """Passkeys and apps of accounts, without their secrets."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_select_related = ("user",)
+    fields = ("user", "type", "created_at", "last_used_at")
+    ordering = ("-id",)
+    ids = ("user_id",)
+    beginnings = ("user__email",)
+    search_help_text = "The beginning of an address, or the id of an account"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Those whom Django's permissions let: for who has lost app, passkey and codes."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)

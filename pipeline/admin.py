@@ -1,0 +1,43 @@
+"""The back office: the line's rows and its log, to look at; and people who apply."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from applicants.models import Applicant
+from jobs.admin_base import ShownOnly, in_hex
+from pipeline.models import Application, Event
+
+
+@admin.register(Event)
+class EventAdmin(ShownOnly):
+    """The log. The database itself refuses to change it."""
+
+    list_display = ("id", "at", "job_id", "seq", "event", "application_id", "actor_kind")
+    ordering = ("-id",)
+    readonly_fields = ("hash_in_hex", "prev_hash_in_hex")
+    ids = ("job_id", "application_id")
+    search_help_text = "The id of a job or an application"
+    hash_in_hex = in_hex("hash", "Hash")
+    prev_hash_in_hex = in_hex("prev_hash", "Hash before")
+
+
+@admin.register(Application)
+class ApplicationAdmin(ShownOnly):
+    """Applications as they stand now."""
+
+    list_display = ("id", "job_id", "name", "status", "outcome", "applied_at")
+    ordering = ("-id",)
+    ids = ("id", "job_id", "applicant_id")
+    beginnings = ("applicant__email",)
+    search_help_text = "The beginning of an address, or the id of an application, a job or a person"
+
+
+@admin.register(Applicant)
+class ApplicantAdmin(ShownOnly):
+    """People who apply."""
+
+    list_display = ("id", "email", "created_at")
+    ordering = ("-id",)
+    beginnings = ("email",)
+    search_help_text = "The beginning of an address, or an id"

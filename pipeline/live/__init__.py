@@ -1,0 +1,1 @@
+"""Telling open pages that a line has changed: see docs/architecture.md."""

@@ -1,0 +1,126 @@
+"""Telling all processes that lines have changed, after the commits and beside them.
+
+A NOTIFY inside a change's transaction would make all commits wait for each other; so a thread sends
+it, on a connection of its own. It may get lost with the process: pages look again by themselves.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from pipeline.line.after import committed
+from pipeline.live.channel import CHANNEL, connection_parameters, payloads
+
+log = logging.getLogger(__name__)
+
+GAP_SECONDS = 0.05
+"""How long changes are gathered after a notification, before the next one."""
+IDLE_SECONDS = 60.0
+FLUSH_SECONDS = 1.0
+"""How long a process that ends waits for what it has not told yet."""
+_SESSION = "-c synchronous_commit=off -c statement_timeout=3000 -c application_name=announcer"
+
+
+class Announcer:
+    """Sends, from a thread of its own, up to which seq the log of each changed job has come."""
+
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self.idle_seconds = idle_seconds
+        self._forget()
+
+    def _forget(self) -> None:
+        """What a child process starts with: the thread and the connection are its parent's."""
+        self._news = threading.Condition()
+        self._latest: dict[UUID, int] = {}
+        self._thread: threading.Thread | None = None
+        self._sending = False
+        self._session: psycopg.Connection | None = None
+
+    def note(self, *, job_id: UUID, seq: int, **_: Any) -> None:
+        """Have a change told soon. Never waits for the database."""
+        with self._news:
+            self._latest[job_id] = max(seq, self._latest.get(job_id, 0))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="announcer", daemon=True)
+                self._thread.start()
+            self._news.notify()
+
+    def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
+        """Wait until all is told, at most so long; says whether it is."""
+        end = time.monotonic() + seconds
+        while (self._latest or self._sending) and time.monotonic() < end:
+            time.sleep(0.005)
+        return not self._latest and not self._sending
+
+    def _run(self) -> None:
+        while latest := self._take():
+            try:
+                self._send(latest)
+            except Exception:
+                log.warning("pages were not told that %s jobs changed", len(latest), exc_info=True)
+            finally:
+                self._sending = False
+            time.sleep(GAP_SECONDS)
+
+    def _take(self) -> dict[UUID, int]:
+        """What is to be told; nothing, after a long rest, and then the thread has ended."""
+        with self._news:
+            if not self._latest:
+                self._news.wait_for(lambda: self._latest, timeout=self.idle_seconds)
+            latest, self._latest = self._latest, {}
+            self._sending = bool(latest)
+            if not latest:
+                self._thread = None
+                self.close()
+            return latest
+
+    def _send(self, latest: dict[UUID, int]) -> None:
+        """Raises psycopg.Error, also when a fresh connection did not help."""
+        try:
+            self._notify(latest, self._session or self._connect())
+        except psycopg.Error:
+            self.close()  # the server was restarted, perhaps long ago
+            self._notify(latest, self._connect())
+
+    def _connect(self) -> psycopg.Connection:
+        self._session = psycopg.connect(**connection_parameters(), options=_SESSION)
+        return self._session
+
+    def _notify(self, latest: dict[UUID, int], session: psycopg.Connection) -> None:
+        for payload in payloads(latest):
+            session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+
+    def close(self) -> None:
+        """Give the connection back; the next change opens another."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+
+announcer = Announcer()
+os.register_at_fork(after_in_child=announcer._forget)
+
+
+def start_announcing() -> None:
+    """Tell of every change that this process commits from now on, also of its last one."""
+    committed.connect(_note, dispatch_uid="announcer")
+    atexit.register(announcer.flush)
+
+
+def stop_announcing() -> None:
+    """Tell nobody any more, and give the connection back (for tests)."""
+    committed.disconnect(dispatch_uid="announcer")
+    announcer.flush()
+    announcer.close()
+
+
+def _note(**change: Any) -> None:
+    announcer.note(job_id=change["job_id"], seq=change["seq"])

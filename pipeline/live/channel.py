@@ -1,0 +1,42 @@
+"""The channel of the database on which processes tell each other that lines have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.db import connections
+
+from pipeline.database.cluster import PORT
+
+CHANNEL = "line"
+JOBS_IN_ONE = 100
+"""How many changes one notification tells: PostgreSQL takes less than 8,000 bytes."""
+
+_OF_DJANGO = ("cursor_factory", "context", "prepare_threshold", "options", "server_side_binding")
+
+
+def payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
+    """The notifications that tell up to which seq each job's log has come."""
+    pairs = (f"{job.hex}:{seq}" for job, seq in latest.items())
+    while some := list(islice(pairs, JOBS_IN_ONE)):
+        yield " ".join(some)
+
+
+def changes(payload: str) -> dict[UUID, int]:
+    """What a notification tells; raises ValueError if it is none of ours."""
+    pairs = (pair.partition(":") for pair in payload.split())
+    return {UUID(hex=job): int(seq) for job, _, seq in pairs}
+
+
+def connection_parameters() -> dict[str, Any]:
+    """How to connect to the product's database, past Django and with a session of one's own.
+
+    A server that vanishes without a word is noticed after about a minute.
+    """
+    given = connections["default"].get_connection_params()
+    own = {"port": PORT} | {name: given[name] for name in given if name not in _OF_DJANGO}
+    alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+    return own | alive | {"autocommit": True, "connect_timeout": 5}

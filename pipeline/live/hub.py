@@ -1,0 +1,179 @@
+"""One process's share of the live pages: what is announced in the database, told to who watches.
+
+All of it runs in the event loop of the process; nothing of it needs a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from pipeline.live.channel import CHANNEL, changes, connection_parameters
+from pipeline.live.tickets import Ticket
+
+log = logging.getLogger(__name__)
+
+MOST_WATCHERS = 2_000
+MOST_REMEMBERED = 10_000
+CLOCKS_DIFFER_SECONDS = 2
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 10.0
+_SESSION = "-c application_name=live_pages"
+
+
+class HubFull(Exception):
+    """So many watch already that there is no room for one more, or the process is ending."""
+
+
+class Watcher:
+    """Somebody who is told when one of their jobs changes."""
+
+    def __init__(self, ticket: Ticket) -> None:
+        self.jobs = ticket.jobs
+        self.issued = ticket.issued
+        self.news: dict[UUID, int] = {}
+        self.missed = False
+        """Whether something may have happened that was not told: they had better look."""
+        self.is_over = False
+        self._wake = asyncio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for news or the end, at most so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+        self._wake.clear()
+
+    def tell(self, job: UUID, seq: int) -> None:
+        """Note that a job has changed; only its latest change counts."""
+        self.news[job] = seq
+        self._wake.set()
+
+    def had_better_look(self) -> None:
+        """Note that changes may have been missed."""
+        self.missed = True
+        self._wake.set()
+
+    def end(self) -> None:
+        """End the stream: the reader is gone, or the server is going."""
+        self.is_over = True
+        self._wake.set()
+
+    def take(self) -> tuple[dict[UUID, int], bool]:
+        """The news since the last time, and whether some may have been missed."""
+        told = self.news, self.missed
+        self.news, self.missed = {}, False
+        return told
+
+
+class Hub:
+    """Listens, on one connection, as long as somebody watches."""
+
+    def __init__(self, *, most_watchers: int = MOST_WATCHERS) -> None:
+        self.most_watchers = most_watchers
+        self._watchers: set[Watcher] = set()
+        self._of_job: dict[UUID, set[Watcher]] = {}
+        self._listening: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._heard = _Heard()
+
+    def __len__(self) -> int:
+        return len(self._watchers)
+
+    @contextmanager
+    def watching(self, ticket: Ticket) -> Iterator[Watcher]:
+        """Somebody who watches a ticket's jobs, for as long as this lasts. Raises HubFull."""
+        if self._is_closed or len(self._watchers) >= self.most_watchers:
+            raise HubFull
+        watcher = Watcher(ticket)
+        self._add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._remove(watcher)
+
+    def close(self) -> None:
+        """End all streams and take no new ones."""
+        self._is_closed = True
+        for watcher in list(self._watchers):
+            watcher.end()
+        if self._listening:
+            self._listening.cancel()
+
+    def _add(self, watcher: Watcher) -> None:
+        self._watchers.add(watcher)
+        for job in watcher.jobs:
+            self._of_job.setdefault(job, set()).add(watcher)
+        if self._listening is None:
+            self._listening = asyncio.get_running_loop().create_task(self._listen_on())
+        elif self._heard.may_have_changed(watcher):
+            watcher.had_better_look()
+
+    def _remove(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+        for job in watcher.jobs:
+            others = self._of_job[job]
+            others.discard(watcher)
+            if not others:
+                del self._of_job[job]
+
+    async def _listen_on(self) -> None:
+        """Listen for ever; whenever that begins (again), all had better look."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                async with await _listening_connection() as session:
+                    wait = FIRST_WAIT_SECONDS
+                    self._heard = _Heard()
+                    for watcher in self._watchers:
+                        watcher.had_better_look()
+                    await self._pass_on(session)
+            except (psycopg.Error, OSError) as error:
+                log.warning("the live pages' connection to the database is lost: %s", error)
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  no secret
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
+        async for notification in session.notifies():
+            try:
+                told = changes(notification.payload)
+            except ValueError:
+                log.warning("somebody else speaks on the channel %s", CHANNEL)
+                continue
+            self._heard.note(told)
+            for job, seq in told.items():
+                for watcher in self._of_job.get(job, ()):
+                    watcher.tell(job, seq)
+
+
+class _Heard:
+    """Which jobs have changed since when: for pages that were made before their stream began."""
+
+    def __init__(self) -> None:
+        self._since = time.time()
+        self._changed: dict[UUID, float] = {}
+
+    def note(self, told: Iterable[UUID]) -> None:
+        if len(self._changed) > MOST_REMEMBERED:
+            self._since, self._changed = time.time(), {}
+        self._changed.update(dict.fromkeys(told, time.time()))
+
+    def may_have_changed(self, watcher: Watcher) -> bool:
+        """Whether a job may have changed after the page was made; rather too often than never."""
+        last = max(self._changed.get(job, self._since) for job in watcher.jobs)
+        return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
+
+
+async def _listening_connection() -> psycopg.AsyncConnection[Any]:
+    session = await psycopg.AsyncConnection.connect(**connection_parameters(), options=_SESSION)
+    await session.execute(f"LISTEN {CHANNEL}")
+    return session

@@ -1,0 +1,80 @@
+"""`GET /live/<ticket>`: Server-Sent Events that say when a line changed, without Django around it.
+
+Open streams hold no thread and no database connection. Events: `change` with the job and its log's
+last seq; `check` when something may have been missed. What changed, the page asks for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from asyncio import ensure_future
+
+from pipeline.bridge import Message, Receive, Send
+from pipeline.live import tickets
+from pipeline.live.hub import Hub, HubFull, Watcher
+
+PREFIX = "/live/"
+HEARTBEAT_SECONDS = 20.0
+"""How often a silent stream says that it is there, so that no proxy in between gives it up."""
+RETRY_MS = (2_000, 6_000)
+FULL_RETRY_SECONDS = 30
+
+_ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+
+
+async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
+    """Answer one request below /live/: with a stream, or at once.
+
+    204 for a ticket that does not hold (any more): by it an EventSource is told to stop. 503 when
+    too many watch. 405 for anything but GET.
+    """
+    if scope["method"] != "GET":
+        return await _refuse(send, 405, (b"allow", b"GET"))
+    ticket = tickets.read(scope["path"].removeprefix(PREFIX))
+    if ticket is None:
+        return await _refuse(send, 204)
+    try:
+        with hub.watching(ticket) as watcher:
+            await _tell(watcher, receive, send)
+    except HubFull:
+        await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
+
+
+async def _refuse(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
+    length = [] if status == 204 else [(b"content-length", b"0")]
+    start = {"type": "http.response.start", "status": status}
+    await send(start | {"headers": [*_ALWAYS, *length, *headers]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _tell(watcher: Watcher, receive: Receive, send: Send) -> None:
+    kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+    await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
+    await _write(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
+    gone = ensure_future(_until_gone(receive))
+    gone.add_done_callback(lambda _: watcher.end())
+    try:
+        while not watcher.is_over:
+            await watcher.wait(HEARTBEAT_SECONDS)
+            if not watcher.is_over:
+                await _write(send, _news(watcher) or ":\n\n")
+    finally:
+        gone.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _news(watcher: Watcher) -> str:
+    news, missed = watcher.take()
+    told = [{"job": str(job), "seq": seq} for job, seq in news.items()]
+    events = [f"event: change\ndata: {json.dumps(change)}\n\n" for change in told]
+    return "".join(["event: check\ndata: {}\n\n", *events] if missed else events)
+
+
+async def _write(send: Send, text: str) -> None:
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -1,0 +1,46 @@
+"""All applications of one person on one page."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from applicants.models import Applicant
+from pipeline.pages.access import current_applicant, for_applicants
+from pipeline.pages.applicant.standing import in_order, told
+from pipeline.pages.fragments import live_page
+from pipeline.selectors.mine import my_applications, states_of
+
+LAST_EVENTS = 20
+
+
+@require_safe
+@for_applicants
+def dashboard(request: HttpRequest) -> HttpResponseBase:
+    """Where a person stands everywhere, what needs them first."""
+    person = current_applicant(request)
+    assert person is not None  # noqa: S101  for_applicants
+    states = states_of(person.id)
+    return live_page(
+        request,
+        "applicant/dashboard.html",
+        "applicant/_dashboard.html",
+        build=lambda: _everything(person),
+        tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
+        jobs=[state.job_id for state in states if state.is_live],
+    )
+
+
+def _everything(person: Applicant) -> dict[str, Any]:
+    mine, events = my_applications(person.id, events=LAST_EVENTS)
+    cards = in_order(mine)
+    return {
+        "live_cards": [card for card in cards if card.state != "ended"],
+        "ended_cards": [card for card in cards if card.state == "ended"],
+        "urgent": sum(card.is_urgent for card in cards),
+        "lines": [told(each.event, job_title=each.job.posting.title) for each in events],
+    }

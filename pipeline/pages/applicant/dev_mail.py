@@ -1,0 +1,37 @@
+"""The mails that a developer's machine keeps instead of sending them. Nowhere else."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from pipeline import devmail
+
+
+@never_cache
+@require_safe
+def dev_mails(request: HttpRequest) -> HttpResponse:
+    """The newest mails, all or those to one address."""
+    _only_in_development()
+    to = request.GET.get("to", "").strip().lower()
+    kept = [mail for mail in devmail.newest() if to in mail.to.lower()]
+    return render(request, "dev/mails.html", {"mails": kept, "to": to})
+
+
+@never_cache
+@require_safe
+def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
+    """One mail, as text."""
+    _only_in_development()
+    mail = devmail.read(name)
+    if mail is None:
+        raise Http404
+    return render(request, "dev/mail.html", {"mail": mail})
+
+
+def _only_in_development() -> None:
+    if not settings.DEV_MAIL:
+        raise Http404

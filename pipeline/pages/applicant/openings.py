@@ -1,0 +1,97 @@
+"""The open jobs, and the page of one job: what it is, how its line works, and how to apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from applicants.forms import ApplyForm, NameForm
+from jobs.models import Job, JobStatus
+from pipeline.explanations import how_the_line_works
+from pipeline.pages.access import current_applicant, memberships, public_job
+from pipeline.selectors.mine import last_name_of, live_application
+from pipeline.selectors.openings import openings as open_jobs
+from pipeline.selectors.recent import NOTHING_YET, RecentFacts, recent_waits
+
+ON_ONE_PAGE = 24
+LONGEST_SEARCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An open job, and how long things took in it lately."""
+
+    job: Job
+    lately: RecentFacts
+
+
+@require_safe
+def openings(request: HttpRequest) -> HttpResponse:
+    """Every open job, newest first, a page at a time; those with the words that are looked for."""
+    search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    after = _job_id(request.GET.get("after", ""))
+    page = open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
+    waits = recent_waits([job.id for job in page.rows])
+    context = {
+        "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
+        "search": search,
+        "next_url": _url(search, page.rows[-1].id) if page.more else None,
+        "first_url": _url(search) if after else None,
+    }
+    return render(request, "applicant/openings.html", context)
+
+
+@require_safe
+def opening(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One job; a draft only for its own company."""
+    job = public_job(request, job_id)
+    return show_opening(request, job, apply_form(request))
+
+
+def apply_form(request: HttpRequest, data: Any = None) -> forms.Form:
+    """The form to apply with: who is signed in is asked for a name alone."""
+    person = current_applicant(request)
+    if person is None:
+        return ApplyForm(data)
+    if data is not None:
+        return NameForm(data)
+    return NameForm(initial={"name": person.name or last_name_of(person.id)})
+
+
+def show_opening(
+    request: HttpRequest, job: Job, form: forms.Form, *, status: int = 200
+) -> HttpResponse:
+    """The page of a job, with a form to apply or what stands in the way of that."""
+    person = current_applicant(request)
+    own = [m for m in memberships(request) if m.company_id == job.company_id]
+    context = {
+        "job": job,
+        "lately": recent_waits([job.id]).get(job.id, NOTHING_YET),
+        "rules": how_the_line_works(job.policy, job.capacity),
+        "form": form,
+        "is_staff": bool(memberships(request)),
+        "is_own": bool(own),
+        "is_open": job.status == JobStatus.OPEN,
+        "mine": live_application(person.id, job.id) if person else None,
+    }
+    return render(request, "applicant/opening.html", context, status=status)
+
+
+def _job_id(text: str) -> UUID | None:
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        return None
+
+
+def _url(search: str, after: UUID | None = None) -> str:
+    query = {name: value for name, value in (("q", search), ("after", after)) if value}
+    return f"{reverse('openings')}?{urlencode(query)}" if query else reverse("openings")

@@ -1,0 +1,201 @@
+"""Where somebody stands with one application, as their pages tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from jobs.models import Job, JobStatus
+from pipeline.explanations import Standing, what_if_nothing
+from pipeline.line.standing import has_just_missed
+from pipeline.models import Application, Event
+from pipeline.selectors.applications import Seen
+from pipeline.selectors.mine import Mine
+from pipeline.sentences import Reader, sentence
+from pipeline.states import MOVES, EventType, Move, Outcome, Status
+
+
+class State(Enum):
+    """What an application asks of its owner. In the order in which that matters."""
+
+    OFFERED = "offered"
+    LATE = "late"
+    WAITING = "waiting"
+    ACTIVE = "active"
+    CLOSING = "closing"
+    ENDED = "ended"
+
+
+ENDED: dict[str, str] = {
+    Outcome.WITHDRAWN: "You withdrew this application.",
+    Outcome.REMOVED: "The company took your application out of the line.",
+    Outcome.REJECTED: "The company has decided not to go on with your application.",
+    Outcome.HIRED: "You are hired. Congratulations!",
+    Outcome.LAPSED: "This application ended: too many deadlines were missed.",
+    Outcome.JOB_CLOSED: "The company closed this job, so your application ended.",
+}
+"""How an application ended, in one big sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An application with its job, and what its pages say of it. Made for templates."""
+
+    seen: Seen
+    job: Job
+    standing: Standing
+
+    @classmethod
+    def of(cls, seen: Seen, job: Job) -> Card:
+        """What the pages say of an application as it was seen."""
+        return cls(seen, job, _standing(seen, job))
+
+    @property
+    def application(self) -> Application:
+        """The row itself."""
+        return self.seen.application
+
+    @property
+    def state(self) -> str:
+        """The value of the State that the application is in."""
+        return _state(self.standing).value
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether something has to be done before a deadline."""
+        return _state(self.standing) is State.OFFERED
+
+    @property
+    def word(self) -> str:
+        """The status, or the outcome when it has ended: what the small label says."""
+        return str(self.application.outcome or self.application.status)
+
+    @property
+    def may_confirm(self) -> bool:
+        """Whether there is a seat to confirm, and still time for it."""
+        legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
+        return legal and _state(self.standing) is State.OFFERED
+
+    @property
+    def may_withdraw(self) -> bool:
+        """Whether there is an application to withdraw."""
+        legal = (self.standing.status, Move.WITHDRAW) in MOVES
+        return legal and _state(self.standing) is not State.CLOSING
+
+    @property
+    def may_apply_again(self) -> bool:
+        """Whether the person can join this job's line once more by themselves."""
+        over = self.standing.outcome in (Outcome.WITHDRAWN, Outcome.REMOVED, Outcome.LAPSED)
+        return over and self.standing.job_status == JobStatus.OPEN
+
+    @property
+    def headline(self) -> str:
+        """Where the person stands, in one sentence; that of an offer needs its deadline, too."""
+        return _HEADLINES[_state(self.standing)](self)
+
+    @property
+    def if_nothing(self) -> str:
+        """What happens to who does nothing."""
+        return what_if_nothing(self.standing, timezone.get_current_timezone())
+
+    @property
+    def rank(self) -> tuple[int, Any]:
+        """Sorts what needs the person first to the front: deadlines, then places in line."""
+        state = _state(self.standing)
+        within = {
+            State.OFFERED: self.standing.deadline and self.standing.deadline.timestamp(),
+            State.WAITING: self.standing.position,
+        }.get(state)
+        return list(State).index(state), within or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event of a timeline, in words."""
+
+    title: str
+    sentence: str
+    at: datetime
+    tone: str
+    application_id: UUID | None
+    job_title: str = ""
+
+
+def told(event: Event, *, job_title: str = "") -> Line:
+    """An event as its applicant reads it, in their time zone."""
+    title, tone = _TITLES[event.outcome or event.event]
+    words = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
+    return Line(title, words, event.at, tone, event.application_id, job_title)
+
+
+def in_order(mine: Iterable[Mine]) -> list[Card]:
+    """A person's applications, what needs them first."""
+    cards = [Card.of(each.seen, each.job) for each in mine]
+    return sorted(cards, key=lambda card: card.rank)
+
+
+def _standing(seen: Seen, job: Job) -> Standing:
+    application = seen.application
+    return Standing(
+        status=Status(application.status),
+        outcome=Outcome(application.outcome) if application.outcome else None,
+        policy=job.policy,
+        now=seen.now,
+        job_status=job.status,
+        position=seen.position,
+        misses=application.decay_count,
+        deadline=application.acknowledge_by,
+        eligible_at=application.eligible_at,
+    )
+
+
+def _state(standing: Standing) -> State:
+    if standing.status is Status.INACTIVE:
+        return State.ENDED
+    if standing.status is Status.ACTIVE:
+        return State.ACTIVE
+    if standing.job_status == JobStatus.CLOSED:
+        return State.CLOSING
+    if standing.status is Status.WAITLIST:
+        return State.WAITING
+    return State.LATE if standing.is_late else State.OFFERED
+
+
+def _waiting(card: Card) -> str:
+    position, waiting = card.seen.position, card.seen.people_waiting
+    if has_just_missed(card.application):
+        return f"You missed the deadline. You are number {position:,} of {waiting:,} in line now."
+    if position == 1:
+        return "You are next in line."
+    return f"You are number {position:,} of {waiting:,} in line."
+
+
+_HEADLINES = {
+    State.OFFERED: lambda card: "It is your turn.",
+    State.LATE: lambda card: "The time to confirm is over.",
+    State.WAITING: _waiting,
+    State.ACTIVE: lambda card: "You have a seat: the company is looking at your application.",
+    State.CLOSING: lambda card: "The company has closed this job.",
+    State.ENDED: lambda card: ENDED[card.word],
+}
+
+_TITLES: dict[str, tuple[str, str]] = {
+    EventType.APPLIED: ("Applied", "wait"),
+    EventType.PROMOTED: ("A seat was offered", "warn"),
+    EventType.ACKNOWLEDGED: ("Seat confirmed", "good"),
+    EventType.DEADLINE_EXTENDED: ("More time", "wait"),
+    EventType.DECAYED: ("Deadline missed", "bad"),
+    Outcome.LAPSED: ("Ended: too many deadlines missed", "bad"),
+    Outcome.WITHDRAWN: ("Withdrawn", "plain"),
+    Outcome.REMOVED: ("Removed by the company", "plain"),
+    Outcome.REJECTED: ("Not selected", "bad"),
+    Outcome.HIRED: ("Hired", "good"),
+    Outcome.JOB_CLOSED: ("Job closed", "plain"),
+}
+"""A title and a tone for every event and outcome that a person can read of."""

@@ -1,0 +1,148 @@
+"""An application as its company sees it, and deciding on it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from jobs.models import Job, Role
+from pipeline.models import DecisionNote
+from pipeline.pages.access import Member, for_members, received_application
+from pipeline.pages.company import words
+from pipeline.pages.company.forms import DecisionForm
+from pipeline.pages.company.told import told
+from pipeline.pages.fragments import live_page
+from pipeline.pages.refusals import attempt
+from pipeline.selectors.applications import Seen
+from pipeline.selectors.board import next_in_line, promoted_since
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.reading import Page
+from pipeline.selectors.timelines import timeline_of
+from pipeline.services.remove import remove
+from pipeline.states import DECISIONS, MOVES, Outcome, Reason, Status
+
+EVENTS_SHOWN = 100
+
+DONE = {Outcome.HIRED: "hired", Outcome.REJECTED: "rejected", Outcome.REMOVED: "removed"}
+VERBS = {Outcome.HIRED: "Hire", Outcome.REJECTED: "Reject", Outcome.REMOVED: "Remove"}
+MEANINGS = {
+    Outcome.HIRED: "The application ends as a success. Only somebody in review can be hired.",
+    Outcome.REJECTED: "The company has decided against this person. Only the company can add them"
+    " to this job again.",
+    Outcome.REMOVED: "Taken out of the line without a verdict, such as a duplicate. The person can"
+    " apply to this job again.",
+}
+
+
+@for_members()
+def application(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Everything about one application, which keeps itself up to date."""
+    member, seen = received_application(request, application_id)
+    job = read_job(seen.application.job_id)
+    return live_page(
+        request,
+        "company/application.html",
+        "company/_application.html",
+        build=lambda: _application(request, member, seen, job),
+        tag=f"{job.seq}-{job.posting.version}",
+        jobs=[job.id],
+    )
+
+
+def _application(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict[str, Any]:
+    after = request.GET.get("after", "")
+    after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
+    page: Page[Any] = timeline_of(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
+    note = DecisionNote.objects.filter(application_id=seen.application.id).first()
+    return {
+        "member": member,
+        "seen": seen,
+        "application": seen.application,
+        "job": job,
+        "note": note,
+        "is_cooling": bool(
+            seen.application.eligible_at and seen.application.eligible_at > seen.now
+        ),
+        "may_decide": member.is_recruiter and bool(_possible(seen)),
+        "events": told(page.rows, timezone.get_current_timezone()),
+        "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
+        "first_url": request.path if after_seq else "",
+    }
+
+
+@for_members(Role.RECRUITER)
+def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Ask once, naming what follows; then end the application and say what followed."""
+    member, seen = received_application(request, application_id, Role.RECRUITER)
+    job = read_job(seen.application.job_id)
+    if not _possible(seen):
+        return redirect("application", application_id=application_id)
+    form = DecisionForm(request.POST or None)
+    if form.is_valid():
+        return _decide(request, member, seen, job, form.cleaned_data)
+    context = {
+        "seen": seen,
+        "application": seen.application,
+        "job": job,
+        "tab": "board",
+        "form": form,
+        "choices": _choices(seen, job),
+    }
+    return render(request, "company/decide.html", context, status=422 if form.errors else 200)
+
+
+def _possible(seen: Seen) -> list[Outcome]:
+    """What can be decided in the application's present status."""
+    status = Status(seen.application.status)
+    return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
+
+
+def _choices(seen: Seen, job: Job) -> list[dict[str, str]]:
+    """The decisions that are possible, each with what follows."""
+    follows = _what_follows(seen, job)
+    possible = [outcome for outcome in VERBS if outcome in _possible(seen)]
+    return [
+        {
+            "outcome": outcome.value,
+            "button": f"{VERBS[outcome]}: {follows}",
+            "meaning": MEANINGS[outcome],
+            "tone": "primary" if outcome is Outcome.HIRED else "danger",
+        }
+        for outcome in possible
+    ]
+
+
+def _what_follows(seen: Seen, job: Job) -> str:
+    if Status(seen.application.status).holds_seat:
+        return words.when_a_seat_opens(job, next(iter(next_in_line(job.id, most=1)), None))
+    behind = seen.people_waiting - (seen.position or 0)
+    if not behind:
+        return "nobody waits behind"
+    return f"{words.people(behind)} behind {'moves' if behind == 1 else 'move'} up by one"
+
+
+def _decide(
+    request: HttpRequest, member: Member, seen: Seen, job: Job, given: dict[str, str]
+) -> HttpResponse:
+    outcome = Outcome(given["outcome"])
+    done = attempt(
+        request,
+        lambda: remove(
+            application_id=seen.application.id,
+            outcome=outcome,
+            actor=member.actor,
+            reason=Reason(given["reason"]) if given["reason"] else None,
+            note=given["note"],
+        ),
+    )
+    if done is None:
+        return redirect("application", application_id=seen.application.id)
+    who = seen.application.name or seen.email
+    follows = words.were_promoted(*promoted_since(job.id, job.seq))
+    messages.success(request, f"{who} was {DONE[outcome]}.{follows}")
+    return redirect("board", job_id=job.id)

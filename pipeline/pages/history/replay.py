@@ -1,0 +1,162 @@
+"""A job's line at any past moment, and what is different between two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_safe
+
+from jobs.models import Job
+from pipeline.errors import FutureMoment, NoSuchMoment
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.history.telling import tell_one
+from pipeline.pages.history.timeline import whole
+from pipeline.selectors.history import names_of
+from pipeline.selectors.moments import Moment, Person, differences, moment_of
+
+KINDS = {
+    "seated": "Were offered a seat",
+    "confirmed": "Confirmed their seat",
+    "joined": "Joined",
+    "left": "Left",
+    "lost": "Lost their offer and wait again",
+    "moved": "Moved in line",
+    "passed": "Came and went in between",
+}
+"""How people can stand differently at a later moment, in the order in which it is told."""
+
+BEFORE_ALL = "The job did not exist yet at that moment. This is how it began."
+NOT_YET = "That moment is still to come. This is how the line stands now."
+NO_TIME = "That is no date and time. This is how the line stands now."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which moment was asked for: after an event, or at a time; and why it is another one."""
+
+    seq: int | None = None
+    as_of: datetime | None = None
+    problem: str = ""
+
+
+@require_safe
+@for_members()
+def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The line at a moment (`seq` or `at`), compared with another one (`with`)."""
+    _, job = own_job(request, job_id)
+    moment, problem = _moment(job.id, _asked(request))
+    other = _other(job.id, whole(request.GET.get("with")), moment)
+    context = {
+        "job": job,
+        "tab": "replay",
+        "moment": moment,
+        "problem": problem,
+        "told": tell_one(moment.event),
+        "other": other,
+        "local_at": _local(moment.event.at),
+        "first_at": _local(job.created_at),
+        "last_at": _local(timezone.now()),
+    }
+    context |= _people(moment) | (_compared(job, moment, other) if other else {})
+    fragment = request.GET.get("fragment") == "1"
+    response = render(request, f"history/{'_moment' if fragment else 'replay'}.html", context)
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _asked(request: HttpRequest) -> Asked:
+    text = request.GET.get("at", "").strip()
+    if not text:
+        return Asked(seq=whole(request.GET.get("seq")))
+    try:
+        at = parse_datetime(text)
+    except ValueError:
+        at = None
+    if at is None:
+        return Asked(problem=NO_TIME)
+    return Asked(as_of=at if timezone.is_aware(at) else timezone.make_aware(at))
+
+
+def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
+    """The moment that was asked for; or the nearest there is, and a sentence about that."""
+    try:
+        return moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
+    except NoSuchMoment:
+        return moment_of(job_id, seq=1), BEFORE_ALL
+    except FutureMoment:
+        return moment_of(job_id), NOT_YET
+
+
+def _other(job_id: UUID, seq: int | None, moment: Moment) -> Moment | None:
+    """The moment to compare with, of which only the counts are shown."""
+    if seq is None:
+        return None
+    return moment_of(job_id, seq=min(max(1, seq), moment.head), shown=0)
+
+
+def _local(at: datetime) -> str:
+    """A time as a date-time field takes it: of the reader's zone, to the second."""
+    return timezone.localtime(at).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _people(moment: Moment) -> dict[str, Any]:
+    everybody = [*moment.active, *moment.pending, *moment.waitlist]
+    names = names_of(person.application_id for person in everybody)
+    at = moment.event.at
+
+    def rows(people: list[Person]) -> list[dict[str, Any]]:
+        return [
+            {
+                "person": person,
+                "name": names.get(person.application_id, ""),
+                "left": person.acknowledge_by and person.acknowledge_by - at,
+                "cooling": person.eligible_at and person.eligible_at > at,
+            }
+            for person in people
+        ]
+
+    counts = moment.counts
+    return {
+        "active": rows(moment.active),
+        "pending": rows(moment.pending),
+        "waiting": rows(moment.waitlist),
+        "more_active": counts["active"] - len(moment.active),
+        "more_pending": counts["pending"] - len(moment.pending),
+        "more_waiting": counts["waiting"] - len(moment.waitlist),
+    }
+
+
+def _compared(job: Job, moment: Moment, other: Moment) -> dict[str, Any]:
+    earlier, later = sorted((moment, other), key=lambda each: each.seq)
+    found = differences(job.id, earlier.seq, later.seq)
+    names = names_of(each.application_id for each in found)
+    groups = []
+    for kind, words in KINDS.items():
+        of_kind = [each for each in found if each.kind == kind]
+        if of_kind:
+            total = of_kind[0].total
+            people = [(names.get(each.application_id, ""), each) for each in of_kind]
+            groups.append((words, total, people, total - len(of_kind)))
+    return {
+        "earlier": earlier,
+        "later": later,
+        "groups": groups,
+        "counted": _counts(earlier, later),
+    }
+
+
+def _counts(earlier: Moment, later: Moment) -> list[tuple[str, int, int, int]]:
+    rows = [
+        ("Seats", earlier.job["capacity"], later.job["capacity"]),
+        ("In review", earlier.counts["active"], later.counts["active"]),
+        ("Must confirm", earlier.counts["pending"], later.counts["pending"]),
+        ("Waiting", earlier.counts["waiting"], later.counts["waiting"]),
+    ]
+    return [(words, before, after, after - before) for words, before, after in rows]

@@ -1,0 +1,130 @@
+"""A job's timeline: its log, newest first, as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from jobs.models import Job
+from pipeline.models import Application
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.fragments import live_page
+from pipeline.pages.history.telling import KINDS, tell
+from pipeline.selectors.history import (
+    MOST_COUNTED,
+    SHOWN,
+    Tree,
+    Wanted,
+    applications_named,
+    names_of,
+    some_of,
+    trees_of,
+)
+from pipeline.selectors.reading import Page
+from pipeline.states import EventType
+
+PAGE = 25
+NAMESAKES = 10
+"""How many people of a name are offered to choose from."""
+MOST_SEQ = 2**63 - 1
+
+
+@require_safe
+@for_members()
+def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The log of a job: its newest page keeps itself up to date."""
+    _, job = own_job(request, job_id)
+    found = _named(request, job.id)
+    if len(found) == 1:
+        return redirect(_address(job.id, request, application=found[0].id))
+    wanted, before = _wanted(request), whole(request.GET.get("before"))
+    live = [job.id] if before is None else []
+    return live_page(
+        request,
+        "history/timeline.html",
+        "history/_timeline.html",
+        build=lambda: _context(request, job, wanted, before, found),
+        tag=f"{job.seq}-{job.posting.version}",
+        jobs=live,
+    )
+
+
+def _context(
+    request: HttpRequest,
+    job: Job,
+    wanted: Wanted,
+    before: int | None,
+    found: Sequence[Application],
+) -> dict[str, Any]:
+    page = _page(job.id, wanted, before)
+    last = page.rows[-1].event.seq if page.rows else None
+    about = wanted.application_id
+    return {
+        "job": job,
+        "tab": "timeline",
+        "told": tell(page.rows),
+        "wanted": wanted,
+        "about": about and names_of([about]).get(about, "somebody"),
+        "kinds": KINDS,
+        "search": request.GET.get("name", "").strip(),
+        "found": found,
+        "shown": SHOWN,
+        "most_counted": MOST_COUNTED,
+        "head_hash": bytes(job.chain_head).hex(),
+        "next_url": _address(job.id, request, before=last) if page.more else "",
+        "first_url": _address(job.id, request, before=None) if before else "",
+        "plain_url": reverse("timeline", args=[job.id]),
+    }
+
+
+def _page(job_id: UUID, wanted: Wanted, before: int | None) -> Page[Tree]:
+    if wanted:
+        return some_of(job_id, wanted, before=before, limit=PAGE)
+    return trees_of(job_id, before=before, limit=PAGE)
+
+
+def _wanted(request: HttpRequest) -> Wanted:
+    kind = request.GET.get("event", "")
+    return Wanted(
+        event=EventType(kind) if kind in EventType.__members__ else None,
+        application_id=as_id(request.GET.get("application")),
+        cause_seq=whole(request.GET.get("cause")),
+    )
+
+
+def _named(request: HttpRequest, job_id: UUID) -> list[Application]:
+    """Who has the name that was typed; one more than are shown, if there are more."""
+    name = request.GET.get("name", "").strip()[:200]
+    if not name or "\x00" in name:
+        return []
+    return applications_named(job_id, name, limit=NAMESAKES + 1)
+
+
+def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:
+    """This page's address with some parameters changed; None takes one away."""
+    kept = {name: request.GET.get(name) for name in ("event", "application", "cause")}
+    query = {name: value for name, value in (kept | changed).items() if value}
+    address = reverse("timeline", args=[job_id])
+    return f"{address}?{urlencode(query)}" if query else address
+
+
+def whole(text: str | None) -> int | None:
+    """A seq that stands in an address; None for anything that is none."""
+    if text and text.isascii() and text.isdigit() and len(text) < 100:
+        return min(int(text), MOST_SEQ)
+    return None
+
+
+def as_id(text: str | None) -> UUID | None:
+    """An id that stands in an address; None for anything that is none."""
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,52 @@
+"""The account of who is signed in, and the company for which it acts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from pipeline.pages.access import act_for
+
+
+@never_cache
+@require_GET
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    """How the account is opened: address, password, passkeys, authenticator app, recovery codes."""
+    held = list(Authenticator.objects.filter(user=request.user).order_by("created_at"))
+    context = {
+        "new_address": EmailAddress.objects.filter(user=request.user, verified=False).first(),
+        "passkeys": [each for each in held if each.type == Authenticator.Type.WEBAUTHN],
+        "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
+        "codes_left": _codes_left(held),
+        "has_second_step": bool(held),
+    }
+    return render(request, "staff/account.html", context)
+
+
+@require_POST
+@login_required
+def switch_company(request: HttpRequest) -> HttpResponse:
+    """Act for another of one's companies from now on."""
+    try:
+        member = act_for(request, UUID(request.POST.get("company", "")))
+    except ValueError:
+        raise Http404 from None
+    if member is None:
+        raise Http404
+    messages.success(request, f"You act for {member.company.name} now.")
+    return redirect("company_jobs")
+
+
+def _codes_left(held: list[Authenticator]) -> int | None:
+    kind = Authenticator.Type.RECOVERY_CODES
+    codes = next((each for each in held if each.type == kind), None)
+    return len(codes.wrap().get_unused_codes()) if codes else None

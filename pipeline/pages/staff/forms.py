@@ -1,0 +1,58 @@
+"""What the pages of team and keys take in."""
+
+from __future__ import annotations
+
+from django import forms
+
+from jobs.models import NAME_LENGTH, Role, Scope
+
+ROLES = {
+    Role.VIEWER: "Viewer: reads everything of the company, changes nothing",
+    Role.RECRUITER: "Recruiter: also creates jobs, opens and pauses them, decides on people",
+    Role.OWNER: "Owner: also changes capacity and rules, closes jobs, manages team and keys",
+}
+SCOPES = {
+    Scope.READ: "Read: everything of the company",
+    Scope.WRITE: "Write: what an owner may do, except managing keys and team",
+}
+
+
+class RoleForm(forms.Form):
+    """What a member may do."""
+
+    role = forms.ChoiceField(
+        choices=list(ROLES.items()),
+        widget=forms.RadioSelect,
+        label="Role",
+        initial=Role.RECRUITER,
+    )
+
+
+class AddMemberForm(RoleForm):
+    """Somebody for the team."""
+
+    email = forms.EmailField(
+        label="Address",
+        help_text="They get a mail that tells them how to sign in: by a code, without a password.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("email", "role")
+
+
+class KeyForm(forms.Form):
+    """A new API key. `key_id` is given out with the empty form, so that sending it again, by
+    reloading the page, makes no second key."""
+
+    key_id = forms.UUIDField(widget=forms.HiddenInput)
+    name = forms.CharField(
+        max_length=NAME_LENGTH,
+        label="Name",
+        help_text="For what it is used, like “Import from the careers page”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=list(SCOPES.items()),
+        widget=forms.CheckboxSelectMultiple,
+        label="What it may do",
+        initial=[Scope.READ],
+    )

@@ -1,0 +1,99 @@
+"""A company's API keys. A key is shown by the answer that makes it, and never again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+from uuid_utils.compat import uuid7
+
+from jobs.errors import ApiKeyNotFound, BadName
+from jobs.models import ApiKey, Role, Scope
+from jobs.selectors import key_of, keys_of
+from jobs.services import create_api_key, revoke_api_key
+from pipeline.pages.access import Member, current_member, for_members, require
+from pipeline.pages.staff.forms import KeyForm
+from pipeline.selectors.reading import Page
+
+ROWS = 50
+MADE_ALREADY = (
+    "This key was made already, and it is shown only once. If you have not copied it, revoke it"
+    " and make another."
+)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@for_members(Role.OWNER)
+def api_keys(request: HttpRequest) -> HttpResponse:
+    """The keys, and a form for a new one. The answer to that form shows the key: it stands in
+    no session and no address, so it is gone with the page."""
+    owner = require(current_member(request), Role.OWNER)
+    if request.method == "GET":
+        return _show(request, owner, _empty_form())
+    form = KeyForm(request.POST)
+    made = _made(owner, form) if form.is_valid() else None
+    if made is None:
+        return _show(request, owner, form, status=422)
+    row, key = made
+    return render(request, "staff/key_made.html", {"row": row, "key": key}, status=201)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.OWNER)
+def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Ask once, then have a key open nothing any more."""
+    owner = require(current_member(request), Role.OWNER)
+    try:
+        if request.method == "GET":
+            return render(
+                request, "staff/key_revoke.html", {"row": key_of(owner.company.id, key_id)}
+            )
+        revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id)
+    except ApiKeyNotFound:
+        raise Http404 from None
+    messages.success(request, f"“{revoked.name}” opens nothing any more.")
+    return redirect("api_keys")
+
+
+def _made(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
+    given = form.cleaned_data
+    try:
+        return create_api_key(
+            company_id=owner.company.id,
+            name=given["name"],
+            scopes=[Scope(each) for each in given["scopes"]],
+            key_id=given["key_id"],
+        )
+    except BadName as error:
+        form.add_error("name", str(error))
+    except IntegrityError:
+        form.add_error(None, MADE_ALREADY)
+    return None
+
+
+def _empty_form() -> KeyForm:
+    return KeyForm(initial={"key_id": uuid7(), "scopes": [Scope.READ]})
+
+
+def _show(request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200) -> HttpResponse:
+    keys = Page.cut(keys_of(owner.company.id, after=_after(request), most=ROWS + 1), ROWS)
+    context = {
+        "form": form,
+        "keys": keys.rows,
+        "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
+        "first_url": "?" if _after(request) else "",
+    }
+    return render(request, "staff/keys.html", context, status=status)
+
+
+def _after(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.GET["after"])
+    except (KeyError, ValueError):
+        return None

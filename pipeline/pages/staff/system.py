@@ -1,0 +1,84 @@
+"""How the machinery does, for members of any company, who learn nothing of another."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from applicants.mail import NOWHERE
+from jobs.models import Role
+from pipeline.errors import VerifierBusy
+from pipeline.pages.access import Member, current_member, for_members, own_job, require
+from pipeline.pages.limits import TooOften, limit
+from pipeline.selectors.health import FRESH, migrations_are_applied
+from pipeline.selectors.system import logs_of, machinery_for
+from pipeline.verify import Verdict, verify_job
+
+ROWS = 25
+VERSION = "0.1.0"
+"""Of the product, as in pyproject.toml, which is not there in a container."""
+
+
+@require_http_methods(["GET", "POST"])
+@for_members()
+def system(request: HttpRequest) -> HttpResponse:
+    """The workers, the database, the mails, and the logs, each of which can be verified here.
+
+    Verifying changes nothing, but it reads a whole log: so it is a button, and counted.
+    """
+    member = require(current_member(request), Role.VIEWER)
+    if request.method == "GET":
+        return _show(request, member)
+    job_id = _id(request.POST.get("job", ""))
+    if job_id is None:
+        raise Http404
+    own_job(request, job_id)
+    try:
+        limit(request, "verify", f"member {member.user.id}")
+        verdict = verify_job(job_id, in_turn=True)
+    except (TooOften, VerifierBusy):
+        return _show(request, member, busy=job_id, status=429)
+    return _show(request, member, verified=job_id, verdict=verdict)
+
+
+def _show(
+    request: HttpRequest,
+    member: Member,
+    *,
+    verified: UUID | None = None,
+    verdict: Verdict | None = None,
+    busy: UUID | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    logs = logs_of(member.company.id, after=_id(request.GET.get("after", "")), limit=ROWS)
+    context = {
+        "machinery": machinery_for(member.company.id),
+        "fresh_seconds": FRESH.total_seconds(),
+        "is_migrated": migrations_are_applied(),
+        "mails": _mails(),
+        "version": VERSION,
+        "logs": logs.rows,
+        "next_url": f"?after={logs.rows[-1].id}" if logs.more else "",
+        "first_url": "?" if "after" in request.GET else "",
+        "verified": verified,
+        "verdict": verdict,
+        "busy": busy,
+    }
+    return render(request, "staff/system.html", context, status=status)
+
+
+def _mails() -> str:
+    if settings.DEV_MAIL:
+        return "kept"
+    return "nowhere" if settings.EMAIL_BACKEND == NOWHERE else "sent"
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,187 @@
+"""Reading a job's line as its company watches it: bounded, however long the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from jobs.models import Job
+from pipeline.line_facts import LineFacts
+from pipeline.models import Application
+from pipeline.selectors import sql
+from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, read_seen
+from pipeline.selectors.health import FRESH
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.reading import Page, one_instant
+from pipeline.selectors.recent import Lately, RecentFacts, lately_in, recent_waits
+
+SEATS_SHOWN, WAITING_SHOWN = 60, 50
+LOOKED_AHEAD = 200
+"""How far into the line somebody eligible is looked for when a page names who would be next."""
+
+_LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
+
+
+class SeatPlace(NamedTuple):
+    """A place in the list of seats: behind who must acknowledge by, or is active since, then."""
+
+    pending: bool
+    moment: datetime
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A job and the pages of its seats and its waitlist that were asked for, as of one instant."""
+
+    job: Job
+    seats: Page[Seen]
+    waitlist: Page[Seen]
+    recent: RecentFacts
+    lately: Lately
+    facts: LineFacts
+
+    @property
+    def now(self) -> datetime:
+        """The database's time."""
+        return self.facts.now
+
+
+def board_of(
+    job_id: UUID,
+    *,
+    seats_after: SeatPlace | None = None,
+    waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
+) -> Board:
+    """What the board shows, in seven queries; misses are of 24 hours. Raises JobNotFound."""
+    with one_instant():
+        job = read_job(job_id)
+        lately = lately_in([job_id], timedelta(hours=24))[job_id]
+        return Board(
+            job=job,
+            seats=seats_of(job_id, after=seats_after, limit=SEATS_SHOWN),
+            waitlist=queue_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
+            recent=recent_waits([job_id])[job_id],
+            lately=lately,
+            facts=_facts(job, lately),
+        )
+
+
+def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]:
+    """Who holds a seat: first who must acknowledge, by deadline; then who is active, longest first.
+
+    In one query.
+    """
+    pending, active = ("-infinity", _LOWEST), ("-infinity", _LOWEST)
+    if after and after.pending:
+        pending = (after.moment.isoformat(), after.id)
+    elif after:
+        pending, active = ("infinity", _HIGHEST), (after.moment.isoformat(), after.id)
+    rows = read_seen(
+        sql.SEATS,
+        job=job_id,
+        pending_at=pending[0],
+        pending_id=pending[1],
+        active_at=active[0],
+        active_id=active[1],
+        most=limit + 1,
+    )
+    return Page.cut(rows, limit)
+
+
+def place_of(seen: Seen) -> SeatPlace:
+    """Where somebody stands in the list of seats."""
+    application = seen.application
+    deadline = application.acknowledge_by
+    return SeatPlace(deadline is not None, deadline or application.status_since, application.id)
+
+
+class Worker(NamedTuple):
+    """The worker that watches over deadlines, and the database's time."""
+
+    seen: datetime | None
+    alive: bool
+    now: datetime
+
+
+_WORKER = """
+SELECT beat.completed_at,
+       coalesce(beat.completed_at > clock_timestamp() - make_interval(secs => %s), false),
+       clock_timestamp()
+FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
+"""
+
+
+def decay_worker() -> Worker:
+    """When the decay worker was last seen, and whether that was lately, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WORKER, [FRESH.total_seconds()])
+        return Worker(*cursor.fetchone())
+
+
+_NEXT = """
+SELECT name FROM (
+    SELECT name, eligible_at, ticket, tie FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST'
+      AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
+    ORDER BY ticket, tie LIMIT %(ahead)s
+) front
+WHERE eligible_at IS NULL OR eligible_at <= statement_timestamp()
+ORDER BY ticket, tie LIMIT %(most)s
+"""
+
+
+def next_in_line(job_id: UUID, *, most: int) -> list[str]:
+    """The names of the first people who could be promoted, in order, in one query.
+
+    Of the first 200 in line: with more people than that in a cool-down, the list may be too short.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT, {"job": job_id, "ahead": LOOKED_AHEAD, "most": most})
+        return [name for (name,) in cursor.fetchall()]
+
+
+class Promoted(NamedTuple):
+    """Who was promoted: the first few by name, and how many in all."""
+
+    names: list[str]
+    total: int
+
+
+_PROMOTED_SINCE = """
+SELECT person.name, count(*) OVER () FROM pipeline_event event
+JOIN pipeline_application person ON person.id = event.application_id
+WHERE event.job_id = %(job)s AND event.seq > %(seq)s AND event.event = 'PROMOTED'
+ORDER BY event.seq LIMIT 3
+"""
+
+
+def promoted_since(job_id: UUID, seq: int) -> Promoted:
+    """Who was promoted in a job after a seq that is known to be recent, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PROMOTED_SINCE, {"job": job_id, "seq": seq})
+        rows = cursor.fetchall()
+    return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
+
+
+def _facts(job: Job, lately: Lately) -> LineFacts:
+    waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
+    cooling = waiting.filter(eligible_at__isnull=False).order_by("eligible_at")
+    worker = decay_worker()
+    return LineFacts(
+        status=job.status,
+        capacity=job.capacity,
+        active=job.active_count,
+        pending=job.pending_count,
+        waiting=job.waitlist_count,
+        now=worker.now,
+        first_deadline=lately.first_deadline,
+        first_eligible=cooling.values_list("eligible_at", flat=True).first(),
+        last_promotion=lately.last_promotion,
+        worker_seen=worker.seen,
+        worker_alive=worker.alive,
+    )

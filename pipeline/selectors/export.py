@@ -1,0 +1,72 @@
+"""Reading whole lines and logs, however long, a slice at a time: for files to take away.
+
+Nothing here holds a transaction open while a slow client reads, and nothing is held in memory but
+one slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from pipeline.models import Event
+
+SLICE = 2_000
+"""How many rows are read at a time."""
+
+APPLICATION_COLUMNS = (
+    "application_id",
+    "applicant_id",
+    "name",
+    "email",
+    "status",
+    "outcome",
+    "position",
+    "misses",
+    "applied_at",
+    "promoted_at",
+    "acknowledge_by",
+    "acknowledged_at",
+    "eligible_at",
+    "ended_at",
+    "decision_note",
+)
+
+_APPLICATIONS = """
+SELECT a.id, a.applicant_id, a.name, person.email, a.status, a.outcome,
+       CASE WHEN a.status = 'WAITLIST' THEN
+           row_number() OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
+       a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
+       a.eligible_at, a.ended_at, note.text
+FROM pipeline_application a
+JOIN applicants_applicant person ON person.id = a.applicant_id
+LEFT JOIN pipeline_decisionnote note ON note.application_id = a.id
+WHERE a.job_id = %(job)s
+ORDER BY a.applied_at, a.id
+"""
+
+
+def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
+    """Every application to a job in the order of APPLICATION_COLUMNS, oldest first.
+
+    As of one instant: the database keeps the answer to the one statement until it has been read.
+    """
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(_APPLICATIONS, {"job": job_id})
+        while rows := cursor.fetchmany(SLICE):
+            yield from rows
+
+
+def log_until(job_id: UUID, head: int) -> Iterator[Event]:
+    """A job's log up to a seq, oldest first. It is of one instant: no row of it ever changes."""
+    last = 0
+    while last < head:
+        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
+        rows = list(events.order_by("seq")[:SLICE])
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1].seq

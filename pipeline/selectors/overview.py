@@ -1,0 +1,26 @@
+"""Reading a company's jobs at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from jobs.models import Job
+from pipeline.selectors.recent import Lately, lately_in
+
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A job, and what needs an eye on it; its misses are of the last seven days."""
+
+    job: Job
+    lately: Lately
+
+
+def glances(jobs: Sequence[Job]) -> list[Glance]:
+    """What needs an eye on each of a page of jobs, in one query."""
+    lately = lately_in([job.id for job in jobs], WEEK)
+    return [Glance(job, lately[job.id]) for job in jobs]

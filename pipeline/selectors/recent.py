@@ -1,0 +1,108 @@
+"""What lately happened in jobs, read in bounded time however long their logs are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+
+WEIGHED = 200
+"""How many of a job's last promotions, and of its last acknowledgements, a median is made of."""
+
+MOST_MISSES = 1_000
+"""How far misses are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentFacts:
+    """How long things took lately, in seconds; None where nothing of the kind has happened."""
+
+    median_wait_seconds: float | None
+    """From applying to the first offer of a seat, of who waited and had never missed."""
+    median_answer_seconds: float | None
+    """From the offer of a seat to its acknowledgement."""
+
+
+NOTHING_YET = RecentFacts(None, None)
+
+_MEDIANS = """
+SELECT job.id, (
+    SELECT percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM last.at - person.applied_at)::float8)
+    FROM (
+        SELECT at, application_id, data FROM pipeline_event
+        WHERE job_id = job.id AND event = 'PROMOTED' ORDER BY at DESC LIMIT %(most)s
+    ) last
+    JOIN pipeline_application person ON person.id = last.application_id
+    WHERE last.data ->> 'decay_count' = '0'
+), (
+    SELECT percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM last.at - person.promoted_at)::float8)
+    FROM (
+        SELECT at, application_id FROM pipeline_event
+        WHERE job_id = job.id AND event = 'ACKNOWLEDGED' ORDER BY at DESC LIMIT %(most)s
+    ) last
+    JOIN pipeline_application person ON person.id = last.application_id
+)
+FROM unnest(%(jobs)s::uuid[]) job(id)
+"""
+"""Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
+application, so its row still knows when the acknowledged seat was offered."""
+
+
+def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
+    """The medians of each of these jobs over its last 200 events of a kind, in one query."""
+    if not job_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_MEDIANS, {"jobs": list(job_ids), "most": WEIGHED})
+        return {job_id: RecentFacts(wait, answer) for job_id, wait, answer in cursor.fetchall()}
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What needs an eye on a job now."""
+
+    misses: int
+    """Deadlines missed within the span that was asked for, counted up to 1,000."""
+    first_deadline: datetime | None
+    """The earliest deadline that somebody has; in the past only until it is settled."""
+    last_promotion: datetime | None
+    """When somebody was last offered a seat from the waitlist."""
+
+
+_LATELY = """
+SELECT job.id, (
+    SELECT count(*) FROM (
+        (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'DECAYED'
+            AND at > statement_timestamp() - make_interval(secs => %(span)s) LIMIT %(most)s)
+        UNION ALL
+        (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'LAPSED'
+            AND at > statement_timestamp() - make_interval(secs => %(span)s) LIMIT %(most)s)
+    ) missed
+), (
+    SELECT min(acknowledge_by) FROM pipeline_application
+    WHERE job_id = job.id AND status = 'PENDING_ACKNOWLEDGMENT'
+), (
+    SELECT max(at) FROM pipeline_event WHERE job_id = job.id AND event = 'PROMOTED'
+)
+FROM unnest(%(jobs)s::uuid[]) job(id)
+"""
+"""Each sub-select is a bounded look into an index that begins with the job."""
+
+
+def lately_in(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Lately]:
+    """What lately happened in each of these jobs, in one query."""
+    if not job_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _LATELY, {"jobs": list(job_ids), "span": span.total_seconds(), "most": MOST_MISSES}
+        )
+        return {
+            job_id: Lately(min(misses, MOST_MISSES), first, last)
+            for job_id, misses, first, last in cursor.fetchall()
+        }

@@ -1,0 +1,63 @@
+"""Reading how the machinery does, as one company may know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Min, Q
+from django.db.models.functions import Now
+
+from jobs.models import Job
+from pipeline.models import Heartbeat
+from pipeline.selectors.reading import Page, database_now
+
+
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """The decay worker and the database, and what is due in one company's jobs."""
+
+    now: datetime
+    decay_seen_at: datetime | None
+    overdue_since: datetime | None
+    """The earliest deadline that has passed and is not dealt with yet; None: nothing waits."""
+    next_due_at: datetime | None
+    """The next deadline or end of a cool-down that the worker waits for."""
+    database: str
+
+    @property
+    def decay_seconds(self) -> float | None:
+        """How long ago the decay worker completed a cycle; None if it never did."""
+        return (self.now - self.decay_seen_at).total_seconds() if self.decay_seen_at else None
+
+    @property
+    def lag_seconds(self) -> float:
+        """By how much the worker is behind in this company's jobs."""
+        return (self.now - self.overdue_since).total_seconds() if self.overdue_since else 0.0
+
+
+def machinery_for(company_id: UUID) -> Machinery:
+    """How the machinery does, in three queries; of other companies' jobs it tells nothing."""
+    jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
+    due = jobs.aggregate(
+        overdue=Min("next_due_at", filter=Q(next_due_at__lte=Now())),
+        next=Min("next_due_at", filter=Q(next_due_at__gt=Now())),
+    )
+    seen = Heartbeat.objects.filter(worker="decay").values_list("completed_at", flat=True).first()
+    return Machinery(database_now(), seen, due["overdue"], due["next"], _database())
+
+
+def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
+    """A company's jobs with the head of each log, newest first, in one query."""
+    jobs = Job.objects.filter(company_id=company_id).select_related("posting")
+    if after:
+        jobs = jobs.filter(id__lt=after)
+    return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)
+
+
+def _database() -> str:
+    connection.ensure_connection()
+    version = connection.connection.info.server_version
+    return f"PostgreSQL {version // 10_000}.{version % 10_000}"

@@ -1,0 +1,17 @@
+"""Template tags of the pages on which staff sign in."""
+
+from __future__ import annotations
+
+from django import template
+from django.conf import settings
+
+from jobs.services import has_staff_account
+from pipeline.management.demo import OWNER
+
+register = template.Library()
+
+
+@register.simple_tag
+def demo_owner() -> str:
+    """The address of the demo's owner, on a developer's machine that has the demo; else nothing."""
+    return OWNER if settings.DEV_MAIL and has_staff_account(OWNER) else ""

@@ -1,0 +1,183 @@
+// The region of a page that keeps itself up to date.
+//
+// A stream says that something has changed; then the region is fetched again, and every half
+// minute anyway, with the tag of what is shown: 304 if that is still so. Where streams do not get
+// through, the half minute is what is left. While the server is away, ever longer waits.
+import { morphKeepingFocus } from "./morph.js";
+
+const POLL_MS = 30_000;
+const SPREAD_MS = 250; // many pages hear of the same change at once
+const WIDE_SPREAD_MS = 3_000; // … and all of them when the server is back
+const FIRST_WAIT_MS = 1_000, LONGEST_WAIT_MS = 60_000;
+const ANSWER_MS = 10_000;
+const HIDDEN_MS = 15_000; // a tab that nobody sees keeps no connection for longer
+const STEADY_MS = 10_000; // a stream that lasted this long was a good one
+
+const WORDS = {
+  live: "Live",
+  poll: "Updates every 30 s",
+  away: "Reconnecting…",
+  over: "This page has changed for you.",
+};
+
+class LiveRegion {
+  constructor(region, state) {
+    this.region = region;
+    this.state = state;
+    this.tag = region.dataset.tag;
+    this.address = region.dataset.stream;
+    this.failures = 0; // of fetching, in a row
+    this.drops = 0; // of the stream, in a row
+    this.mayStream = 0; // not before this moment
+  }
+
+  start() {
+    this.region.addEventListener("time-is-up", () => this.later(this.some(SPREAD_MS) + 300));
+    document.addEventListener("visibilitychange", () => this.seen());
+    addEventListener("pagehide", () => this.rest());
+    addEventListener("pageshow", (event) => event.persisted && this.wake());
+    this.listen();
+    this.show();
+    this.later(this.pause());
+  }
+
+  // --- fetching
+
+  some = (span) => Math.random() * span;
+
+  pause = () => POLL_MS * 0.85 + this.some(POLL_MS * 0.3);
+
+  // Look again after so many ms, or earlier if that was planned already.
+  later(wait) {
+    const at = Date.now() + wait;
+    if (this.over || this.resting || (this.timer && this.due <= at)) return;
+    clearTimeout(this.timer);
+    this.due = at;
+    this.timer = setTimeout(() => this.look(), wait);
+  }
+
+  async look() {
+    this.timer = undefined;
+    if (this.looking) return void (this.again = true);
+    this.looking = true;
+    const wait = await this.fetch().then((answer) => this.take(answer), () => this.missed());
+    this.looking = false;
+    this.looked = true;
+    this.show();
+    this.later(this.again ? this.some(SPREAD_MS) : wait);
+    this.again = false;
+  }
+
+  async fetch() {
+    const answer = await fetch(this.region.dataset.live, {
+      headers: { "If-None-Match": this.tag },
+      redirect: "manual",
+      cache: "no-store",
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    return { answer, html: answer.status === 200 ? await answer.text() : "" };
+  }
+
+  // What the server answered; gives how long to wait now.
+  take({ answer, html }) {
+    if (answer.status >= 500 || answer.status === 429) return this.missed();
+    if (answer.status !== 200 && answer.status !== 304) return this.end();
+    this.failures = 0;
+    this.address = answer.headers.get("X-Live-Stream") ?? this.address;
+    if (answer.status === 200) {
+      this.tag = answer.headers.get("ETag");
+      morphKeepingFocus(this.region, html);
+    }
+    this.listen();
+    const over = [...this.region.querySelectorAll("count-down")].some((one) => one.over);
+    return over ? Math.min(this.pause(), this.growing((this.checks = (this.checks ?? 0) + 1)))
+      : ((this.checks = 0), this.pause());
+  }
+
+  missed() {
+    this.failures += 1;
+    return this.growing(this.failures);
+  }
+
+  growing = (times) =>
+    Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (times - 1)) * (0.5 + this.some(0.5));
+
+  // Signed out, or no longer there: the server will say more than we can.
+  end() {
+    this.over = true;
+    this.rest();
+    return 0;
+  }
+
+  // --- the stream
+
+  listen() {
+    if (!this.address || this.stream || this.over || document.hidden) return;
+    if (Date.now() < this.mayStream) return;
+    const stream = (this.stream = new EventSource(this.address));
+    stream.onopen = () => {
+      this.opened = Date.now();
+      this.show();
+      if (this.drops) this.later(this.some(WIDE_SPREAD_MS)); // what was told meanwhile is lost
+    };
+    stream.onerror = () => this.dropped();
+    stream.addEventListener("change", () => this.later(this.some(SPREAD_MS)));
+    stream.addEventListener("check", () => this.later(this.some(WIDE_SPREAD_MS)));
+  }
+
+  // Whether the server is away or only streams do not get through, the next look tells.
+  dropped() {
+    if (this.opened && Date.now() - this.opened > STEADY_MS) this.drops = 0;
+    this.close();
+    this.drops += 1;
+    this.mayStream = Date.now() + (this.drops > 1 ? this.growing(this.drops) : 0);
+    this.show();
+    this.later(this.drops > 1 ? this.growing(this.drops) : this.some(FIRST_WAIT_MS));
+  }
+
+  close() {
+    this.stream?.close();
+    this.stream = this.opened = undefined;
+  }
+
+  // --- the reader
+
+  seen() {
+    clearTimeout(this.unseen);
+    if (document.hidden) this.unseen = setTimeout(() => this.rest(), HIDDEN_MS);
+    else if (this.resting) this.wake();
+  }
+
+  rest() {
+    this.resting = true;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.close();
+  }
+
+  wake() {
+    if (this.over) return;
+    this.resting = false;
+    this.look();
+  }
+
+  show() {
+    if (!this.state) return;
+    const name = this.over ? "over" : this.failures ? "away" : this.opened ? "live" : "poll";
+    if (this.state.dataset.state === name) return;
+    if (name === "poll" && this.stream && !this.looked) return; // it may open yet
+    this.state.dataset.state = name;
+    this.state.textContent = WORDS[name];
+    if (name === "over") this.state.append(" ", this.reload());
+  }
+
+  reload() {
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = "Reload";
+    return link;
+  }
+}
+
+const region = document.querySelector("[data-live]");
+if (region) new LiveRegion(region, document.getElementById("live-state")).start();

@@ -1,0 +1,37 @@
+// Passkeys and copying: shows what needs this file, and says what the browser refuses.
+(() => {
+  const canPasskeys = Boolean(window.PublicKeyCredential);
+  const refusals = {
+    NotAllowedError: "Nothing was done: the request was cancelled, or it took too long.",
+    InvalidStateError: "This device has a passkey for your account already.",
+    SecurityError: "Passkeys need a host name and HTTPS. On this machine, open the page at localhost instead of an address of digits.",
+    NotSupportedError: "This device cannot make such a key.",
+  };
+
+  function reveal() {
+    for (const part of document.querySelectorAll(".needs-js")) {
+      if ("copies" in part.dataset ? Boolean(navigator.clipboard) : canPasskeys) part.hidden = false;
+    }
+  }
+
+  document.addEventListener("allauth.error", (event) => {
+    const place = document.getElementById("passkey-failed");
+    if (!place) return;
+    const name = event.detail.exception && event.detail.exception.name;
+    place.querySelector("p").textContent = refusals[name] || "The passkey could not be used. Reload the page and try again.";
+    place.hidden = false;
+    place.scrollIntoView({ block: "nearest" });
+    event.preventDefault();
+  });
+
+  document.addEventListener("click", async (event) => {
+    if (event.target.matches("[data-copy]")) event.target.select();
+    const button = event.target.closest("[data-copies]");
+    if (!button) return;
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).value);
+    button.querySelector("span").textContent = "Copied";
+  });
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", reveal);
+  else reveal();
+})();

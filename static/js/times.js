@@ -1,0 +1,60 @@
+// Times: the server's clock, the reader's zone, and how long ago something was.
+
+const MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY;
+const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many months it was
+const YEAR_SECONDS = 365 * DAY;
+
+// How far the server's clock is ahead, in ms. A moment that the server named was always on its way
+// for a while, so whatever makes the server look further ahead is nearer to the truth.
+let ahead = -Infinity;
+
+export function noteServerTime(moment) {
+  const told = Date.parse(moment);
+  if (!Number.isNaN(told)) ahead = Math.max(ahead, told - Date.now());
+}
+
+export const serverNow = () => Date.now() + (Number.isFinite(ahead) ? ahead : 0);
+
+// Pages show times in the zone of this cookie from the next one on.
+export function tellTimeZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!zone) return;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `time_zone=${zone}; path=/; max-age=${YEAR_SECONDS}; SameSite=Lax${secure}`;
+}
+
+const counted = (count, unit) => `${count} ${unit}${count === 1 ? "" : "s"}`;
+
+// The words of Django's naturaltime, so that nothing changes but the number.
+function words(seconds) {
+  const future = seconds < 0, span = Math.abs(seconds), end = future ? "from now" : "ago";
+  if (span < 1) return "now";
+  if (span < MINUTE) return span === 1 ? `a second ${end}` : `${span} seconds ${end}`;
+  const minutes = Math.floor(span / MINUTE), hours = Math.floor(span / HOUR);
+  if (span < HOUR) return minutes === 1 ? `a minute ${end}` : `${minutes} minutes ${end}`;
+  if (span < DAY) return hours === 1 ? `an hour ${end}` : `${hours} hours ${end}`;
+  return `${twoLargest(span)} ${end}`;
+}
+
+function twoLargest(span) {
+  const sizes = [["week", WEEK], ["day", DAY], ["hour", HOUR], ["minute", MINUTE]];
+  const parts = [];
+  for (const [unit, size] of sizes) {
+    const count = Math.floor(span / size);
+    span -= count * size;
+    if (count && parts.length < 2) parts.push(counted(count, unit));
+    else if (parts.length) break;
+  }
+  return parts.join(", ");
+}
+
+function refreshRelativeTimes() {
+  for (const time of document.querySelectorAll("time[data-relative]")) {
+    const seconds = Math.trunc((serverNow() - Date.parse(time.dateTime)) / 1000);
+    if (Math.abs(seconds) < LONGEST_KEPT) time.textContent = words(seconds);
+  }
+}
+
+export function keepRelativeTimes() {
+  setInterval(refreshRelativeTimes, MINUTE * 1000);
+}

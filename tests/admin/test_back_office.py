@@ -1,0 +1,145 @@
+"""The back office shows the line and its log, and changes neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.core.management import call_command
+from django.test import Client
+
+from applicants.models import Applicant
+from jobs.models import ApiKey, Company, Job, Membership, Role, Scope, User
+from jobs.services import create_api_key
+from pipeline.models import Application, Event
+from tests import make
+
+SHOWN_ONLY = (Event, Application, Job, Applicant, ApiKey, Membership, Company)
+
+
+@pytest.fixture
+def root(transactional_db: None) -> Client:
+    """A browser in which somebody of the back office has signed in."""
+    client = Client()
+    client.force_login(make.UserFactory.create(is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def line(root: Client) -> Application:
+    """An application, with all that belongs to it."""
+    application = make.application(make.job())
+    company = Company.objects.get()
+    create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
+    Membership.objects.create(company=company, user=User.objects.get(), role=Role.OWNER)
+    return application
+
+
+def address(model: type[Any], rest: str = "") -> str:
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/{rest}"
+
+
+@pytest.mark.parametrize("model", SHOWN_ONLY)
+def test_every_list_and_every_row_can_be_looked_at(
+    root: Client, line: Application, model: type[Any]
+) -> None:
+    row = model.objects.first()
+
+    assert root.get(address(model)).status_code == 200
+    assert root.get(address(model, f"{row.pk}/change/")).status_code == 200
+    assert root.get(address(model, "?q=nothing-like-it")).status_code == 200
+
+
+@pytest.mark.parametrize("model", [Event, Application, Job, Applicant, ApiKey])
+def test_nothing_can_be_changed(root: Client, line: Application, model: type[Any]) -> None:
+    before = list(model.objects.values())
+    pk = before[0]["id"]
+    everything = {"action": "delete_selected", "_selected_action": [str(pk)], "post": "yes"}
+
+    answers = [
+        root.get(address(model, "add/")),
+        root.post(address(model, "add/"), {"name": "x"}),
+        root.post(address(model, f"{pk}/change/"), {"name": "x", "status": "CLOSED"}),
+        root.post(address(model, f"{pk}/delete/"), {"post": "yes"}),
+    ]
+    root.post(address(model), everything)
+
+    assert [answer.status_code for answer in answers] == [403] * 4
+    assert list(model.objects.values()) == before
+
+
+def test_an_id_or_the_beginning_of_an_address_finds_a_row(root: Client, line: Application) -> None:
+    found = root.get(address(Application, f"?q={line.applicant.email[:8]}"))
+    by_job = root.get(address(Event, f"?q={line.job_id}"))
+    nothing = root.get(address(Application, "?q=zzz"))
+
+    assert str(line.id) in found.content.decode()
+    assert "APPLIED" in by_job.content.decode()
+    assert str(line.id) not in nothing.content.decode()
+
+
+def test_no_list_counts_or_sorts_a_whole_table() -> None:
+    for model in (*SHOWN_ONLY, User):
+        shown = admin.site._registry[model]
+
+        assert shown.show_full_result_count is False
+        assert shown.paginator.__name__ == "BoundedPaginator"
+        assert tuple(shown.sortable_by) == ()
+        assert tuple(shown.list_filter) == ()
+
+
+def test_a_long_log_takes_no_more_queries(
+    root: Client, line: Application, django_assert_max_num_queries: Any
+) -> None:
+    make.applications(line.job_id, 20)
+
+    for model in (Event, Application, Job):
+        with django_assert_max_num_queries(6):
+            root.get(address(model))
+
+
+def test_a_keys_digest_is_not_shown(root: Client, line: Application) -> None:
+    key = ApiKey.objects.get()
+
+    page = root.get(address(ApiKey, f"{key.id}/change/")).content.decode()
+
+    assert bytes(key.digest).hex() not in page
+    assert "digest" not in page
+
+
+def test_who_is_not_of_the_back_office_is_refused(transactional_db: None) -> None:
+    client = Client()
+    signed_out = client.get("/admin/jobs/job/")
+    client.force_login(make.UserFactory.create())
+
+    assert signed_out.status_code == 302
+    assert client.get("/admin/jobs/job/", follow=True).status_code == 403
+
+
+def test_an_account_of_the_back_office_is_made_by_the_command(
+    root: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse")
+    call_command("createsuperuser", email="New@Example.org", interactive=False, verbosity=0)
+
+    form = {"login": "new@example.org", "password": "correct horse"}
+    answer = Client().post("/account/login/", form)
+
+    assert answer.url == "/admin/"
+
+
+def test_an_account_is_made_in_the_back_office_and_never_deleted(root: Client) -> None:
+    form = {
+        "email": "New@example.org",
+        "usable_password": "true",
+        "password1": "a better horse",
+        "password2": "a better horse",
+    }
+
+    root.post("/admin/jobs/user/add/", form)
+
+    made = User.objects.get(email="new@example.org")
+    page = f"/admin/jobs/user/{made.id}/"
+    assert root.get(f"{page}change/").status_code == 200
+    assert root.post(f"{page}delete/", {"post": "yes"}).status_code == 403

@@ -1,0 +1,161 @@
+"""A real browser, Debian's Chromium, and a running server on the test database.
+
+Every page that a test opens is watched: at the end nothing may have gone to the console as an error
+or a warning, no content policy may have been violated, and no answer may have been a 5xx. What a
+test provokes on purpose it adds to `expected_problems`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.conftest import ROOT, url_of
+from tests.faults.decay_processes import Worker
+from tests.server import serving
+
+CHROMIUM = Path("/usr/bin/chromium")
+WIDTHS = {"desktop": 1280, "phone": 360, "narrow": 320}
+PATIENCE_MS = 10_000
+
+OpenPage = Callable[..., Page]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The running server: its address, what it said, and the folder with the mails it sent."""
+
+    url: str
+    log: Path
+    mails: Path
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of this room that a worker runs."""
+    if not CHROMIUM.exists():
+        say = pytest.fail if os.environ.get("CI") else pytest.skip
+        say(f"{CHROMIUM} is missing: apt-get install chromium")
+    # Playwright's loop counts as running in this thread, though it only runs within its calls.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield chromium
+        chromium.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(scope="package")
+def running_site(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """The server, for all tests of this room that a worker runs."""
+    folder = tmp_path_factory.mktemp("site")
+    with django_db_blocker.unblock():
+        environment = _environment(url_of(connection.settings_dict), folder / "mails")
+    with serving(environment, folder / "web.log") as url:
+        yield Site(url, folder / "web.log", folder / "mails", environment)
+
+
+def _environment(database_url: str, mails: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    throttles = {f"THROTTLE_{name.upper()}": "off" for name in settings.THROTTLE_RATES}
+    return (
+        kept
+        | throttles
+        | {
+            "DATABASE_URL": database_url,
+            "SECRET_KEY": settings.SECRET_KEY,
+            "SECURE_COOKIES": "off",
+            "EMAIL_URL": f"filemail://{mails}",
+            "DJANGO_SETTINGS_MODULE": os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+    )
+
+
+@pytest.fixture
+def site(running_site: Site, transactional_db: None) -> Site:
+    """The running server, on an empty database."""
+    return running_site
+
+
+@pytest.fixture
+def decay_worker(site: Site, tmp_path: Path) -> Iterator[Worker]:
+    """A decay worker beside the server."""
+    worker = Worker(site.environment, tmp_path / "decay.log")
+    yield worker
+    worker.end()
+
+
+@pytest.fixture
+def expected_problems() -> list[str]:
+    """Patterns of what may go wrong on the test's pages; empty unless the test adds some."""
+    return []
+
+
+@pytest.fixture
+def browser_page(browser: Browser, site: Site, expected_problems: list[str]) -> Iterator[OpenPage]:
+    """Opens watched pages, each in a browser of its own (its own cookies).
+
+    `kind` is desktop, phone or narrow; `dark`: the reader likes it dark; `javascript`: it is on.
+    """
+    problems: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def open_page(
+        kind: str = "desktop", *, dark: bool = False, javascript: bool = True, **how: Any
+    ) -> Page:
+        contexts.append(
+            browser.new_context(
+                base_url=site.url,
+                viewport={"width": WIDTHS[kind], "height": 800},
+                color_scheme="dark" if dark else "light",
+                java_script_enabled=javascript,
+                **{"timezone_id": "Europe/Berlin", "reduced_motion": "reduce"} | how,
+            )
+        )
+        contexts[-1].set_default_timeout(PATIENCE_MS)
+        page = contexts[-1].new_page()
+        _watch(page, problems)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    unexpected = [p for p in problems if not any(re.search(e, p) for e in expected_problems)]
+    assert unexpected == [], "\n".join(["the browser complained:", *unexpected])
+
+
+@pytest.fixture
+def page(browser_page: OpenPage) -> Page:
+    """A watched page as wide as a desk."""
+    return browser_page()
+
+
+def _watch(page: Page, problems: list[str]) -> None:
+    def hear(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            where = message.location.get("url", "") if message.location else ""
+            problems.append(f"{message.type}: {message.text} ({where})")
+
+    def answered(response: Any) -> None:
+        if response.status >= 500:
+            problems.append(f"answered {response.status}: {response.url}")
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: problems.append(f"script: {error}"))
+    page.on("response", answered)

@@ -1,0 +1,66 @@
+"""How people use a page: with a mouse, with the keyboard alone, or without JavaScript."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from playwright.sync_api import Locator, Page, expect
+
+Way = Literal["mouse", "keyboard", "no JavaScript"]
+MOST_TABS = 150
+"""How often somebody presses Tab before they give up."""
+
+
+class Hands:
+    """Uses a page in one way. Fields and buttons are found by the words that people read."""
+
+    def __init__(self, page: Page, way: Way) -> None:
+        self.page = page
+        self._by_keyboard = way == "keyboard"
+
+    def fill(self, label: str, text: str) -> None:
+        """Type into a field, in place of what stands there."""
+        field = self.page.get_by_label(label, exact=False).first
+        if not self._by_keyboard:
+            field.fill(text)
+            return
+        self._go_to(field)
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+
+    def choose(self, label: str, word: str) -> None:
+        """Choose from a list."""
+        field = self.page.get_by_label(label, exact=False).first
+        if not self._by_keyboard:
+            field.select_option(label=word)
+            return
+        self._go_to(field)
+        self.page.keyboard.type(word)
+        expect(field.locator("option:checked")).to_have_text(word)
+
+    def press(self, name: str) -> None:
+        """Press a button whose words begin like that."""
+        self._use(self.page.get_by_role("button", name=name).first)
+
+    def follow(self, name: str) -> None:
+        """Follow a link."""
+        self._use(self.page.get_by_role("link", name=name).first)
+
+    def _use(self, control: Locator) -> None:
+        if not self._by_keyboard:
+            control.click()
+            return
+        self._go_to(control)
+        self.page.keyboard.press("Enter")
+
+    def _go_to(self, control: Locator) -> None:
+        """Press Tab until the control has the focus, and see that one can see that it has."""
+        expect(control).to_be_visible()
+        for _ in range(MOST_TABS):
+            self.page.keyboard.press("Tab")
+            if control.evaluate("one => one === document.activeElement"):
+                break
+        else:
+            raise AssertionError(f"Tab does not reach {control}")
+        outline = control.evaluate("one => getComputedStyle(one).outlineStyle")
+        assert outline != "none", f"nobody sees that {control} has the focus"

@@ -1,0 +1,86 @@
+"""What browser tests do again and again: sign in, look for faults, keep a picture."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import RequestFactory
+from playwright.sync_api import BrowserContext, Page
+
+from applicants.http import sign_in
+from applicants.models import Applicant
+from jobs.models import Company, Membership, Role, User
+from tests import make
+from tests.conftest import ROOT
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+PICTURES = ROOT / "screenshots"
+ALLAUTH = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+def sign_in_applicant(context: BrowserContext, url: str, person: Applicant) -> None:
+    """Have a browser's session stand for a person, as if they had proved their address."""
+    request = RequestFactory().get("/")
+    request.session = SessionStore()
+    sign_in(request, person)
+    _give_session(context, url, request.session)
+
+
+def sign_in_staff(context: BrowserContext, url: str, user: User) -> None:
+    """Have a browser's session stand for a staff account."""
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = ALLAUTH
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    _give_session(context, url, session)
+
+
+def member(company: Company, role: Role = Role.OWNER) -> User:
+    """A new staff account that belongs to the company."""
+    user = make.UserFactory.create(password=None)
+    Membership.objects.create(company=company, user=user, role=role)
+    return user
+
+
+def axe(page: Page) -> None:
+    """Fail with a list of what on the page keeps somebody from using it."""
+    results = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+    found = [
+        f"{fault['id']} ({fault['impact']}): {fault['help']}\n    {_places(fault)}"
+        for fault in results.response["violations"]
+    ]
+    assert found == [], f"{page.url}:\n" + "\n".join(found)
+
+
+def no_sideways_scroll(page: Page) -> None:
+    """Fail with the elements that stick out when the page is wider than the window."""
+    wider = page.evaluate(
+        """() => {
+            const most = document.documentElement.clientWidth;
+            if (document.documentElement.scrollWidth <= most) return [];
+            return [...document.querySelectorAll("body *")]
+              .filter((one) => one.getBoundingClientRect().right > most + 1)
+              .map((one) => one.outerHTML.slice(0, 120)).slice(0, 8);
+        }"""
+    )
+    assert wider == [], f"{page.url} is wider than {page.viewport_size}:\n" + "\n".join(wider)
+
+
+def shot(page: Page, name: str) -> None:
+    """Keep a picture of the whole page, when SCREENSHOTS is set."""
+    if os.environ.get("SCREENSHOTS"):
+        PICTURES.mkdir(exist_ok=True)
+        page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+
+
+def _give_session(context: BrowserContext, url: str, session: Any) -> None:
+    session.save()
+    context.add_cookies([{"name": "sessionid", "value": str(session.session_key), "url": url}])
+
+
+def _places(fault: dict[str, Any]) -> str:
+    return "\n    ".join(node["html"][:160] for node in fault["nodes"][:5])

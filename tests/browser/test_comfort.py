@@ -1,0 +1,109 @@
+"""What the script adds to pages that work without it: countdowns, times, forms, menus."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from pipeline.templatetags.line import countdown, duration, when
+from tests.browser.conftest import OpenPage, Site
+
+pytestmark = pytest.mark.slow
+
+SPANS = [0, 59, 61, 3_599, 3_600, 5_000, 86_399, 90_000, 200_000]
+
+
+def put(page: Page, html: str) -> None:
+    """Put something on a page that is open."""
+    page.evaluate(
+        "html => document.querySelector('main').insertAdjacentHTML('beforeend', html)", html
+    )
+
+
+def test_a_countdown_counts_in_the_servers_words_and_ends(page: Page) -> None:
+    page.goto("/")
+    now = timezone.now()
+
+    for seconds in SPANS:
+        put(page, countdown(now + timedelta(seconds=seconds + 0.9), now))
+
+    shown = page.locator("count-down [role=timer]").all_text_contents()
+    assert shown[0] in ("time is up", "1 s", "0 s")
+    expected = [{duration(seconds + extra) for extra in (-1, 0, 1)} for seconds in SPANS]
+    assert all(text in words for text, words in zip(shown[1:], expected[1:], strict=True))
+    expect(page.locator("count-down [role=timer]").first).to_have_text(re.compile("time is up"))
+
+
+def test_a_countdown_goes_by_the_servers_clock_and_speaks_at_its_marks(page: Page) -> None:
+    page.goto("/")
+    there = timezone.now() + timedelta(hours=5)
+
+    put(page, countdown(there + timedelta(seconds=62), there))
+
+    expect(page.locator("count-down [role=timer]")).to_have_text(re.compile(r"^(1 min|\d\d s)"))
+    expect(page.locator("p.vh[aria-live=polite]")).to_have_text("1 minute left.")
+
+
+def test_relative_times_keep_djangos_words(page: Page) -> None:
+    page.clock.install()
+    page.goto("/")
+    page.evaluate("document.querySelectorAll('time').forEach((one) => one.remove())")
+    now = timezone.now()
+    for seconds in (100, 4_000, 90_000, 700_000, -4_000, -200_000):
+        put(page, when(now - timedelta(seconds=seconds)))
+    before = page.locator("time[data-relative]").all_text_contents()
+
+    page.clock.run_for(61_000)
+
+    after = page.locator("time[data-relative]").all_text_contents()
+    assert before[0] == "a minute ago"
+    assert after[0] == "2 minutes ago"
+    strip = re.compile(r"\d+ (minutes?|hours?)")
+    assert [strip.sub("", text) for text in after[1:]] == [strip.sub("", t) for t in before[1:]]
+
+
+def test_the_readers_zone_is_used_from_the_second_page_on(browser_page: OpenPage) -> None:
+    page = browser_page(timezone_id="Asia/Tokyo")
+    page.goto("/")
+    page.goto("/")
+
+    expect(page.locator("footer")).to_contain_text("Tokyo")
+
+
+def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page, site: Site) -> None:
+    sent: list[str] = []
+    page.route("**/slow", lambda route: sent.append(route.request.post_data or ""))
+    page.goto("/")
+    put(page, '<form method="post" action="/slow"><button name="a" value="1">Go</button></form>')
+
+    held = page.evaluate(
+        """() => {
+            const button = document.querySelector("form[action='/slow'] button");
+            for (const press of [1, 2, 3]) button.click();
+            return button.getAttribute("aria-disabled");
+        }"""
+    )
+
+    assert held == "true"
+    page.wait_for_timeout(500)
+    assert sent == ["a=1"]
+
+
+def test_a_menu_closes_on_escape_and_on_a_click_elsewhere(page: Page) -> None:
+    page.goto("/")
+    put(page, '<details class="menu"><summary>Menu</summary><a href="#x">x</a></details>')
+    menu = page.locator("main details.menu")
+
+    page.locator("main summary").last.click()
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+    page.locator("main summary").last.click()
+    expect(menu).to_have_attribute("open", "")
+    page.locator("h1").click()
+    expect(menu).not_to_have_attribute("open", "")

@@ -1,0 +1,192 @@
+"""Every page, looked at by a browser in light and dark, by axe, and on the narrowest phone.
+
+With SCREENSHOTS set the pictures land in screenshots/, for people to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, get_resolver, reverse
+from playwright.sync_api import Page
+
+from applicants.models import Applicant
+from jobs.models import User
+from pipeline.models import Event
+from pipeline.notifications.links import Offer, make_token
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
+from tests.browser.world import World, make_world
+
+pytestmark = pytest.mark.slow
+
+Where = Callable[[World], dict[str, Any]]
+
+
+def _nothing(_world: World) -> dict[str, Any]:
+    return {}
+
+
+def _job(world: World) -> dict[str, Any]:
+    return {"job_id": world.job}
+
+
+def _offer(world: World) -> dict[str, Any]:
+    seq = Event.objects.filter(application_id=world.offered.id).latest("seq").seq
+    return {"token": make_token(Offer(world.offered.id, seq))}
+
+
+def _mine(world: World) -> dict[str, Any]:
+    return {"application_id": world.offered.id}
+
+
+def _theirs(world: World) -> dict[str, Any]:
+    return {"application_id": world.waiting.id}
+
+
+ANYBODY: dict[str, Where] = {
+    "openings": _nothing,
+    "opening": _job,
+    "sign_in": _nothing,
+    "confirm_offer": _offer,
+    "account_login": _nothing,
+    "account_request_login_code": _nothing,
+    "account_reset_password": _nothing,
+    "account_signup": _nothing,
+}
+APPLICANT: dict[str, Where] = {
+    "dashboard": _nothing,
+    "my_application": _mine,
+    "withdraw_mine": _mine,
+    "my_data": _nothing,
+    "erase_me": _nothing,
+}
+COMPANY: dict[str, Where] = {
+    "company_jobs": _nothing,
+    "new_job": _nothing,
+    "board": _job,
+    "job_close": _job,
+    "job_capacity": _job,
+    "add_person": _job,
+    "job_settings": _job,
+    "application": _theirs,
+    "decide": _theirs,
+    "people": _nothing,
+    "person": lambda world: {"applicant_id": world.applicant.id},
+    "timeline": _job,
+    "verify_log": _job,
+    "replay": _job,
+    "figures": _job,
+}
+STAFF: dict[str, Where] = {
+    "account": _nothing,
+    "account_email": _nothing,
+    "account_change_password": _nothing,
+    "account_logout": _nothing,
+    "mfa_activate_totp": _nothing,
+    "mfa_list_webauthn": _nothing,
+    "mfa_add_webauthn": _nothing,
+    "account_reauthenticate": _nothing,
+    "team": _nothing,
+    "team_member": lambda world: {"membership_id": world.colleague.id},
+    "api_keys": _nothing,
+    "revoke_key": lambda world: {"key_id": world.key.id},
+    "system": _nothing,
+}
+ONLY_POSTED_TO = {
+    "apply",
+    "confirm_mine",
+    "job_open",
+    "job_pause",
+    "sign_out",
+    "switch_company",
+    "take_offer",
+}
+NO_PAGES = {"export", "my_data_download"}
+ELSEWHERE = {
+    "dev_mail": "test_the_development_mailbox",
+    "dev_mails": "test_the_development_mailbox",
+    "enter_code": "test_stories",
+}
+"""Pages that another test of this room looks at in the same way: they need something first."""
+
+
+@pytest.fixture
+def world(site: Site) -> World:
+    """What the pages show."""
+    return make_world()
+
+
+def test_no_page_is_left_out() -> None:
+    seen = {*ANYBODY, *APPLICANT, *COMPANY, *STAFF}
+    ours = set(_names("pipeline.pages."))
+
+    assert len(ours) > 40
+    assert ours - seen - ONLY_POSTED_TO - NO_PAGES - set(ELSEWHERE) == set()
+
+
+def _names(package: str) -> Iterator[str]:
+    def walk(patterns: list[Any]) -> Iterator[str]:
+        for entry in patterns:
+            if isinstance(entry, URLPattern):
+                if entry.name and entry.lookup_str.startswith(package):
+                    yield entry.name
+            else:
+                yield from walk(entry.url_patterns)
+
+    return walk(get_resolver().url_patterns)
+
+
+@pytest.mark.parametrize("group", [ANYBODY, APPLICANT, COMPANY, STAFF], ids=["1", "2", "3", "4"])
+def test_every_page_can_be_used_by_everybody(
+    browser_page: OpenPage, site: Site, world: World, group: dict[str, Where]
+) -> None:
+    light, dark = browser_page(), browser_page(dark=True)
+    narrow = browser_page("narrow")
+    for page in (light, dark, narrow):
+        _sign_in(page, site, world, group)
+
+    for name, where in group.items():
+        address = reverse(name, kwargs=where(world))
+        light.goto(address)
+        assert light.title().endswith("Next in Line"), address
+        assert light.locator("h1").count() == 1, address
+        axe(light)
+        shot(light, f"{name}-light")
+        dark.goto(address)
+        axe(dark)
+        shot(dark, f"{name}-dark")
+        narrow.goto(address)
+        no_sideways_scroll(narrow)
+        shot(narrow, f"{name}-narrow")
+
+
+def _sign_in(page: Page, site: Site, world: World, group: dict[str, Where]) -> None:
+    who: Applicant | User | None = {
+        id(APPLICANT): world.applicant,
+        id(COMPANY): world.owner,
+        id(STAFF): world.owner,
+    }.get(id(group))
+    if isinstance(who, Applicant):
+        sign_in_applicant(page.context, site.url, who)
+    elif who:
+        sign_in_staff(page.context, site.url, who)
+
+
+def test_jobs_in_every_state_can_be_looked_at(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    page, narrow = browser_page(), browser_page("narrow", dark=True)
+    for each in (page, narrow):
+        sign_in_staff(each.context, site.url, world.owner)
+
+    for state in ("draft", "paused", "closed"):
+        for name in ("board", "opening", "timeline", "figures", "replay", "job_settings"):
+            address = reverse(name, kwargs={"job_id": getattr(world, state)})
+            page.goto(address)
+            axe(page)
+            shot(page, f"{name}-{state}")
+            narrow.goto(address)
+            no_sideways_scroll(narrow)

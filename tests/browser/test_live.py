@@ -1,0 +1,177 @@
+"""Pages that keep themselves up to date, seen through a real browser."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from jobs.models import Company
+from pipeline.live.announcer import start_announcing, stop_announcing
+from tests import make
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.helpers import member, sign_in_applicant, sign_in_staff
+from tests.server import serving
+
+pytestmark = pytest.mark.slow
+
+GONE = r"ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY"
+
+
+@pytest.fixture(autouse=True)
+def announcing(site: Site) -> Iterator[None]:
+    """What the test's own process changes is announced, as in production."""
+    start_announcing()
+    yield
+    stop_announcing()
+
+
+@pytest.fixture
+def company(site: Site) -> Company:
+    """The company whose board is looked at."""
+    return make.company(name="Acme")
+
+
+@pytest.fixture
+def job_id(company: Company) -> UUID:
+    """An open job with one seat, taken, and somebody who waits."""
+    job_id = make.job(company_id=company.id)
+    make.applications(job_id, 2)
+    return job_id
+
+
+def board(page: Page, url: str, company: Company, job_id: UUID) -> Page:
+    """The job's board, open in a browser in which an owner is signed in, and listening."""
+    sign_in_staff(page.context, url, member(company))
+    page.goto(f"{url}/company/jobs/{job_id}/")
+    return page
+
+
+def state_of(page: Page) -> object:
+    """What the page says about its being live."""
+    return page.locator("#live-state")
+
+
+def test_a_change_is_seen_within_a_second(
+    page: Page, site: Site, company: Company, job_id: UUID
+) -> None:
+    board(page, site.url, company, job_id)
+    expect(state_of(page)).to_have_text("Live")
+    person = make.applicant(name="Brand New")
+
+    make.application(job_id, person)
+    start = time.monotonic()
+
+    expect(page.locator("#live")).to_contain_text("Brand New")
+    assert time.monotonic() - start < 1.5  # a second, and what the looking takes
+
+
+def test_what_one_does_in_one_browser_is_seen_in_another(
+    browser_page: OpenPage, site: Site, company: Company, job_id: UUID
+) -> None:
+    person = make.applicant(name="Noor")
+    mine = make.application(job_id, person)
+    recruiter, applicant = browser_page(), browser_page("phone")
+    board(recruiter, site.url, company, job_id)
+    expect(state_of(recruiter)).to_have_text("Live")
+    expect(recruiter.locator("#live")).to_contain_text("Noor")
+    sign_in_applicant(applicant.context, site.url, person)
+    applicant.goto(f"/me/applications/{mine.id}/")
+    expect(state_of(applicant)).to_have_text("Live")
+
+    from pipeline.services.withdraw import withdraw
+
+    for other in make.line(job_id)[:1]:
+        application = make.Application.objects.get(id=other)
+        withdraw(application_id=other, actor=make.owner_of(application))
+
+    expect(applicant.locator("#live")).to_contain_text(re.compile(r"next|first|1 of 1", re.I))
+
+
+def test_focus_scroll_open_details_and_typed_text_stay(
+    page: Page, site: Site, company: Company, job_id: UUID
+) -> None:
+    board(page, site.url, company, job_id)
+    expect(state_of(page)).to_have_text("Live")
+    page.evaluate(
+        """() => {
+            const live = document.getElementById("live");
+            live.insertAdjacentHTML("beforeend",
+              '<form id="note"><label>Note <input id="text"></label></form>' +
+              '<details id="more"><summary>More</summary>x</details>');
+            live.querySelector("#more").open = true;
+            document.body.style.setProperty("min-height", "4000px");
+        }"""
+    )
+    page.fill("#text", "half a sent")
+    page.focus("#text")
+    page.evaluate("scrollTo(0, 120)")
+
+    make.application(job_id, make.applicant(name="Brand New"))
+
+    expect(page.locator("#live")).to_contain_text("Brand New")
+    assert page.input_value("#text") == "half a sent"
+    assert page.evaluate("document.activeElement.id") == "text"
+    assert page.evaluate("scrollY") == 120
+
+
+def test_without_javascript_the_page_says_from_when_it_is(
+    browser_page: OpenPage, site: Site, company: Company, job_id: UUID
+) -> None:
+    page = board(browser_page(javascript=False), site.url, company, job_id)
+    expect(state_of(page)).to_have_text(re.compile(r"As of \d\d:\d\d\. Reload for news\."))
+    make.application(job_id, make.applicant(name="Brand New"))
+
+    page.reload()
+
+    expect(page.locator("#live")).to_contain_text("Brand New")
+
+
+def test_while_the_server_is_away_the_page_says_so_and_then_recovers(
+    page: Page,
+    site: Site,
+    company: Company,
+    job_id: UUID,
+    tmp_path: Path,
+    expected_problems: list[str],
+) -> None:
+    expected_problems.append(GONE)
+    with serving(site.environment, tmp_path / "first.log") as url:
+        board(page, url, company, job_id)
+        expect(state_of(page)).to_have_text("Live")
+        port = int(url.rpartition(":")[2])
+
+    expect(state_of(page)).to_have_text("Reconnecting…")
+    make.application(job_id, make.applicant(name="Brand New"))
+
+    with serving(site.environment, tmp_path / "second.log", port=port):
+        expect(state_of(page)).to_have_text("Live", timeout=20_000)
+        expect(page.locator("#live")).to_contain_text("Brand New")
+
+
+def test_where_streams_do_not_get_through_it_looks_by_itself(
+    page: Page, site: Site, company: Company, job_id: UUID, expected_problems: list[str]
+) -> None:
+    expected_problems.append(r"ERR_FAILED")
+    page.route("**/live/*", lambda route: route.abort())
+    board(page, site.url, company, job_id)
+
+    expect(state_of(page)).to_have_text("Updates every 30 s")
+
+
+def test_who_is_signed_out_meanwhile_is_told_and_can_reload(
+    page: Page, site: Site, company: Company, job_id: UUID
+) -> None:
+    board(page, site.url, company, job_id)
+    expect(state_of(page)).to_have_text("Live")
+    page.context.clear_cookies()
+
+    make.application(job_id)
+
+    expect(state_of(page)).to_contain_text("This page has changed for you.")
+    expect(state_of(page).get_by_role("link", name="Reload")).to_be_visible()

@@ -1,0 +1,90 @@
+"""A passkey is added and signs in, in a browser with an authenticator that Chromium plays."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.cache import cache
+from playwright.sync_api import Page
+
+from jobs.models import Membership, Role, User
+from tests import make
+from tests.browser.conftest import Site
+
+PASSWORD = "correct horse"
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+@pytest.fixture
+def ada(site: Site) -> User:
+    """An owner with a password."""
+    cache.clear()
+    user = make.UserFactory.create(email="ada@example.org")
+    Membership.objects.create(company=make.company(name="Acme"), user=user, role=Role.OWNER)
+    return user
+
+
+@pytest.fixture
+def here(site: Site) -> str:
+    """The server by a name: passkeys belong to names, not to addresses of digits."""
+    return site.url.replace("127.0.0.1", "localhost")
+
+
+def give_authenticator(page: Page) -> None:
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+
+
+def sign_in_by_password(page: Page, here: str) -> None:
+    page.goto(f"{here}/account/login/")
+    page.get_by_label("Email").fill("ada@example.org")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+def add_passkey(page: Page, here: str) -> None:
+    page.goto(f"{here}/account/2fa/webauthn/add/")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("Name").fill("Work laptop")
+    page.get_by_role("button", name="Make the passkey").click()
+    page.get_by_role("heading", name="Recovery codes").wait_for()
+
+
+def sign_out(page: Page, here: str) -> None:
+    page.goto(f"{here}/account/logout/")
+    page.get_by_role("main").get_by_role("button", name="Sign out").click()
+
+
+def test_a_passkey_signs_in_alone_and_is_a_second_step_after_the_password(
+    page: Page, ada: User, here: str
+) -> None:
+    give_authenticator(page)
+    sign_in_by_password(page, here)
+    add_passkey(page, here)
+    sign_out(page, here)
+
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url("**/company/")
+    sign_out(page, here)
+    sign_in_by_password(page, here)
+    page.get_by_role("heading", name="One more step").wait_for()
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url("**/company/")
+
+    assert page.request.get(f"{here}/account/").status == 200
+
+
+def test_what_the_browser_refuses_is_said(page: Page, ada: User, site: Site) -> None:
+    page.goto(f"{site.url}/account/login/")  # by its address of digits, for which there are none
+
+    page.get_by_role("button", name="Use a passkey").click()
+
+    page.get_by_role("alert").get_by_text("Passkeys need a host name").wait_for()

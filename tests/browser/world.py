@@ -1,0 +1,132 @@
+"""A small world in which no page is empty: a company, its jobs in every state, and people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from applicants.models import Applicant
+from jobs.models import ApiKey, Company, Membership, Role, Scope, User
+from jobs.policies import Policy
+from jobs.services import create_api_key
+from pipeline.models import Application
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.alter import Alteration, alter_job
+from pipeline.services.apply import apply
+from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from pipeline.states import Actor, ActorKind, Outcome
+from tests import make
+from tests.browser.helpers import member
+from tests.clock import let_time_pass
+
+HOUR = 3_600
+NAMES = (
+    "Amara Okafor, Bilal Rahman, Chen Wei, Daniela Rossi, Elif Yılmaz, Farid Haddad, Grace Kim,"
+    " Hugo Martin, Ines Costa, Jonas Weber, Kavya Iyer, Liam O’Brien, Mina Sato, Noah Fischer,"
+    " Olga Petrova, Priya Nair, Quentin Roy, Rosa Díaz, Sven Lund, Tara Singh,"
+    " Wilhelmina Alexandra von und zu Hohenlohe-Langenburg-Schillingsfürst, Xi Chen"
+).split(", ")
+TEXT = "Build ledgers that balance.\n\nYou write Python, and you like it when a race is impossible."
+
+
+@dataclass
+class World:
+    """What the pages of a test show."""
+
+    company: Company
+    owner: User
+    colleague: Membership
+    key: ApiKey
+    job: UUID
+    draft: UUID
+    paused: UUID
+    closed: UUID
+    applicant: Applicant
+    offered: Application
+    waiting: Application
+
+    @property
+    def actor(self) -> Actor:
+        """The owner, as the log names them."""
+        return Actor(ActorKind.COMPANY, self.owner.id)
+
+
+def make_world() -> World:
+    """Make it, the way the product makes it; times lie in the past days."""
+    company = make.company(name="Northwind Labs")
+    owner = member(company)
+    colleague = Membership.objects.get(user=member(company, Role.RECRUITER))
+    actor = Actor(ActorKind.COMPANY, owner.id)
+    key, _ = create_api_key(company_id=company.id, name="Payroll", scopes=[Scope.READ])
+    job = _job(company, actor, "Backend engineer, payments", seats=8)
+    people = [_person(name) for name in NAMES]
+    crowd = _history(job, people, actor)
+    me = people[16]
+    paused = _job(company, actor, "Office manager", seats=2)
+    closed = _job(company, actor, "Support agent", seats=1)
+    for each in (paused, closed):
+        for person in [*people[:3], me]:
+            _apply(each, person)
+    pause_job(job_id=paused, actor=actor)
+    close_job(job_id=closed, actor=actor)
+    offer = _job(company, actor, "Site reliability engineer", seats=1, first=True)
+    return World(
+        company=company,
+        owner=owner,
+        colleague=colleague,
+        key=key,
+        job=job,
+        draft=_job(company, actor, "Data scientist", seats=3, open_now=False),
+        paused=paused,
+        closed=closed,
+        applicant=me,
+        offered=_apply(offer, me),
+        waiting=crowd[16],
+    )
+
+
+def _history(job: UUID, people: list[Applicant], actor: Actor) -> list[Application]:
+    """Two days of a job: it fills, some confirm, some miss, some leave, two are decided on."""
+    crowd = [_apply(job, person) for person in people]
+    let_time_pass(job, 20 * HOUR)
+    _end(crowd[0], Outcome.HIRED, actor)
+    withdraw(application_id=crowd[1].id, actor=make.owner_of(crowd[1]))
+    let_time_pass(job, 2 * HOUR)
+    acknowledge(application_id=crowd[8].id, actor=make.owner_of(crowd[8]))
+    let_time_pass(job, 23 * HOUR)  # the one that was offered a seat with her has missed it
+    make.settle_all()
+    let_time_pass(job, 3 * HOUR)
+    acknowledge(application_id=crowd[10].id, actor=make.owner_of(crowd[10]))
+    _end(crowd[2], Outcome.REJECTED, actor)
+    alter_job(job_id=job, alteration=Alteration(capacity=9), actor=actor)
+    let_time_pass(job, 40 * 60)
+    return crowd
+
+
+def _job(
+    company: Company, actor: Actor, title: str, *, seats: int, first: bool = False, **how: bool
+) -> UUID:
+    return create_job(
+        company_id=company.id,
+        posting=Posting(title, TEXT, "Berlin or remote"),
+        capacity=seats,
+        policy=Policy(acknowledge_first_seat=first),
+        actor=actor,
+        **how,
+    )
+
+
+def _person(name: str) -> Applicant:
+    address = f"{name.split()[0].lower()}.{name.split()[-1].lower()}@example.org"
+    return make.applicant(name=name, email=address.encode("ascii", "ignore").decode())
+
+
+def _apply(job: UUID, person: Applicant) -> Application:
+    actor = make.as_applicant(person.id)
+    return apply(job_id=job, applicant_id=person.id, name=person.name, actor=actor)
+
+
+def _end(application: Application, outcome: Outcome, actor: Actor) -> None:
+    remove(application_id=application.id, outcome=outcome, actor=actor)

@@ -1,0 +1,52 @@
+"""What no template and no stylesheet may do: the policy of the pages forbids it, or escaping does."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+
+from tests.conftest import ROOT
+from tests.house.files import name_of
+
+INLINE = re.compile(
+    r"\sstyle=|<style|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)(?![^>]*json)", re.I
+)
+UNESCAPED = re.compile(r"\|\s*safe\b|autoescape off|mark_safe")
+ELSEWHERE = re.compile(r"""(src|href|action)=["'](https?:)?//|url\(["']?https?:|@import""", re.I)
+
+
+def offenders(pattern: re.Pattern[str], *suffixes: str) -> list[str]:
+    files = [
+        path
+        for folder in ("templates", "static", "pipeline", "applicants", "jobs")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in suffixes
+    ]
+    assert files
+    return [
+        f"{name_of(path)}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
+    assert offenders(INLINE, ".html") == []
+
+
+def test_nothing_of_a_page_comes_from_elsewhere() -> None:
+    assert offenders(ELSEWHERE, ".html", ".css") == []
+
+
+def test_nothing_is_put_on_a_page_unescaped() -> None:
+    assert offenders(UNESCAPED, ".html", ".py") == []
+
+
+def test_the_policy_allows_no_inline_code() -> None:
+    directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+
+    assert [str(each) for each in directives["default-src"]] == ["'self'"]
+    assert "script-src" not in directives
+    assert "style-src" not in directives

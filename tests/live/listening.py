@@ -1,0 +1,85 @@
+"""Listening on the channel, and following a stream, as a browser does."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from pipeline.live.channel import CHANNEL, changes, connection_parameters
+
+
+@contextmanager
+def ear() -> Iterator[psycopg.Connection[Any]]:
+    """A connection that hears what is announced from now on."""
+    with psycopg.connect(**connection_parameters()) as session:
+        session.execute(f"LISTEN {CHANNEL}")
+        yield session
+
+
+def heard(
+    session: psycopg.Connection[Any], *, seconds: float = 5.0, most: int = 1
+) -> list[dict[UUID, int]]:
+    """The announcements that arrive, until there are so many or the time is up."""
+    found = session.notifies(timeout=seconds, stop_after=most)
+    return [changes(notification.payload) for notification in found]
+
+
+class Stream:
+    """One open stream of events."""
+
+    def __init__(self, url: str, ticket: str, *, seconds: float = 10.0) -> None:
+        host, _, port = url.removeprefix("http://").partition(":")
+        self._client = http.client.HTTPConnection(host, int(port), timeout=seconds)
+        self._client.request("GET", f"/live/{ticket}")
+        self.answer = self._client.getresponse()
+
+    def next_event(self) -> tuple[str, Any]:
+        """The next event, its name and its data. Raises EOFError when the stream has ended."""
+        name = ""
+        while line := self.answer.readline().decode():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ").strip()
+            elif line.startswith("data: "):
+                return name, json.loads(line.removeprefix("data: "))
+        raise EOFError
+
+    def skip_checks(self) -> tuple[str, Any]:
+        """The next event that is not the advice to look."""
+        while (event := self.next_event())[0] == "check":
+            pass
+        return event
+
+    def is_at_its_end(self) -> bool:
+        """Whether the server has ended it, whatever it said before."""
+        try:
+            while self.next_event():
+                pass
+        except (EOFError, OSError, http.client.HTTPException):
+            return True
+        return False
+
+    def close(self) -> None:
+        """Go away."""
+        self.answer.close()
+        self._client.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def wait_until(condition: Any, *, seconds: float = 10.0) -> None:
+    """Wait until something holds; fails when it does not in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)

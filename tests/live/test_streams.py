@@ -1,0 +1,132 @@
+"""The streams of the running server: who hears what, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+
+from pipeline.live import tickets
+from tests import make
+from tests.live.listening import Stream, wait_until
+from tests.server import serving
+
+
+@pytest.fixture
+def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+    """The address of a running web server."""
+    with serving(environment, tmp_path / "web.log") as url:
+        yield url
+
+
+def ticket_of(*jobs: UUID) -> str:
+    """A ticket as a page has it."""
+    return tickets.issue(jobs)
+
+
+def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None]:
+    """The status of an answer, and when to try again."""
+    client = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    client.request(method, path)
+    answer = client.getresponse()
+    client.close()
+    return answer.status, answer.headers["Allow"]
+
+
+@pytest.mark.slow
+def test_who_watches_a_job_hears_of_its_change_within_moments(site: str, announcing: None) -> None:
+    mine, other = make.job(), make.job()
+    with Stream(site, ticket_of(mine)) as stream:
+        assert stream.answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+        assert stream.answer.headers["Cache-Control"] == "no-store"
+        assert stream.next_event() == ("check", {})  # it has begun to listen
+        make.application(other)
+
+        start = time.monotonic()
+        make.application(mine)
+
+        assert stream.skip_checks() == ("change", {"job": str(mine), "seq": 3})
+        assert time.monotonic() - start < 1.0
+
+
+@pytest.mark.slow
+def test_a_change_between_the_page_and_its_stream_is_not_lost(site: str, announcing: None) -> None:
+    job = make.job()
+    with Stream(site, ticket_of(job)) as first, Stream(site, ticket_of(job)) as second:
+        first.next_event()
+        second.next_event()
+        ticket = ticket_of(job)
+        make.application(job)
+        first.skip_checks()
+        second.skip_checks()
+
+        with Stream(site, ticket) as late:
+            assert late.next_event() == ("check", {})
+
+
+@pytest.mark.slow
+def test_after_a_restart_of_the_database_all_had_better_look(site: str, announcing: None) -> None:
+    job = make.job()
+    with Stream(site, ticket_of(job)) as stream:
+        stream.next_event()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = 'live_pages' AND datname = current_database()"
+            )
+
+        assert stream.next_event() == ("check", {})
+        make.application(job)
+        assert stream.skip_checks() == ("change", {"job": str(job), "seq": 3})
+
+
+@pytest.mark.slow
+def test_a_ticket_that_does_not_hold_is_told_to_stop(site: str) -> None:
+    assert status_of(site, "/live/nonsense") == (204, None)
+    assert status_of(site, "/live/") == (204, None)
+    assert status_of(site, f"/live/{ticket_of(uuid4())}", "POST") == (405, "GET")
+
+
+@pytest.mark.slow
+def test_the_server_ends_at_once_though_streams_are_open(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with serving(environment, tmp_path / "web.log") as url:
+        streams = [Stream(url, ticket_of(uuid4())) for _ in range(20)]
+        start = time.monotonic()
+    took = time.monotonic() - start
+
+    assert took < 3.0
+    for stream in streams:
+        assert stream.is_at_its_end()
+        stream.close()
+    assert "Traceback" not in (tmp_path / "web.log").read_text()
+
+
+@pytest.mark.slow
+def test_open_streams_hold_no_thread_and_one_connection_a_process(site: str) -> None:
+    streams = [Stream(site, ticket_of(uuid4())) for _ in range(60)]
+    for stream in streams:
+        stream.next_event()
+
+    for _ in range(5):
+        assert status_of(site, "/health/live") == (200, None)
+    assert 1 <= _listeners() <= 2
+
+    for stream in streams:
+        stream.close()
+    wait_until(lambda: _listeners() <= 2)
+
+
+def _listeners() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE application_name = 'live_pages' AND datname = current_database()"
+        )
+        return cursor.fetchone()[0]

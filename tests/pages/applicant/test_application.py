@@ -1,0 +1,212 @@
+"""The page of one application, in every state that it can be in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.states import Outcome, Reason
+from tests import make
+from tests.clock import let_time_pass
+from tests.pages.applicant.browser import (
+    confirm,
+    decide,
+    leave,
+    mine,
+    owner_signed_in,
+    signed_in,
+    text_of,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def offered(**policy: Any) -> Any:
+    return make.application(make.job(acknowledge_first_seat=True, **policy))
+
+
+def page_of(application: Any) -> str:
+    return text_of(owner_signed_in(application).get(mine(application)))
+
+
+def test_an_offer_says_until_when_and_what_is_lost_otherwise() -> None:
+    application = offered(penalty_places=2, max_decays=1)
+
+    page = page_of(application)
+
+    assert "It is your turn. Confirm by" in page
+    assert " min" in page
+    assert " left. Confirm my seat" in page
+    assert "the next 2 newcomers pass you" in page
+    assert "the last miss that keeps you in line" in page
+
+
+def test_confirming_takes_the_seat() -> None:
+    application = offered()
+    client = owner_signed_in(application)
+
+    answer = client.post(mine(application, "confirm/"), follow=True)
+
+    assert make.status_of(application) == "ACTIVE"
+    assert "Confirmed: the seat is yours." in text_of(answer)
+    assert "You have a seat" in text_of(answer)
+    assert mine(application, "confirm/") not in answer.content.decode()
+
+
+def test_after_the_deadline_confirming_tells_the_new_place() -> None:
+    application = offered()
+    let_time_pass(application.job_id, make.WINDOW)
+    before = page_of(application)
+
+    answer = owner_signed_in(application).post(mine(application, "confirm/"), follow=True)
+
+    assert "The time to confirm is over." in before
+    assert make.status_of(application) == "WAITLIST"
+    assert "The deadline for this seat had passed" in text_of(answer)
+    assert "You missed the deadline. You are number 1 of 1 in line now." in text_of(answer)
+    assert "no seat is offered to you before" in text_of(answer)
+
+
+def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:
+    application = offered(max_decays=0)
+    let_time_pass(application.job_id, make.WINDOW)
+    make.settle_all()
+
+    page = page_of(application)
+
+    assert "too many deadlines were missed" in page
+    assert "Apply to this job again" in page
+
+
+def test_withdrawing_asks_once_and_then_does_it() -> None:
+    job = make.job()
+    holder, waiting = make.applications(job, 2)
+    client = owner_signed_in(holder)
+
+    asked = client.get(mine(holder, "withdraw/"))
+    assert make.status_of(holder) == "ACTIVE"
+    answer = client.post(mine(holder, "withdraw/"), follow=True)
+
+    assert "Withdraw: your place goes to the next in line" in text_of(asked)
+    assert make.statuses(holder, waiting) == ["WITHDRAWN", "PENDING_ACKNOWLEDGMENT"]
+    assert "You withdrew this application." in text_of(answer)
+
+
+def test_what_has_ended_cannot_be_withdrawn() -> None:
+    application = offered()
+    decide(application, Outcome.REJECTED)
+    client = owner_signed_in(application)
+
+    assert "nothing to withdraw" in text_of(client.get(mine(application, "withdraw/"), follow=True))
+    tried = client.post(mine(application, "withdraw/"), follow=True)
+
+    assert "not possible any more" in text_of(tried)
+    assert make.status_of(application) == "REJECTED"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome.REMOVED, "took your application out of the line"),
+        (Outcome.REJECTED, "only the company can add you again"),
+        (Outcome.HIRED, "Congratulations"),
+    ],
+)
+def test_a_decision_says_what_it_means_and_why(outcome: Outcome, words: str) -> None:
+    application = make.application(make.job())
+    decide(application, outcome, reason=Reason.POSITION_FILLED)
+
+    page = page_of(application)
+
+    assert words in page
+    assert "(reason: the position is filled)" in page
+
+
+def test_a_closed_job_says_that_it_was_nothing_they_did() -> None:
+    job = make.job()
+    _holder, waiting = make.applications(job, 2)
+    close_job(job_id=job, actor=make.RECRUITER)
+    before = page_of(waiting)
+    make.settle_all()
+
+    assert "The company has closed this job." in before
+    assert "It was nothing that you did" in page_of(waiting)
+
+
+def test_a_paused_job_keeps_the_place() -> None:
+    job = make.job()
+    _holder, waiting = make.applications(job, 2)
+    pause_job(job_id=job, actor=make.RECRUITER)
+
+    page = page_of(waiting)
+
+    assert "Job paused" in page
+    assert "until it goes on, nobody is offered a seat" in page
+
+
+def test_a_place_says_why_it_last_changed() -> None:
+    job = make.job()
+    _holder, ahead, waiting = make.applications(job, 3)
+    joined = page_of(waiting)
+
+    leave(ahead)
+
+    assert "You joined the line." in joined
+    assert "Somebody ahead of you left the line, so you moved up by one." in page_of(waiting)
+
+
+def test_the_head_of_the_log_is_shown() -> None:
+    application = make.application(make.job())
+
+    row = make.row_of(application.job_id)
+
+    assert f"Entry {row.seq} Seal {bytes(row.chain_head).hex()}" in page_of(application)
+
+
+@pytest.mark.parametrize("act", ["", "confirm/", "withdraw/"])
+def test_somebody_elses_application_does_not_exist(act: str) -> None:
+    application = offered()
+    stranger, nobody = signed_in(make.applicant()), Client()
+    verb = "get" if act == "" else "post"
+
+    assert getattr(stranger, verb)(mine(application, act)).status_code == 404
+    assert getattr(nobody, verb)(mine(application, act))["Location"].startswith("/sign-in/")
+    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+
+@pytest.mark.parametrize("act", ["confirm/", "withdraw/"])
+def test_only_a_form_of_ours_changes_anything(act: str) -> None:
+    application = offered()
+    client = owner_signed_in(application)
+    client.handler.enforce_csrf_checks = True
+
+    assert client.get(mine(application, act)).status_code in (200, 302)
+    assert client.post(mine(application, act)).status_code == 403
+    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries: Any) -> None:
+    job = make.job()
+    for person in make.applications(job, 4):
+        last = person
+    client, seq = owner_signed_in(last), make.row_of(job).seq
+
+    # session, person, application, job; why it moved, its events
+    with django_assert_num_queries(6):
+        page = client.get(mine(last))
+    etag = client.get(mine(last), {"fragment": "1"})["ETag"]
+    with django_assert_num_queries(4):
+        same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
+
+    assert (page.status_code, same.status_code) == (200, 304)
+    assert make.row_of(job).seq == seq
+
+
+def test_a_confirmed_seat_says_that_there_is_nothing_to_do() -> None:
+    application = offered()
+    confirm(application)
+
+    assert "You keep the seat until the company decides." in page_of(application)

@@ -1,0 +1,165 @@
+"""The page behind the link in a mail."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from applicants.models import Applicant
+from pipeline.notifications.links import MAX_AGE, Offer, make_token
+from pipeline.services.lifecycle import close_job
+from pipeline.states import Outcome
+from tests import make
+from tests.clock import let_time_pass
+from tests.pages.applicant.browser import confirm, decide, leave, mine, text_of, who
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def offered(**policy: Any) -> Any:
+    person = make.applicant(email="ana.li@example.org")
+    return make.application(make.job(acknowledge_first_seat=True, **policy), person)
+
+
+def token_of(application: Any) -> str:
+    """The token of the last offer."""
+    events = [each for each in make.events(application.job_id) if each.to_status]
+    offers = [each.seq for each in events if each.to_status == "PENDING_ACKNOWLEDGMENT"]
+    return make_token(Offer(application.id, offers[-1]))
+
+
+def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) -> None:
+    application = offered()
+    seq, token = make.row_of(application.job_id).seq, token_of(application)
+
+    for _ in range(3):
+        page = visitor.get(f"/confirm/{token}/")
+
+    assert "It is your turn. Confirm by" in text_of(page)
+    assert "a…i@example.org" in text_of(page)
+    assert "ana.li@example.org" not in page.content.decode()
+    assert page.content.decode().count('method="post"') == 1
+    assert make.row_of(application.job_id).seq == seq
+    assert who(visitor) is None
+
+
+def test_the_links_address_stays_secret(visitor: Client) -> None:
+    page = visitor.get(f"/confirm/{token_of(offered())}/")
+
+    assert page["Referrer-Policy"] == "strict-origin"
+    assert '<meta name="referrer" content="strict-origin">' in page.content.decode()
+    assert "no-store" in page["Cache-Control"]
+
+
+def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
+    application = offered()
+
+    answer = visitor.post("/confirm/", {"token": token_of(application)}, follow=True)
+
+    assert make.status_of(application) == "ACTIVE"
+    assert answer.redirect_chain == [(mine(application), 302)]
+    assert "Confirmed: the seat is yours." in text_of(answer)
+    assert who(visitor) == str(application.applicant_id)
+
+
+def refused(visitor: Client, token: str) -> str:
+    """What the page says, on looking and on pressing a button that should not be there."""
+    looked = visitor.get(f"/confirm/{token}/")
+    pressed = visitor.post("/confirm/", {"token": token})
+    assert pressed.status_code in (404, 409)
+    assert b'method="post"' not in looked.content
+    assert text_of(looked) == text_of(pressed)
+    assert who(visitor) is None
+    return text_of(looked)
+
+
+def test_a_used_link_signs_nobody_in(visitor: Client) -> None:
+    application = offered()
+    token = token_of(application)
+    confirm(application)
+
+    assert "This seat is confirmed already." in refused(visitor, token)
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_late_link_tells_the_new_place(visitor: Client, settled: bool) -> None:
+    application = offered()
+    make.applications(application.job_id, 1)
+    token = token_of(application)
+    let_time_pass(application.job_id, make.WINDOW)
+    if settled:
+        make.settle_all()
+
+    page = refused(visitor, token)
+
+    assert "The deadline has passed." in page
+    assert ("is number 1 of 1 in line now" in page) is settled
+
+
+def test_the_link_of_an_earlier_offer_confirms_no_newer_one(visitor: Client) -> None:
+    application = offered()
+    old = token_of(application)
+    let_time_pass(application.job_id, make.WINDOW)
+    make.settle_all()
+    let_time_pass(application.job_id, make.COOLDOWN)
+    make.settle_all()
+    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+    assert "There is a newer offer." in refused(visitor, old)
+    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_a_link_to_what_has_ended_says_how(visitor: Client) -> None:
+    gone, rejected = offered(), make.application(make.job(acknowledge_first_seat=True))
+    tokens = [token_of(gone), token_of(rejected)]
+    leave(gone)
+    decide(rejected, Outcome.REJECTED)
+
+    assert "You withdrew this application." in refused(visitor, tokens[0])
+    assert "decided not to go on" in refused(visitor, tokens[1])
+
+
+def test_a_link_to_a_closed_job_says_so(visitor: Client) -> None:
+    application = offered()
+    token = token_of(application)
+    close_job(job_id=application.job_id, actor=make.RECRUITER)
+
+    assert "The company has closed this job." in refused(visitor, token)
+
+
+def test_a_forged_or_ancient_link_leads_back_in(visitor: Client, monkeypatch: Any) -> None:
+    token = token_of(offered())
+
+    for bad in ("nonsense", f"{token}x", token.replace(":", "", 1)):
+        assert "This link is no good" in refused(visitor, bad)
+    later = time.time() + MAX_AGE.total_seconds() + 9
+    monkeypatch.setattr("time.time", lambda: later)
+    assert "we mail you a code" in refused(visitor, token)
+
+
+def test_a_form_of_somebody_else_takes_no_seat() -> None:
+    application = offered()
+    client = Client(enforce_csrf_checks=True)
+
+    assert client.post("/confirm/", {"token": token_of(application)}).status_code == 403
+    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_no_log_holds_a_token_that_is_good(
+    visitor: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="django.request")
+    caplog.set_level(logging.DEBUG, logger="django.security")
+    application = offered()
+    token = token_of(application)
+
+    Client(enforce_csrf_checks=True).post("/confirm/", {"token": token})
+    visitor.get(f"/confirm/{token}/")
+    visitor.post("/confirm/", {"token": token})
+
+    assert token not in caplog.text
+    assert Applicant.objects.get(id=application.applicant_id).email not in caplog.text

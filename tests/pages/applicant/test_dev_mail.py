@@ -1,0 +1,105 @@
+"""The mails of a developer's machine: kept as files, shown in a page, nowhere else."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.mail import EmailMessage
+from django.test import Client
+
+from pipeline import devmail
+from tests.pages.applicant.browser import text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Any, tmp_path: Path) -> Path:
+    """Mails are kept, in a folder of the test."""
+    settings.DEV_MAIL = True
+    settings.DEV_MAIL_FOLDER = tmp_path / "mail"
+    settings.EMAIL_BACKEND = "pipeline.devmail.Backend"
+    return settings.DEV_MAIL_FOLDER
+
+
+def send(to: str = "ana@example.org", subject: str = "Hello", text: str = "Text.") -> None:
+    EmailMessage(subject, text, to=[to]).send()
+
+
+def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
+    send(text="<b>Look</b>\nhttp://127.0.0.1:8000/confirm/x/")
+
+    listed = visitor.get("/dev/mail/")
+    page = visitor.get(f"/dev/mail/{devmail.newest()[0].name}/")
+
+    assert "Development only." in text_of(listed)
+    assert "to ana@example.org" in text_of(listed)
+    assert '<a href="http://127.0.0.1:8000/confirm/x/" rel="nofollow">' in page.content.decode()
+    assert "&lt;b&gt;Look" in page.content.decode()
+
+
+def test_the_newest_come_first_and_can_be_narrowed_to_an_address(visitor: Client) -> None:
+    send(subject="First")
+    send(subject="Second")
+    send(to="bo@example.org", subject="Third")
+
+    page = visitor.get("/dev/mail/", {"to": "ANA@"})
+
+    assert [mail.subject for mail in devmail.newest()] == ["Third", "Second", "First"]
+    assert [mail.subject for mail in page.context["mails"]] == ["Second", "First"]
+    assert "No mail to such an address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
+
+
+def test_nobody_else_on_the_machine_can_read_them(folder: Path) -> None:
+    send()
+
+    [file] = folder.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_only_the_newest_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devmail, "MOST_KEPT", 2)
+
+    for subject in ("1", "2", "3"):
+        send(subject=subject)
+
+    assert [mail.subject for mail in devmail.newest()] == ["3", "2"]
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_the_log_says_where_to_read_but_neither_address_nor_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", logger="pipeline.devmail")
+
+    send(to="anabel@example.org", text="code 123456")
+
+    assert "a…l@example.org: Hello: read it at" in caplog.text
+    assert "anabel" not in caplog.text
+    assert "123456" not in caplog.text
+
+
+def test_what_was_to_an_address_can_be_forgotten() -> None:
+    send()
+    send(to="bo@example.org")
+
+    devmail.forget("ana@example.org")
+
+    assert [mail.to for mail in devmail.newest()] == ["bo@example.org"]
+
+
+@pytest.mark.parametrize("name", ["nonsense", "..", "01795292216649463732-e55e6dd6"])
+def test_a_mail_that_is_not_kept_does_not_exist(visitor: Client, name: str) -> None:
+    assert visitor.get(f"/dev/mail/{name}/").status_code == 404
+
+
+def test_without_development_there_is_no_such_page(visitor: Client, settings: Any) -> None:
+    send()
+    settings.DEV_MAIL = False
+
+    assert visitor.get("/dev/mail/").status_code == 404
+    assert visitor.get(f"/dev/mail/{devmail.newest()[0].name}/").status_code == 404

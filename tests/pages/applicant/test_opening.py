@@ -1,0 +1,105 @@
+"""The page of one job: its rules, the form, and what stands in the way of applying."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from jobs.models import JobPosting, Membership, Role
+from pipeline.models import Application
+from pipeline.services.lifecycle import close_job, pause_job
+from tests import make
+from tests.pages.applicant.browser import signed_in, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def staff_of(company_id: object, role: Role = Role.VIEWER) -> Client:
+    user = make.UserFactory.create()
+    Membership.objects.create(company_id=company_id, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
+    job = make.job(penalty_places=2, max_decays=1)
+
+    page = text_of(visitor.get(f"/jobs/{job}/"))
+
+    assert "has 10 minutes to confirm it" in page
+    assert "the next 2 newcomers pass you" in page
+    assert "A seat is free now" in page
+    assert "Time to confirm 10 min" in page
+
+
+def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> None:
+    job = make.job()
+    text = "One.\nTwo <script>alert(1)</script> https://example.org/x javascript:alert(1)"
+    JobPosting.objects.filter(job_id=job).update(description=text)
+
+    page = visitor.get(f"/jobs/{job}/").content.decode()
+
+    assert "One.<br>Two &lt;script&gt;" in page
+    assert '<a href="https://example.org/x" rel="nofollow">' in page
+    assert 'href="javascript' not in page
+
+
+def test_a_stranger_is_asked_for_name_and_address(visitor: Client) -> None:
+    page = visitor.get(f"/jobs/{make.job()}/")
+
+    assert list(page.context["form"].fields) == ["name", "email"]
+
+
+def test_who_is_signed_in_is_asked_for_the_name_they_gave_last() -> None:
+    person = make.applicant(name="")
+    make.application(make.job(), person)
+    Application.objects.update(name="Ana Li")
+
+    page = signed_in(person).get(f"/jobs/{make.job()}/")
+
+    assert list(page.context["form"].fields) == ["name"]
+    assert page.context["form"]["name"].value() == "Ana Li"
+
+
+def test_who_has_applied_is_led_to_the_application() -> None:
+    person, job = make.applicant(), make.job()
+    application = make.application(job, person)
+
+    page = signed_in(person).get(f"/jobs/{job}/")
+
+    assert "You have applied" in text_of(page)
+    assert f"/me/applications/{application.id}/" in page.content.decode()
+
+
+@pytest.mark.parametrize(("verb", "words"), [(pause_job, "is paused"), (close_job, "is closed")])
+def test_a_job_that_takes_nobody_says_why(visitor: Client, verb: object, words: str) -> None:
+    job = make.job()
+    verb(job_id=job, actor=make.RECRUITER)  # type: ignore[operator]
+
+    page = visitor.get(f"/jobs/{job}/")
+
+    assert f"This job {words}" in text_of(page)
+    assert b'method="post"' not in page.content
+
+
+def test_a_draft_is_a_preview_for_its_company_and_nothing_for_others(visitor: Client) -> None:
+    company = make.company()
+    job = make.job(company_id=company.id, open_now=False)
+
+    assert visitor.get(f"/jobs/{job}/").status_code == 404
+    assert staff_of(make.company().id).get(f"/jobs/{job}/").status_code == 404
+    assert "Preview of a draft" in text_of(staff_of(company.id).get(f"/jobs/{job}/"))
+
+
+def test_staff_are_led_to_their_board_and_cannot_apply() -> None:
+    company = make.company()
+    job = make.job(company_id=company.id)
+    client = staff_of(company.id)
+
+    page = client.get(f"/jobs/{job}/")
+    tried = client.post(f"/jobs/{job}/apply/", {"name": "A", "email": "a@example.org"})
+
+    assert "Applying is for applicants" in text_of(page)
+    assert f"/company/jobs/{job}/" in page.content.decode()
+    assert (tried.status_code, make.row_of(job).seq) == (302, 2)

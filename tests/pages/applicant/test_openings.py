@@ -1,0 +1,91 @@
+"""The open jobs: what each says of its line, finding one, and pages of many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from pipeline.pages.applicant import openings
+from tests import make
+from tests.clock import let_time_pass
+from tests.pages.applicant.browser import leave, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
+    job = make.job(capacity=2, company_id=make.company(name="Harbour").id)
+    make.applications(job, 3)
+
+    page = text_of(visitor.get("/"))
+
+    assert "Engineer Harbour" in page
+    assert "2 of 2 seats taken" in page
+    assert "Waiting 1" in page
+    assert "Typical wait not known yet" in page
+
+
+def test_the_typical_wait_is_known_once_somebody_was_promoted(visitor: Client) -> None:
+    job = make.job()
+    first, _second = make.applications(job, 2)
+    let_time_pass(job, 7200)
+    leave(first)
+
+    assert "Typical wait 2 h" in text_of(visitor.get("/"))
+
+
+def test_only_open_jobs_are_shown(visitor: Client) -> None:
+    draft = make.job(open_now=False)
+
+    page = visitor.get("/")
+
+    assert str(draft) not in page.content.decode()
+    assert "No job is open at the moment" in text_of(page)
+
+
+@pytest.mark.parametrize("words", ["engin", "harb engineer", "HARBOUR"])
+def test_a_job_is_found_by_title_and_company(visitor: Client, words: str) -> None:
+    make.job(company_id=make.company(name="Harbour").id)
+
+    assert "Engineer" in text_of(visitor.get("/", {"q": words}))
+
+
+def test_what_is_not_found_says_so_and_leads_back(visitor: Client) -> None:
+    make.job()
+
+    page = visitor.get("/", {"q": "<b>astronaut"})
+
+    assert "No open job has these words" in text_of(page)
+    assert "<b>astronaut" not in page.content.decode()
+
+
+def test_many_jobs_are_a_page_at_a_time(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openings, "ON_ONE_PAGE", 2)
+    jobs = [make.job() for _ in range(3)]
+
+    first = visitor.get("/", {"q": "engineer"})
+    second = visitor.get(first.context["next_url"])
+
+    assert [each.job.id for each in first.context["openings"]] == [jobs[2], jobs[1]]
+    assert [each.job.id for each in second.context["openings"]] == [jobs[0]]
+    assert second.context["next_url"] is None
+    assert second.context["first_url"] == "/?q=engineer"
+
+
+@pytest.mark.parametrize("after", ["nonsense", "\0"])
+def test_a_page_that_never_was_is_the_first(visitor: Client, after: str) -> None:
+    make.job()
+
+    assert visitor.get("/", {"after": after, "q": "\0"}).status_code == 200
+
+
+def test_the_number_of_queries_does_not_grow(
+    visitor: Client, django_assert_num_queries: Any
+) -> None:
+    for _ in range(3):
+        make.applications(make.job(), 2)
+
+    with django_assert_num_queries(2):  # the jobs, and how long things took
+        visitor.get("/")

@@ -1,0 +1,148 @@
+"""Finding one's own applicants, and what lately happened, read in bounded time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from applicants.models import Applicant
+from jobs.models import Company
+from pipeline.models import Application, NameWord
+from pipeline.selectors import search
+from pipeline.selectors.recent import NOTHING_YET, recent_waits
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.withdraw import withdraw
+from tests import make
+from tests.clock import let_time_pass
+from tests.pages.company.conftest import named
+
+
+def found(company: Company, words: str, **how: Any) -> list[str]:
+    page = search.find_by_name(company.id, words, limit=how.pop("limit", 50), **how)
+    return [seen.application.name for seen in page.rows]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("ana", ["Ana Li"]),
+        ("OKA", ["Cy Okafor"]),
+        ("li an", ["Ana Li"]),
+        ("e", ["Eli Sato"]),
+        ("be b", ["Bo Berg"]),
+        ("bo li", []),
+        ("na", []),
+        ("%", []),
+        ("_", []),
+        ("'", []),
+        ("", []),
+    ],
+)
+def test_people_are_found_by_the_beginnings_of_words(
+    job: UUID, company: Company, words: str, names: list[str]
+) -> None:
+    assert found(company, words) == names
+
+
+def test_nobody_else_s_people_are_found(job: UUID) -> None:
+    assert found(make.company(), "ana") == []
+
+
+def test_a_long_list_has_pages(company: Company) -> None:
+    job = make.job(company_id=company.id)
+    for n in range(5):
+        make.application(job, make.applicant(name=f"Kim Number{n}"))
+
+    first = search.find_by_name(company.id, "kim", limit=2)
+    assert first.next
+    second = search.find_by_name(company.id, "kim", after=first.next, limit=2)
+    assert second.next
+    third = search.find_by_name(company.id, "kim", after=second.next, limit=2)
+
+    pages = [first.rows, second.rows, third.rows]
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert third.next is None
+    assert len({seen.application.id for page in pages for seen in page}) == 5
+
+
+def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
+    company: Company, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(search, "CANDIDATES", 2)
+    job = make.job(company_id=company.id)
+    for name in ("Maria A", "Maria B", "Maria C"):
+        make.application(job, make.applicant(name=name))
+
+    first = search.find_by_name(company.id, "maria c", limit=5)
+    assert first.next
+    second = search.find_by_name(company.id, "maria c", after=first.next, limit=5)
+
+    assert [seen.application.name for seen in first.rows + second.rows] == ["Maria C"]
+
+
+def test_a_name_that_is_erased_is_not_found_any_more(job: UUID, company: Company) -> None:
+    Application.objects.filter(job_id=job, name="Ana Li").update(name="")
+    Application.objects.filter(job_id=job, name="Bo Berg").update(name="Bo Holm")
+
+    assert found(company, "ana") == []
+    assert found(company, "berg") == []
+    assert found(company, "holm") == ["Bo Holm"]
+    assert not NameWord.objects.filter(word__in=["ana", "li", "berg"]).exists()
+
+
+def test_the_page_finds_by_name_and_by_whole_address(viewer: Client, job: UUID) -> None:
+    ana = Applicant.objects.get(id=named(job, "Ana Li").applicant_id)
+
+    for query in ("ana", ana.email, ana.email.upper()):
+        page = viewer.get("/company/people/", {"q": query}).content.decode()
+        assert f"/company/people/{ana.id}/" in page
+    page = viewer.get("/company/people/", {"q": "x@example.org"}).content.decode()
+    assert "Nobody with this address" in page
+
+
+def test_a_company_reads_only_what_it_was_told_itself(viewer: Client, job: UUID) -> None:
+    ana = named(job, "Ana Li")
+    elsewhere = make.job()
+    make.alter(elsewhere, posting={"title": "Secret job"})
+    person = Applicant.objects.get(id=ana.applicant_id)
+    person.name = "Other Name"
+    make.application(elsewhere, person)
+
+    page = re.sub(r"\s+", " ", viewer.get(f"/company/people/{person.id}/").content.decode())
+
+    assert "Ana Li" in page
+    assert "Applied · Engineer" in page
+    assert "Secret job" not in page
+    assert "Other Name" not in page
+
+
+def test_a_person_who_only_applied_elsewhere_does_not_exist(viewer: Client) -> None:
+    stranger = make.application(make.job())
+
+    assert viewer.get(f"/company/people/{stranger.applicant_id}/").status_code == 404
+
+
+def test_waits_are_medians_of_what_lately_happened(
+    company: Company, django_assert_num_queries: Any
+) -> None:
+    job, quiet = make.job(company_id=company.id), make.job(company_id=company.id)
+    first, *rest = make.applications(job, 4)
+    leaving = first
+    for waited in (100, 100, 100):
+        let_time_pass(job, waited)
+        withdraw(application_id=leaving.id, actor=make.owner_of(leaving))
+        leaving = rest.pop(0)
+        let_time_pass(job, 10)
+        acknowledge(application_id=leaving.id, actor=make.owner_of(leaving))
+
+    with django_assert_num_queries(1):
+        facts = recent_waits([job, quiet])
+
+    assert facts[quiet] == NOTHING_YET
+    assert facts[job].median_wait_seconds == pytest.approx(210, abs=2)
+    assert facts[job].median_answer_seconds == pytest.approx(10, abs=2)
+    assert recent_waits([]) == {}

@@ -1,0 +1,143 @@
+"""The buttons that decide on people and run a job: they say what follows, and it happens."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from applicants.models import Applicant
+from jobs.models import Job
+from pipeline.models import Application, DecisionNote
+from pipeline.services.lifecycle import pause_job
+from pipeline.states import SYSTEM
+from tests import make
+from tests.pages.company.browsing import follow, leave, page_of
+from tests.pages.company.conftest import named
+
+
+def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job: UUID) -> None:
+    bo = named(job, "Bo Berg")
+    path = f"/company/applications/{bo.id}/decide/"
+
+    assert "Reject: Cy Okafor is promoted now" in page_of(recruiter, path)
+    given = {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "note": "Come back in a year."}
+    page = follow(recruiter, path, given)
+
+    assert "Bo Berg was rejected. Cy Okafor was promoted." in page
+    assert make.statuses(bo, named(job, "Cy Okafor")) == ["REJECTED", "PENDING_ACKNOWLEDGMENT"]
+    assert DecisionNote.objects.get().text == "Come back in a year."
+
+
+def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> None:
+    active, waiting = named(job, "Ana Li"), named(job, "Dee Rao")
+
+    assert "Hire: Cy Okafor is promoted now" in page_of(
+        recruiter, f"/company/applications/{active.id}/decide/"
+    )
+    path = f"/company/applications/{waiting.id}/decide/"
+    page = page_of(recruiter, path)
+    assert "Hire" not in page
+    assert "Remove: 1 person behind moves up by one" in page
+    assert "not possible any more" in follow(recruiter, path, {"outcome": "HIRED"})
+    assert make.status_of(waiting) == "WAITLIST"
+
+
+@pytest.mark.parametrize(
+    ("prepare", "says"),
+    [
+        (lambda job: pause_job(job_id=job, actor=SYSTEM), "while the job is paused"),
+        (
+            lambda job: make.alter(job, capacity=1),
+            "promoted, 1 person still holds 1 seat",
+        ),
+    ],
+)
+def test_a_decision_says_when_nobody_is_promoted_by_it(
+    recruiter: Client, job: UUID, prepare: Any, says: str
+) -> None:
+    prepare(job)
+    ana = named(job, "Ana Li")
+
+    page = page_of(recruiter, f"/company/applications/{ana.id}/decide/")
+
+    assert says in page
+    assert "is promoted now" not in page
+
+
+def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) -> None:
+    ana = named(job, "Ana Li")
+
+    answer = recruiter.post(f"/company/applications/{ana.id}/decide/", {"outcome": "LAPSED"})
+
+    assert answer.status_code == 422
+    assert make.status_of(ana) == "ACTIVE"
+
+
+def test_a_job_is_paused_resumed_and_closed_by_its_buttons(owner: Client, job: UUID) -> None:
+    follow(owner, f"/company/jobs/{job}/pause/", {})
+    leave(named(job, "Ana Li"))
+    assert "Resume: Cy Okafor is promoted now" in page_of(owner, f"/company/jobs/{job}/")
+
+    resumed = follow(owner, f"/company/jobs/{job}/open/", {})
+    assert "Cy Okafor was promoted." in resumed
+
+    asked = page_of(owner, f"/company/jobs/{job}/close/")
+    assert "Close: 3 people are let go" in asked
+    assert "1 in review stays" in asked
+    closed = follow(owner, f"/company/jobs/{job}/close/", {})
+    assert "being let go" in closed
+    assert Job.objects.get(id=job).status == "CLOSED"
+
+
+def test_a_change_that_is_not_possible_is_said_and_nothing_happens(
+    owner: Client, job: UUID
+) -> None:
+    follow(owner, f"/company/jobs/{job}/close/", {})
+
+    page = follow(owner, f"/company/jobs/{job}/open/", {})
+
+    assert "not possible in the job&#x27;s present state" in page
+    assert Job.objects.get(id=job).status == "CLOSED"
+
+
+def test_seats_say_what_they_do_before_and_after(owner: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/capacity/"
+
+    more = page_of(owner, f"{path}?capacity=4")
+    assert "Change to 4 seats: Cy Okafor and Dee Rao are promoted at once" in more
+    less = page_of(owner, f"{path}?capacity=1")
+    assert "1 person more than that holds a seat now" in less
+
+    done = follow(owner, path, {"capacity": 4})
+    assert "The job has 4 seats now. Cy Okafor and Dee Rao were promoted." in done
+    drained = follow(owner, path, {"capacity": 1})
+    assert "3 people above it keep their seats" in drained
+    assert owner.post(path, {"capacity": 0}).status_code == 422
+
+
+def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/add/"
+    given = {"name": "Fay Moreau", "email": "Fay@Example.org"}
+
+    assert "Fay Moreau waits in line now, as number 4." in follow(recruiter, path, given)
+
+    again = recruiter.post(path, given)
+    assert again.status_code == 422
+    assert "already is an application" in again.content.decode()
+    bad = recruiter.post(path, {"name": "A\nB", "email": "nobody"})
+    assert bad.status_code == 422
+    assert Application.objects.filter(job_id=job).count() == 6
+
+
+def test_nobody_is_added_to_a_job_that_is_not_open(recruiter: Client, job: UUID) -> None:
+    pause_job(job_id=job, actor=SYSTEM)
+    given = {"name": "Fay Moreau", "email": "fay@example.org"}
+
+    answer = recruiter.post(f"/company/jobs/{job}/add/", given)
+
+    assert answer.status_code == 422
+    assert "This job takes nobody now" in answer.content.decode()
+    assert not Applicant.objects.filter(email="fay@example.org").exists()

@@ -1,0 +1,211 @@
+"""Creating jobs and changing what they say and ask, on their pages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from jobs.models import Company, Job
+from tests import make
+from tests.pages.company.conftest import named
+
+RULES = {
+    "window": 2,
+    "window_unit": "days",
+    "penalty_places": 2,
+    "max_decays": "",
+    "cooldown": 90,
+    "cooldown_unit": "minutes",
+}
+NEW = {"title": "Sailmaker", "location": "Loft", "capacity": 4, "start": "OPEN", **RULES}
+
+
+def text_of(answer: Any) -> str:
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def seen(client: Client, job: UUID, section: str) -> str:
+    page = text_of(client.get(f"/company/jobs/{job}/settings/"))
+    found = re.search(rf'value="{section}"><input type="hidden" name="seen" value="(\d+)"', page)
+    assert found
+    return found[1]
+
+
+def test_a_job_is_created_open_under_its_rules(recruiter: Client, company: Company) -> None:
+    answer = recruiter.post("/company/jobs/new/", NEW, follow=True)
+
+    job = Job.objects.get(company=company)
+    assert answer.redirect_chain == [(f"/company/jobs/{job.id}/", 302)]
+    assert "“Sailmaker” was created. It is open" in text_of(answer)
+    assert (job.status, job.capacity, job.max_decays, job.penalty_places) == ("OPEN", 4, None, 2)
+    assert (job.acknowledgment_window_seconds, job.cooldown_seconds) == (172_800, 5_400)
+
+
+def test_a_draft_is_opened_by_its_button(recruiter: Client, company: Company) -> None:
+    answer = recruiter.post("/company/jobs/new/", NEW | {"start": "DRAFT"}, follow=True)
+    job = Job.objects.get(company=company)
+
+    assert "The job is a draft." in text_of(answer)
+    assert "Open: everybody sees it" in text_of(answer)
+    recruiter.post(f"/company/jobs/{job.id}/open/")
+    assert Job.objects.get(company=company).status == "OPEN"
+
+
+def test_rules_are_shown_as_applicants_will_read_them_and_nothing_is_made(
+    recruiter: Client,
+) -> None:
+    answer = recruiter.post("/company/jobs/new/", NEW | {"preview": "1", "title": ""})
+
+    assert answer.status_code == 200
+    assert "has 2 days to confirm" in text_of(answer)
+    assert 'value="Loft"' in text_of(answer)
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"title": " "}, "This field is required"),
+        ({"title": "A\nB"}, "cannot be shown"),
+        ({"window": 31}, "Choose from 1 minute to 30 days."),
+        ({"window": 59, "window_unit": "seconds"}, "Choose from 1 minute to 30 days."),
+        ({"window": "x"}, "Enter a whole number"),
+        ({"cooldown": 10**9, "cooldown_unit": "days"}, "less than or equal"),
+        ({"capacity": 10_001}, "less than or equal to 10000"),
+        ({"penalty_places": -1}, "greater than or equal to 0"),
+        ({"window_unit": "years"}, "Select a valid choice"),
+    ],
+)
+def test_what_is_filled_in_wrong_is_said_at_its_field_and_kept(
+    recruiter: Client, wrong: dict[str, Any], says: str
+) -> None:
+    answer = recruiter.post("/company/jobs/new/", NEW | wrong | {"location": "Pier 4"})
+
+    assert answer.status_code == 422
+    assert says in text_of(answer)
+    assert "Pier 4" in text_of(answer)
+    assert not Job.objects.exists()
+
+
+def test_too_little_time_to_confirm_is_warned_of_but_allowed(
+    recruiter: Client, company: Company
+) -> None:
+    short = NEW | {"window": 3, "window_unit": "hours"}
+
+    assert "WCAG 2.2.1" in text_of(recruiter.post("/company/jobs/new/", short, follow=True))
+    assert Job.objects.get(company=company).acknowledgment_window_seconds == 10_800
+
+
+def test_a_recruiter_edits_the_posting_but_not_the_rules(recruiter: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/settings/"
+    page = text_of(recruiter.get(path))
+
+    assert "Only an owner of Acme can change the rules" in page
+    given = {"section": "posting", "title": "New title", "seen": seen(recruiter, job, "posting")}
+    assert "The posting is saved." in text_of(recruiter.post(path, given, follow=True))
+    assert Job.objects.get(id=job).posting.title == "New title"
+    assert recruiter.post(path, {"section": "policy"} | RULES).status_code == 403
+
+
+def test_an_owner_changes_the_rules_and_running_deadlines_stay(owner: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/settings/"
+    make.application(job)
+    given = {"section": "policy", "seen": seen(owner, job, "policy")} | RULES
+
+    page = text_of(owner.post(path, given, follow=True))
+
+    assert "The rules are saved." in page
+    assert "running deadlines, places in line and cool-downs stay" in page
+    assert Job.objects.get(id=job).policy_version == 2
+
+
+def test_a_form_is_not_stale_only_because_somebody_applied(owner: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/settings/"
+    given = {"section": "policy", "seen": seen(owner, job, "policy")} | RULES
+    make.application(job)
+
+    assert owner.post(path, given).status_code == 302
+
+
+def test_a_stale_form_says_what_changed_and_keeps_what_was_typed(owner: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/settings/"
+    posting = {"section": "posting", "title": "Mine", "seen": seen(owner, job, "posting")}
+    rules = {"section": "policy", "seen": seen(owner, job, "policy")} | RULES
+    make.alter(job, posting={"title": "Theirs"}, policy={"penalty_places": 7})
+
+    stale = owner.post(path, posting)
+    assert stale.status_code == 409
+    assert "Somebody else changed this job" in text_of(stale)
+    assert 'value="Mine"' in text_of(stale)
+    assert "<dd>Theirs</dd>" in text_of(stale)
+
+    stale = owner.post(path, rules)
+    assert stale.status_code == 409
+    assert "<dt>Places lost by a miss</dt><dd>7</dd>" in text_of(stale)
+    assert Job.objects.get(id=job).penalty_places == 7
+    assert owner.post(path, rules | {"seen": seen(owner, job, "policy")}).status_code == 302
+
+
+def test_a_closed_job_keeps_its_rules(owner: Client, job: UUID) -> None:
+    path = f"/company/jobs/{job}/settings/"
+    given = {"section": "policy", "seen": seen(owner, job, "policy")} | RULES
+    owner.post(f"/company/jobs/{job}/close/")
+
+    assert owner.post(path, given).status_code == 409
+    assert "The job is closed, so its rules" in text_of(owner.get(path))
+
+
+def test_the_settings_show_how_the_api_and_the_exports_are_reached(
+    viewer: Client, job: UUID
+) -> None:
+    page = text_of(viewer.get(f"/company/jobs/{job}/settings/"))
+
+    assert f"/api/v1/jobs/{job}/pipeline" in page
+    for what in ("applications", "log"):
+        for form in ("csv", "jsonl"):
+            assert f"/company/jobs/{job}/export/{what}.{form}" in page
+
+
+def test_the_first_visit_says_what_to_do(recruiter: Client, viewer: Client) -> None:
+    assert "Create your first job" in text_of(recruiter.get("/company/"))
+    assert "A recruiter or an owner of your company creates" in text_of(viewer.get("/company/"))
+
+
+def test_jobs_are_found_by_title_and_state(viewer: Client, job: UUID, company: Company) -> None:
+    draft = make.job(company_id=company.id, open_now=False)
+    make.alter(draft, posting={"title": "Translator"})
+
+    assert "Translator" in text_of(viewer.get("/company/"))
+    assert "Translator" not in text_of(viewer.get("/company/?status=OPEN"))
+    assert "Engineer" not in text_of(viewer.get("/company/?q=transl"))
+    assert "No job fits" in text_of(viewer.get("/company/?q=nothing"))
+
+
+def test_a_page_of_jobs_costs_the_same_however_many_there_are(
+    viewer: Client, company: Company, django_assert_num_queries: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("pipeline.pages.company.jobs.JOBS_SHOWN", 4)
+    for _ in range(6):
+        make.applications(make.job(company_id=company.id), 2)
+
+    with django_assert_num_queries(7):
+        page = text_of(viewer.get("/company/"))
+
+    assert page.count("job-row") == 4
+    further = re.search(r'href="(/company/\?after=[^"]+)" rel="next"', page)
+    assert further
+    assert text_of(viewer.get(further[1])).count("job-row") == 2
+
+
+def test_an_application_shows_its_facts_and_its_timeline(viewer: Client, job: UUID) -> None:
+    dee = named(job, "Dee Rao")
+
+    page = text_of(viewer.get(f"/company/applications/{dee.id}/"))
+
+    assert "2 of 3" in page
+    assert "joined the waitlist" in page
+    assert "Decide…" not in page

@@ -1,0 +1,135 @@
+"""What the replay page reads is what replaying the log gives."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from pipeline.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.replay import Line, Place, replay
+from pipeline.selectors.moments import Moment, Person, differences, moment_of
+from pipeline.states import Status
+from tests import make
+from tests.clock import database_now
+from tests.pages.history.busy import busy_job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def of_replay(places: list[Place]) -> list[tuple[object, ...]]:
+    return [
+        (p.application_id, n, p.status_since, p.decay_count, p.acknowledge_by, p.eligible_at)
+        for n, p in enumerate(places, 1)
+    ]
+
+
+def of_moment(people: list[Person]) -> list[tuple[object, ...]]:
+    return [
+        (p.application_id, p.place, p.since, p.decay_count, p.acknowledge_by, p.eligible_at)
+        for p in people
+    ]
+
+
+def assert_same(moment: Moment, line: Line) -> None:
+    assert (moment.seq, moment.event.at) == (line.seq, line.at)
+    assert (moment.job["status"], moment.job["capacity"]) == (line.status, line.capacity)
+    assert moment.job["policy"] == line.policy.values()
+    assert moment.policy_version == line.policy_version
+    for name, people in (
+        ("active", line.active),
+        ("pending", line.pending),
+        ("waitlist", line.waitlist),
+    ):
+        assert of_moment(getattr(moment, name)) == of_replay(people), name
+    assert list(moment.counts.values()) == [
+        len(line.active),
+        len(line.pending),
+        len(line.waitlist),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_moment_of_a_random_history_is_as_replay_gives_it(seed: int) -> None:
+    job = busy_job(seed)
+
+    for seq in range(1, make.row_of(job).seq + 1):
+        line = replay(job, seq=seq)
+        assert_same(moment_of(job, seq=seq), line)
+        assert moment_of(job, as_of=line.at).seq == replay(job, as_of=line.at).seq
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_moments_differ_as_their_replays_do(seed: int) -> None:
+    job = busy_job(seed)
+    head = make.row_of(job).seq
+
+    for earlier, later in ((1, head), (head // 3, head // 2), (head // 2, head), (head, head)):
+        found = {d.application_id: (d.kind, d.before, d.after) for d in differences(
+            job, earlier, later, shown=1_000
+        )}  # fmt: skip
+        assert found == slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
+
+
+def slow_differences(before: Line, after: Line, job: object) -> dict[object, object]:
+    then = {p.application_id: p for p in [*before.active, *before.pending, *before.waitlist]}
+    now = {p.application_id: p for p in [*after.active, *after.pending, *after.waitlist]}
+    span = make.events(job, after=before.seq)[: after.seq - before.seq]  # type: ignore[arg-type]
+    came = {event.application_id for event in span if event.event == "APPLIED"}
+    found = {}
+    for who in {*then, *now, *came}:
+        was, is_now = then.get(who), now.get(who)
+        kind = slow_kind(was, is_now)
+        if kind:
+            found[who] = (kind, was and was.position, is_now and is_now.position)
+    return found
+
+
+def slow_kind(was: Place | None, is_now: Place | None) -> str | None:
+    if was is None:
+        return "joined" if is_now else "passed"
+    if is_now is None:
+        return "left"
+    if was.status == is_now.status:
+        return None if was.position == is_now.position else "moved"
+    if was.status == Status.WAITLIST:
+        return "seated"
+    return "confirmed" if is_now.status == Status.ACTIVE else "lost"
+
+
+def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
+    job = make.job(capacity=2)
+    make.applications(job, 12)
+
+    moment = moment_of(job, shown=4)
+
+    assert [person.place for person in moment.waitlist] == [1, 2, 3, 4]
+    assert moment.counts == {"active": 2, "pending": 0, "waiting": 10}
+    shown = differences(job, 1, moment.head, shown=3)
+    assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3
+
+
+def test_moments_that_are_none_are_refused() -> None:
+    before = database_now()
+    job = make.job()
+
+    with pytest.raises(NoSuchMoment):
+        moment_of(job, seq=0)
+    with pytest.raises(NoSuchMoment):
+        moment_of(job, as_of=before)
+    with pytest.raises(FutureMoment):
+        moment_of(job, seq=3)
+    with pytest.raises(FutureMoment):
+        moment_of(job, as_of=database_now().replace(year=2200))
+    with pytest.raises(JobNotFound):
+        moment_of(make.company().id)
+
+
+def test_the_queries_do_not_grow_with_the_log() -> None:
+    job = busy_job(1)
+
+    with CaptureQueriesContext(connection) as queries:
+        head = moment_of(job).head
+        differences(job, 3, head)
+
+    assert len(queries) == 5

@@ -1,0 +1,87 @@
+"""The page that shows a job's line at any past moment."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+
+from django.test import Client
+
+from pipeline.models import Event
+from tests import make
+from tests.pages.history.conftest import History, page
+
+
+def words(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    main = response.content.decode().partition("<main")[2] or response.content.decode()
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
+
+
+def test_it_shows_the_line_as_it_was(viewer: Client, past: History) -> None:
+    text = words(viewer, page(past.job, "replay/?seq=7"))
+
+    assert "Event 7 of 10" in text
+    assert "Bo <Berg> was promoted" in text
+    assert "10 min left" in text
+    assert re.search(r"Waitlist 1 waiting 1 Cy Okafor", text)
+
+
+def test_without_a_moment_it_shows_the_last_one(viewer: Client, past: History) -> None:
+    assert "Event 10 of 10" in words(viewer, page(past.job, "replay/"))
+
+
+def test_a_time_leads_to_the_last_event_before_it(viewer: Client, past: History) -> None:
+    at = Event.objects.get(job_id=past.job, seq=8).at - timedelta(seconds=1)
+    viewer.cookies["time_zone"] = "Asia/Tokyo"
+    in_tokyo = (at + timedelta(hours=9)).strftime("%Y-%m-%dT%H:%M:%S")
+
+    assert "Event 7 of 10" in words(viewer, page(past.job, f"replay/?at={in_tokyo}"))
+
+
+def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: History) -> None:
+    replay = page(past.job, "replay/")
+
+    assert "did not exist yet" in words(viewer, f"{replay}?at=1999-01-01T00:00")
+    assert "still to come" in words(viewer, f"{replay}?at=2199-01-01T00:00")
+    assert "did not exist yet" in words(viewer, f"{replay}?seq=0")
+    assert "still to come" in words(viewer, f"{replay}?seq=999999999999999999999")
+    for nonsense in ("at=yesterday", "at=2026-99-99T00:00", "at=0001-01-01T00:00"):
+        assert "of 10" in words(viewer, f"{replay}?{nonsense}")
+
+
+def test_two_moments_are_compared_whichever_comes_first(viewer: Client, past: History) -> None:
+    for query in ("seq=5&with=10", "seq=10&with=5"):
+        text = words(viewer, page(past.job, f"replay/?{query}"))
+
+        assert "From event 5 to event 10" in text
+        assert "Were offered a seat 1 Cy Okafor was 2 in line" in text
+        assert "Left 1 Ana Li Withdrawn" in text
+        assert "Moved in line 1" not in text or "Bo <Berg>" in text
+
+
+def test_it_works_without_scripts(viewer: Client, past: History) -> None:
+    text = viewer.get(page(past.job, "replay/?seq=5&with=2")).content.decode()
+
+    for target in (1, 4, 6, 10):
+        assert f'href="?seq={target}&amp;with=2"' in text
+    assert 'type="range"' in text
+    assert "Go to this event" in text
+
+
+def test_the_fragment_is_only_the_part_that_changes(viewer: Client, past: History) -> None:
+    text = viewer.get(page(past.job, "replay/?seq=5&fragment=1")).content.decode()
+
+    assert 'data-seq="5"' in text
+    assert "<html" not in text
+
+
+def test_it_says_how_many_are_not_shown(viewer: Client, past: History) -> None:
+    make.applications(past.job, 105)
+
+    text = words(viewer, page(past.job, "replay/"))
+
+    assert "106 waiting" in text
+    assert "And 6 more" in text

@@ -1,0 +1,130 @@
+"""The numbers behind the charts, by hand-made histories and by adding up the log slowly."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from pipeline.models import Event
+from pipeline.selectors import series as module
+from pipeline.selectors.series import Point, Series, series_of
+from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.withdraw import withdraw
+from tests import make
+from tests.clock import let_time_pass
+from tests.pages.history.busy import busy_job
+from tests.pages.history.conftest import History
+from tests.pipeline.slow_figures import slow_answers, slow_idle, slow_promotions
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def all_of(job: UUID, back: timedelta | None = None, zone: str = "UTC") -> Series:
+    return series_of(make.row_of(job), back=back, zone=zone)
+
+
+def test_a_hand_made_history_gives_its_numbers(past: History) -> None:
+    series = all_of(past.job)
+
+    assert [round(seconds, -1) for seconds in series.seat_time] == [5_400, 660, 0, 0, 0]
+    assert [round(seconds) for seconds in series.answers] == [60] * 51
+    assert (series.answered, series.missed, series.events) == (1, 1, 10)
+    assert series.waits == [0, 0, 0, 0, 2, 0, 0, 0, 0, 0]
+    held = [(point.held, point.waiting, point.capacity) for point in series.points]
+    assert held == [(1, 2, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1)]
+
+
+def test_hours_are_those_of_the_reader(past: History) -> None:
+    deadline = Event.objects.get(job_id=past.job, event="DECAYED").effective_at
+
+    for zone in ("UTC", "Asia/Kolkata"):
+        hour = deadline.astimezone(ZoneInfo(zone)).hour
+        assert all_of(past.job, zone=zone).misses_by_hour == {hour: 1}
+
+
+def test_idle_seats_are_told_apart_by_their_cause() -> None:
+    job = make.job(capacity=2, acknowledge_first_seat=True, cooldown_seconds=400)
+    let_time_pass(job, 100)  # two seats: nobody waits
+    person = make.application(job)
+    let_time_pass(job, make.WINDOW)  # one seat on offer, one for which nobody waits
+    make.settle_all()
+    let_time_pass(job, 200)  # two seats: who waits is in a cool-down
+    pause_job(job_id=job, actor=make.RECRUITER)
+    let_time_pass(job, 50)  # two seats of a paused job
+    withdraw(application_id=person.id, actor=make.owner_of(person))
+    open_job(job_id=job, actor=make.RECRUITER)
+
+    found = all_of(job).seat_time
+
+    assert found == pytest.approx((0, 600, 200 + 600, 400, 100), abs=4)
+
+
+def test_a_span_begins_with_how_things_stood_then(past: History) -> None:
+    series = all_of(past.job, back=timedelta(hours=1))
+
+    assert series.points[0][1:] == (1, 2, 1)
+    assert series.points[0].at == series.start
+    assert series.events == 5
+    assert sum(series.seat_time) == pytest.approx(3_600, abs=4)
+    assert all_of(past.job, back=timedelta(seconds=900)).events == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
+    job = busy_job(seed, steps=80)
+    log = make.events(job)
+
+    series = all_of(job)
+
+    answers, idle = slow_answers(log), slow_idle(log, series.end)
+    assert series.answered == len(answers)
+    if answers:
+        assert series.answers[0] == pytest.approx(min(answers))
+        assert series.answers[-1] == pytest.approx(max(answers))
+    assert sum(series.waits) == len(slow_promotions(log))
+    time = series.seat_time
+    assert (time.nobody + time.cooldown, time.cooldown) == pytest.approx(idle, abs=0.01)
+    last, row = series.points[-1], make.row_of(job)
+    held = row.active_count + row.pending_count
+    assert last[1:] == (held, row.waitlist_count, row.capacity)
+    assert series.missed == sum(series.misses_by_hour.values())
+
+
+def test_of_a_long_log_only_the_last_events_are_read(
+    past: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_EVENTS", 4)
+
+    series = all_of(past.job)
+
+    assert series.is_cut
+    assert series.start == Event.objects.get(job_id=past.job, seq=7).at
+    assert series.points[0] == Point(series.start, 1, 1, 1)
+
+
+def test_the_lines_have_at_most_so_many_points_and_the_queries_do_not_grow() -> None:
+    job = make.job(capacity=1)
+    for _ in range(60):
+        make.applications(job, 5)
+        let_time_pass(job, 60)
+
+    with CaptureQueriesContext(connection) as queries:
+        series = series_of(make.row_of(job), back=timedelta(days=1), zone="UTC")
+
+    assert 50 <= len(series.points) <= module.BUCKETS
+    assert series.points[-1].waiting == 299
+    assert len(queries) <= 4
+
+
+def test_a_job_on_its_first_day_and_a_closed_one() -> None:
+    job = make.job(open_now=False)
+
+    series = all_of(job, back=timedelta(days=7))
+
+    assert series.points[0][1:] == (0, 0, 1)
+    assert not any(series.seat_time)

@@ -1,0 +1,141 @@
+"""The timeline of a job."""
+
+from __future__ import annotations
+
+import re
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from jobs.models import Company
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import close_job
+from pipeline.services.settle import settle
+from tests import make
+from tests.pages.history.conftest import History, page
+
+
+def shown(client: Client, address: str) -> list[int]:
+    """The events on a page, in the order in which they stand there."""
+    text = client.get(address).content.decode()
+    return [int(seq) for seq in re.findall(r'id="event-(\d+)"', text)]
+
+
+def test_the_newest_stands_first_and_what_an_event_set_off_stands_under_it(
+    viewer: Client, past: History
+) -> None:
+    assert shown(viewer, page(past.job, "timeline/")) == [10, 8, 9, 6, 7, 5, 4, 3, 2, 1]
+
+
+def test_an_event_is_a_sentence_with_its_actor_and_its_hash(viewer: Client, past: History) -> None:
+    text = viewer.get(page(past.job, "timeline/")).content.decode()
+
+    for words in ("missed the deadline", "A seat opened", "by the system", "by the applicant"):
+        assert words in text
+    assert make.row_of(past.job).chain_head.hex() in text
+
+
+def test_filters_show_one_kind_one_person_or_what_one_event_set_off(
+    viewer: Client, past: History
+) -> None:
+    timeline = page(past.job, "timeline/")
+
+    assert shown(viewer, f"{timeline}?event=PROMOTED") == [9, 7]
+    assert shown(viewer, f"{timeline}?application={past.bo.id}") == [8, 7, 4]
+    assert shown(viewer, f"{timeline}?application={past.bo.id}&event=DECAYED") == [8]
+    assert shown(viewer, f"{timeline}?cause=6") == [7]
+    assert shown(viewer, f"{timeline}?event=HIRED") == shown(viewer, timeline)
+    assert shown(viewer, f"{timeline}?application=nonsense") == shown(viewer, timeline)
+
+
+def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past: History) -> None:
+    timeline = page(past.job, "timeline/")
+
+    assert viewer.get(f"{timeline}?name=okaf")["Location"].endswith(f"application={past.cy.id}")
+    several = viewer.get(f"{timeline}?name=o").content.decode()
+    assert "Whom do you mean?" in several
+    assert str(past.bo.id) in several
+    assert "Nobody in this line is called" in viewer.get(f"{timeline}?name=zz").content.decode()
+
+
+def test_pages_follow_each_other_without_gaps_and_trees_are_whole(
+    viewer: Client, company: Company
+) -> None:
+    job = make.job(company_id=company.id, capacity=1)
+    make.applications(job, 40)
+    make.alter(job, capacity=30)
+    make.applications(job, 10)
+
+    seen, address = [], page(job, "timeline/")
+    while address:
+        seen.append(shown(viewer, address))
+        text = viewer.get(address).content.decode()
+        found = re.search(r'href="([^"]+)" rel="next"', text)
+        address = found.group(1).replace("&amp;", "&") if found else ""
+
+    cause = 43
+    tree = next(events for events in seen if cause in events)
+    assert tree[tree.index(cause) : tree.index(cause) + 30] == list(range(cause, cause + 30))
+    assert sorted(seq for events in seen for seq in events) == list(
+        range(1, make.row_of(job).seq + 1)
+    )
+    assert len(seen) == 3
+
+
+def test_of_thousands_that_one_event_set_off_the_first_are_shown(
+    viewer: Client, company: Company
+) -> None:
+    job = make.job(company_id=company.id, capacity=1)
+    make.applications(job, 71)
+    make.alter(job, capacity=71)
+
+    text = viewer.get(page(job, "timeline/")).content.decode()
+
+    assert "This set off 70 events" in " ".join(text.split())
+    assert "And 20 more" in text
+    assert len(shown(viewer, page(job, "timeline/?cause=74"))) == 25
+
+
+def test_who_was_let_go_by_closing_hangs_under_the_closing(
+    viewer: Client, company: Company
+) -> None:
+    job = make.job(company_id=company.id, capacity=1)
+    people = make.applications(job, 60)
+    close_job(job_id=job, actor=make.RECRUITER)
+    settle(job_id=job)
+
+    events = shown(viewer, page(job, "timeline/"))
+
+    assert make.status_of(people[1]) == "JOB_CLOSED"
+    assert events[:51] == list(range(63, 114))
+    assert "And 9 more" in viewer.get(page(job, "timeline/")).content.decode()
+
+
+def test_its_newest_page_keeps_itself_up_to_date(viewer: Client, past: History) -> None:
+    fragment = page(past.job, "timeline/?fragment=1")
+    tag = viewer.get(fragment)["ETag"]
+
+    assert viewer.get(fragment, headers={"If-None-Match": tag}).status_code == 304
+    make.application(past.job)
+    newer = viewer.get(fragment, headers={"If-None-Match": tag})
+    assert newer.status_code == 200
+    assert 'id="event-11"' in newer.content.decode()
+
+
+def test_the_queries_do_not_grow_with_the_log(viewer: Client, company: Company) -> None:
+    job = make.job(company_id=company.id, capacity=2)
+    for person in make.applications(job, 4)[:2]:
+        acknowledge(application_id=person.id, actor=make.owner_of(person))
+    make.alter(job, capacity=3)
+    viewer.get(page(job, "timeline/"))
+
+    with CaptureQueriesContext(connection) as few:
+        viewer.get(page(job, "timeline/"))
+    make.applications(job, 60)
+    make.alter(job, capacity=40)
+    with CaptureQueriesContext(connection) as many:
+        viewer.get(page(job, "timeline/"))
+
+    assert len(few) == len(many)
+    assert len(few) <= 10

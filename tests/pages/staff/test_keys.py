@@ -1,0 +1,103 @@
+"""API keys are shown once, and open nothing once they are revoked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from jobs.models import ApiKey, Company, Role, Scope, User
+from jobs.services import create_api_key
+from tests import make
+from tests.pages.staff.conftest import browser_of, member
+
+KEYS = "/company/keys/"
+KEY = re.compile(r"nilk_[\w-]{43}")
+
+
+def make_key(client: Client, **given: object) -> str:
+    """Fill in the form and send it; the key that the answer shows."""
+    page = client.get(KEYS).content.decode()
+    key_id = re.search(r'name="key_id" value="([^"]+)"', page)
+    assert key_id
+    form = {"key_id": key_id[1], "name": "Import", "scopes": ["read"]} | given
+    answer = client.post(KEYS, form)
+    assert answer.status_code == 201
+    assert "no-store" in answer["Cache-Control"]
+    shown = KEY.search(answer.content.decode())
+    assert shown
+    return shown[0]
+
+
+def status_with(key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return Client().get("/api/v1/companies/me", headers=headers).status_code
+
+
+def test_a_key_is_shown_once_and_works(ada: User) -> None:
+    client = browser_of(ada)
+
+    key = make_key(client)
+
+    assert status_with(key) == 200
+    assert not KEY.search(client.get(KEYS).content.decode())
+    assert key not in str(dict(client.session.items()))
+
+
+def test_sending_the_form_again_makes_no_second_key(ada: User) -> None:
+    client = browser_of(ada)
+    make_key(client)
+    form = {"key_id": str(ApiKey.objects.get().id), "name": "Import", "scopes": ["read"]}
+
+    again = client.post(KEYS, form)
+
+    assert again.status_code == 422
+    assert "made already" in again.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_revoked_key_stops_working(ada: User) -> None:
+    client = browser_of(ada)
+    key = make_key(client)
+    page = f"{KEYS}{ApiKey.objects.get().id}/revoke/"
+    asked = client.get(page).content.decode()
+    before = status_with(key)
+
+    client.post(page)
+
+    assert "stops working now" in asked
+    assert before == 200
+    assert status_with(key) == 401
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.RECRUITER])
+def test_only_owners_have_to_do_with_keys(company: Company, role: Role) -> None:
+    row, key = create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
+    client = browser_of(member(company, role))
+
+    answers = [
+        client.get(KEYS),
+        client.post(KEYS, {"name": "x", "scopes": "read"}),
+        client.post(f"{KEYS}{row.id}/revoke/"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert status_with(key) == 200
+
+
+def test_another_companys_key_is_not_there(ada: User) -> None:
+    row, key = create_api_key(company_id=make.company().id, name="Theirs", scopes=[Scope.READ])
+    client = browser_of(ada)
+
+    assert "Theirs" not in client.get(KEYS).content.decode()
+    assert client.get(f"{KEYS}{row.id}/revoke/").status_code == 404
+    assert client.post(f"{KEYS}{row.id}/revoke/").status_code == 404
+    assert status_with(key) == 200
+
+
+def test_a_key_without_a_name_or_a_scope_is_refused(ada: User) -> None:
+    answer = browser_of(ada).post(KEYS, {"name": " ", "key_id": "x"})
+
+    assert answer.status_code == 422
+    assert not ApiKey.objects.exists()

@@ -1,0 +1,66 @@
+"""Once an account has an authenticator app, nothing else opens it alone."""
+
+from __future__ import annotations
+
+import pytest
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.test import Client
+
+from jobs.models import User
+from tests.pages.staff.conftest import is_signed_in, sign_in
+from tests.pages.staff.test_signing_in import ask_for_code, code_to, try_code
+
+SECOND_STEP = "/account/2fa/authenticate/"
+
+
+@pytest.fixture
+def codes(ada: User) -> list[str]:
+    """The recovery codes of Ada, who has an app."""
+    TOTP.activate(ada, generate_totp_secret())
+    return RecoveryCodes.activate(ada).get_unused_codes()
+
+
+def test_a_password_alone_is_not_enough(ada: User, codes: list[str]) -> None:
+    client = Client()
+
+    answer = sign_in(ada.email, client=client)
+
+    assert answer.url == SECOND_STEP
+    assert not is_signed_in(client)
+
+
+def test_a_code_by_mail_alone_is_not_enough(ada: User, codes: list[str]) -> None:
+    client = Client()
+    ask_for_code(client, ada.email)
+
+    try_code(client, code_to(ada.email))
+
+    assert not is_signed_in(client)
+
+
+def test_the_back_office_asks_for_the_second_step_too(ada: User, codes: list[str]) -> None:
+    User.objects.update(is_staff=True, is_superuser=True)
+    client = Client()
+    sign_in(ada.email, client=client)
+
+    asked = client.get("/admin/", follow=True)
+
+    assert asked.request["PATH_INFO"] == SECOND_STEP
+
+
+def test_a_recovery_code_opens_the_account_once(ada: User, codes: list[str]) -> None:
+    first, second = Client(), Client()
+    for client in (first, second):
+        sign_in(ada.email, client=client)
+        client.post(SECOND_STEP, {"code": codes[0]})
+
+    assert is_signed_in(first)
+    assert not is_signed_in(second)
+
+
+def test_a_wrong_code_is_told_with_422(ada: User, codes: list[str]) -> None:
+    client = Client()
+    sign_in(ada.email, client=client)
+
+    assert client.post(SECOND_STEP, {"code": "000000"}).status_code == 422

@@ -1,0 +1,96 @@
+"""The system page says how the machinery does, and nothing of other companies."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from jobs.models import Company, Role, User
+from pipeline.models import Heartbeat
+from pipeline.pages.staff.system import VERSION
+from tests import make
+from tests.clock import let_time_pass
+from tests.conftest import ROOT
+from tests.pages.staff.conftest import browser_of, member
+
+SYSTEM = "/company/system/"
+
+
+@pytest.fixture
+def job(company: Company) -> UUID:
+    job = make.job(company_id=company.id, acknowledge_first_seat=True)
+    make.applications(job, 2)
+    return job
+
+
+def words(user: User) -> str:
+    page = browser_of(user).get(SYSTEM)
+    assert page.status_code == 200
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page.content.decode()))
+
+
+def test_a_viewer_sees_that_the_worker_runs(company: Company) -> None:
+    Heartbeat.objects.create(worker="decay", completed_at=Now())
+
+    assert "Running" in words(member(company, Role.VIEWER))
+
+
+def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
+    assert "Never seen" in words(ada)
+
+
+def test_an_overdue_deadline_is_told_to_its_own_company_only(ada: User, job: UUID) -> None:
+    stranger = member(make.company(), Role.OWNER)
+    let_time_pass(job, seconds=make.WINDOW + 5)
+
+    assert "is not dealt with yet" in words(ada)
+    assert "is not dealt with yet" not in words(stranger)
+
+
+def test_a_log_is_verified_by_a_button(ada: User, job: UUID) -> None:
+    answer = browser_of(ada).post(SYSTEM, {"job": str(job)})
+
+    assert answer.status_code == 200
+    assert "Sound" in answer.content.decode()
+
+
+def test_a_log_that_does_not_agree_with_the_rows_shows(ada: User, job: UUID) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE jobs_job SET waitlist_count = 7 WHERE id = %s", [job])
+
+    answer = browser_of(ada).post(SYSTEM, {"job": str(job)})
+
+    assert "Not sound" in answer.content.decode()
+
+
+def test_another_companys_log_is_not_there(job: UUID) -> None:
+    stranger = browser_of(member(make.company(), Role.OWNER))
+
+    assert str(job) not in stranger.get(SYSTEM).content.decode()
+    assert stranger.post(SYSTEM, {"job": str(job)}).status_code == 404
+    assert stranger.post(SYSTEM, {"job": "nonsense"}).status_code == 404
+
+
+def test_many_jobs_take_no_more_queries(
+    ada: User, company: Company, django_assert_max_num_queries: object
+) -> None:
+    for _ in range(30):
+        make.job(company_id=company.id)
+    client = browser_of(ada)
+    client.get(SYSTEM)
+
+    with django_assert_max_num_queries(10):  # type: ignore[operator]
+        page = client.get(SYSTEM).content.decode()
+
+    assert page.count(">Verify<") == 25
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["version"] == VERSION

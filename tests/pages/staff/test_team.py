@@ -1,0 +1,149 @@
+"""Who is in a company's team is decided by its owners, and there is always one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from jobs.errors import LastOwner
+from jobs.models import Company, Membership, Role, User
+from jobs.services import change_role, remove_member
+from tests import make
+from tests.concurrency.together import kinds, together
+from tests.pages.staff.conftest import browser_of, member
+
+TEAM = "/company/team/"
+
+
+def role_of(user: User) -> str | None:
+    row = Membership.objects.filter(user=user).first()
+    return row.role if row else None
+
+
+def page_of(user: User) -> str:
+    return f"{TEAM}{Membership.objects.get(user=user).id}/"
+
+
+def test_an_owner_adds_somebody_new_who_is_told_how_to_sign_in(ada: User) -> None:
+    form = {"email": "New@Example.org", "role": "VIEWER"}
+
+    answer = browser_of(ada).post(TEAM, form)
+
+    added = User.objects.get(email="new@example.org")
+    assert answer.status_code == 302
+    assert role_of(added) == Role.VIEWER
+    assert not added.has_usable_password()
+    assert mail.outbox[-1].to == ["new@example.org"]
+    assert "/account/login/code/" in str(mail.outbox[-1].body)
+
+
+def test_somebody_of_the_team_is_not_added_twice(ada: User) -> None:
+    answer = browser_of(ada).post(TEAM, {"email": ada.email, "role": "VIEWER"})
+
+    assert answer.status_code == 422
+    assert role_of(ada) == Role.OWNER
+    assert not mail.outbox
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.RECRUITER])
+def test_others_read_the_team_and_change_nothing(company: Company, ada: User, role: Role) -> None:
+    client = browser_of(member(company, role))
+
+    answers = [
+        client.post(TEAM, {"email": "x@example.org", "role": "OWNER"}),
+        client.get(page_of(ada)),
+        client.post(page_of(ada), {"remove": ""}),
+    ]
+
+    assert client.get(TEAM).status_code == 200
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert role_of(ada) == Role.OWNER
+
+
+def test_an_owner_changes_a_role_and_removes_somebody(company: Company, ada: User) -> None:
+    colleague, client = member(company, Role.VIEWER), browser_of(ada)
+    theirs = browser_of(colleague)
+    page = page_of(colleague)
+
+    client.post(page, {"role": "RECRUITER", "change": ""})
+    changed = role_of(colleague)
+    client.post(page, {"remove": ""})
+
+    assert changed == Role.RECRUITER
+    assert role_of(colleague) is None
+    assert theirs.get(TEAM).status_code == 403
+
+
+def test_looking_at_a_member_changes_nothing(company: Company, ada: User) -> None:
+    colleague = member(company, Role.VIEWER)
+
+    page = browser_of(ada).get(page_of(colleague) + "?remove=").content.decode()
+
+    assert "loses access now" in page
+    assert role_of(colleague) == Role.VIEWER
+
+
+@pytest.mark.parametrize("form", [{"remove": ""}, {"role": "VIEWER", "change": ""}])
+def test_the_last_owner_stays(ada: User, form: dict[str, str]) -> None:
+    answer = browser_of(ada).post(page_of(ada), form, follow=True)
+
+    assert "last owner" in answer.content.decode()
+    assert role_of(ada) == Role.OWNER
+
+
+@pytest.mark.parametrize("round_number", range(5))
+def test_of_two_owners_who_leave_at_once_one_stays(
+    company: Company, ada: User, round_number: int
+) -> None:
+    member(company, Role.OWNER)
+    first, second = Membership.objects.filter(company=company).values_list("id", flat=True)
+    acts = [
+        partial(remove_member, company_id=company.id, membership_id=first),
+        partial(change_role, company_id=company.id, membership_id=second, role=Role.VIEWER),
+    ]
+
+    answers = together(acts)
+
+    assert kinds(answers) == [LastOwner.__name__, Membership.__name__]
+    assert Membership.objects.filter(company=company, role=Role.OWNER).count() == 1
+
+
+def test_another_companys_team_is_not_there(ada: User) -> None:
+    stranger = member(make.company(), Role.OWNER)
+
+    assert browser_of(ada).get(page_of(stranger)).status_code == 404
+    assert browser_of(ada).post(page_of(stranger), {"remove": ""}).status_code == 404
+
+
+def test_a_member_of_two_companies_switches_by_a_button(company: Company, ada: User) -> None:
+    other = make.company(name="Zeta")
+    Membership.objects.create(company=other, user=ada, role=Role.VIEWER)
+    client = browser_of(ada)
+    before = client.get(TEAM).content.decode()
+
+    client.post("/company/switch/", {"company": str(other.id)})
+
+    assert "Who acts for Acme" in before
+    assert "Who acts for Zeta" in client.get(TEAM).content.decode()
+    assert client.get("/company/switch/").status_code == 405
+
+
+@pytest.mark.parametrize("company_id", ["", "nonsense", "00000000-0000-7000-8000-000000000000"])
+def test_nobody_switches_to_a_company_that_is_not_theirs(ada: User, company_id: str) -> None:
+    answer = browser_of(ada).post("/company/switch/", {"company": company_id})
+
+    assert answer.status_code == 404
+
+
+def test_a_long_team_takes_no_more_queries(
+    company: Company, ada: User, django_assert_max_num_queries: object
+) -> None:
+    for _ in range(20):
+        member(company, Role.VIEWER)
+    client: Client = browser_of(ada)
+
+    with django_assert_max_num_queries(5):  # type: ignore[operator]
+        client.get(TEAM)
