@@ -26,7 +26,6 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
-    "django_htmx",
     "heroicons",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -49,7 +48,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.refused.RefusedForms",
-    "django_htmx.middleware.HtmxMiddleware",
     "pipeline.middleware.time_zone",
     "pipeline.middleware.what_does_not_exist",
 ]

@@ -79,7 +79,7 @@ def _environment(database_url: str, mails: Path) -> dict[str, str]:
             "DATABASE_URL": database_url,
             "SECRET_KEY": settings.SECRET_KEY,
             "SECURE_COOKIES": "off",
-            "EMAIL_URL": f"filemail://{mails}",
+            "EMAIL_URL": f"filemail:///{mails}",
             "DJANGO_SETTINGS_MODULE": os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -20,7 +20,7 @@ class Hands:
 
     def fill(self, label: str, text: str) -> None:
         """Type into a field, in place of what stands there."""
-        field = self.page.get_by_label(label, exact=False).first
+        field = self._field(label)
         if not self._by_keyboard:
             field.fill(text)
             return
@@ -30,7 +30,7 @@ class Hands:
 
     def choose(self, label: str, word: str) -> None:
         """Choose from a list."""
-        field = self.page.get_by_label(label, exact=False).first
+        field = self._field(label)
         if not self._by_keyboard:
             field.select_option(label=word)
             return
@@ -45,6 +45,10 @@ class Hands:
     def follow(self, name: str) -> None:
         """Follow a link."""
         self._use(self.page.get_by_role("link", name=name).first)
+
+    def _field(self, label: str) -> Locator:
+        fields = self.page.locator("#main :is(input, select, textarea)")
+        return fields.and_(self.page.get_by_label(label)).first
 
     def _use(self, control: Locator) -> None:
         if not self._by_keyboard:

@@ -1,4 +1,4 @@
-"""What no template and no stylesheet may do: the policy of the pages forbids it, or escaping does."""
+"""What no template and no stylesheet may do: the pages' policy forbids it, or escaping does."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class PolicyForm(forms.Form):
         label="A seat that is free on applying must be confirmed, too",
         required=False,
         help_text="Otherwise who applies while a seat is free gets it at once, provided that the"
-        " mail address is proved.",
+        " email address is proved.",
     )
     penalty_places = _number(
         label="Places lost by a miss",
@@ -173,7 +173,7 @@ class PersonForm(forms.Form):
 
     name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[one_line])
     email = forms.EmailField(
-        label="Mail address",
+        label="Email address",
         max_length=EMAIL_LENGTH,
         help_text="Where the person gets the offer of a seat, and signs in to see the place.",
     )

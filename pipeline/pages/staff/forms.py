@@ -32,7 +32,7 @@ class AddMemberForm(RoleForm):
     """Somebody for the team."""
 
     email = forms.EmailField(
-        label="Address",
+        label="Email address",
         help_text="They get a mail that tells them how to sign in: by a code, without a password.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
