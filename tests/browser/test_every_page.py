@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from django.urls import URLPattern, get_resolver, reverse
+from django.urls import URLPattern, get_resolver, resolve, reverse
 from playwright.sync_api import Page
 
 from applicants.models import Applicant
@@ -18,6 +19,7 @@ from pipeline.models import Event
 from pipeline.notifications.links import Offer, make_token
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
+from tests.browser.test_every_button import PRESSED
 from tests.browser.world import World, make_world
 
 pytestmark = pytest.mark.slow
@@ -153,6 +155,7 @@ def test_every_page_can_be_used_by_everybody(
         light.goto(address)
         assert light.title().endswith("Next in Line"), address
         assert light.locator("h1").count() == 1, address
+        assert _buttons(light) <= PRESSED.keys(), address
         axe(light)
         shot(light, f"{name}-light")
         dark.goto(address)
@@ -161,6 +164,14 @@ def test_every_page_can_be_used_by_everybody(
         narrow.goto(address)
         no_sideways_scroll(narrow)
         shot(narrow, f"{name}-narrow")
+
+
+def _buttons(page: Page) -> set[str]:
+    """The names of the addresses to which the page's forms are posted."""
+    actions = page.evaluate(
+        "() => [...document.querySelectorAll('form[method=post]')].map(f => f.action)"
+    )
+    return {str(resolve(urlsplit(action).path).url_name) for action in actions}
 
 
 def _sign_in(page: Page, site: Site, world: World, group: dict[str, Where]) -> None:
