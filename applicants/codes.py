@@ -28,6 +28,7 @@ CLEARED_AT_ONCE = 20
 
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "Somebody, probably you, asked to sign in to Next in Line with this address."
+IGNORE = "If it was not you, ignore this mail: without the code nobody can act for you."
 
 ISSUE = """
 INSERT INTO applicants_signincode AS held
@@ -53,17 +54,18 @@ RETURNING digest = %(digest)s
 """
 
 
-def send_code(email: str, *, about: str = SIGNING_IN) -> None:
+def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) -> None:
     """Send a new code to an address in its normal spelling; the one before it is no longer good.
 
     Nothing is looked up about the address, so nothing of what happens tells whether somebody uses
     it. No more than MOST_CODES are sent within the WINDOW; the next ones are silently not sent.
-    `about` is the sentence that says in the mail what the code is for.
+    `about` is the sentence that says in the mail what the code is for; `if_not_you` says what to do
+    if that was somebody else.
     """
     code = tokens.new_code()
     with transaction.atomic():
         if _issue(email, code):
-            mail.post(to=email, subject=SUBJECT, text=_text(code, about))
+            mail.post(to=email, subject=SUBJECT, text=_text(code, about, if_not_you))
     _clear_expired()
 
 
@@ -114,13 +116,13 @@ def _digest_of(email: str, code: str) -> bytes:
     return salted_hmac("applicants.codes.code", f"{email} {code}", algorithm="sha256").digest()
 
 
-def _text(code: str, about: str) -> str:
+def _text(code: str, about: str, if_not_you: str) -> str:
     return (
         f"{code}\n\n"
         f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
         " once.\n\n"
         f"{about}\n\n"
-        "If it was not you, ignore this mail: without the code nobody can act for you.\n"
+        f"{if_not_you}\n"
     )
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
+from django.conf import settings
+from django.core import signing
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 
 from applicants.models import Applicant
 
 KEY = "applicant_id"
 PROVING = "address_to_prove"
+"""The cookie with the address to which a code was sent. Signed, and kept nowhere but in the
+browser: whoever types in an address leaves no trace of it here before it is proved."""
+PROVING_AGE = timedelta(days=1)
+_SALT = "applicants.http.proving"
 
 
 def sign_in(request: HttpRequest, applicant: Applicant) -> None:
@@ -24,15 +32,30 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     rotate_token(request)
 
 
-def remember_address(request: HttpRequest, email: str, *, after: str = "") -> None:
-    """Keep in the session to which address a code was sent, and where to go once it is proved."""
-    request.session[PROVING] = {"email": email, "after": after}
+def remember_address(response: HttpResponseBase, email: str, *, after: str = "") -> None:
+    """Keep in the browser to which address a code was sent, and where to go once it is proved."""
+    response.set_cookie(
+        PROVING,
+        signing.dumps([email, after], salt=_SALT),
+        max_age=PROVING_AGE,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def forget_address(response: HttpResponseBase) -> None:
+    """Have the browser keep no address any more."""
+    response.delete_cookie(PROVING, samesite="Lax")
 
 
 def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
     """The address to which this browser had a code sent, and where to go then ("" is anywhere)."""
-    kept = request.session.get(PROVING)
-    return (kept["email"], kept["after"]) if kept else None
+    try:
+        kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
+    except signing.BadSignature:
+        return None
+    return kept[0], kept[1]
 
 
 def sign_out(request: HttpRequest) -> None:

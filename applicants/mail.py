@@ -32,7 +32,7 @@ def post(*, to: str, subject: str, text: str) -> None:
     The caller waits for nothing. A mail that cannot be handed over (within EMAIL_TIMEOUT seconds
     for each step of it) is logged, without the address.
     """
-    message = EmailMessage(subject, text, to=[to])
+    message = _message(to, subject, text)
     transaction.on_commit(partial(_hand_over, message), robust=True)
 
 
@@ -42,7 +42,7 @@ def send(*, to: str, subject: str, text: str) -> None:
     Like `post` it is tried once, and a failure is logged, without the address.
     """
     if settings.EMAIL_BACKEND != NOWHERE:
-        _send(EmailMessage(subject, text, to=[to]))
+        _send(_message(to, subject, text))
 
 
 def masked(address: str) -> str:
@@ -50,6 +50,11 @@ def masked(address: str) -> str:
     local, _, domain = address.rpartition("@")
     shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
     return f"{shown}@{domain}"
+
+
+def _message(to: str, subject: str, text: str) -> EmailMessage:
+    """The subject is on one line: no name can end a header by it, or keep its mail from going."""
+    return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
 def _hand_over(message: EmailMessage) -> None:

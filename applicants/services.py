@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from applicants import codes, tokens
-from applicants.models import Applicant, ApplicantToken
+from applicants.models import ERASED, Applicant, ApplicantToken
 
 TOKEN_LIFETIME = timedelta(days=30)
 CLEARED_AT_ONCE = 20
@@ -110,8 +110,9 @@ def revoke_token(token_id: UUID) -> None:
 
 
 def applicant_exists(applicant_id: UUID) -> bool:
-    """Whether there is such a person, in one query."""
-    return Applicant.objects.filter(id=applicant_id).exists()
+    """Whether there is such a person, who was not erased; in one query."""
+    people = Applicant.objects.filter(id=applicant_id)
+    return people.exclude(email__startswith=ERASED).exists()
 
 
 def find_token(token: str) -> ApplicantToken | None:

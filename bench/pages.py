@@ -1,8 +1,8 @@
-"""What a job's pipeline page costs the server with 1,000,000 waiting against 100.
+"""What a job's pages cost the server: its pipeline with 1,000,000 waiting against 100; or every
+page of a job with a log of 1,000,000 events (--log).
 
 Both lines are in one database, and the requests alternate between them. The lines are filled by
 plain SQL (their logs do not tell of it), then vacuumed: the statistics are those of a line at rest.
-With --explain also says how what lately happened is read from a log of 1,000,000 events more.
 """
 
 from __future__ import annotations
@@ -12,34 +12,61 @@ import time
 from typing import Any
 
 import harness
+import long_log
 from promotion import COUNT, FILL
 
 SHORT, LONG = 100, 1_000_000
 SEATS = 10
 
-LOG = """
-INSERT INTO pipeline_event (job_id, seq, application_id, event, actor_kind, policy_version, at,
-    effective_at, data, prev_hash, hash, company_id)
-SELECT '{job}', 1000 + n, '{application}',
-    (ARRAY['APPLIED', 'PROMOTED', 'ACKNOWLEDGED', 'DECAYED', 'REMOVED'])[1 + n % 5], 'SYSTEM', 1,
-    now() - make_interval(secs => {events} - n), now(), '{{"decay_count": 0}}', '', '', '{company}'
-FROM generate_series(1, {events}) n
-"""
+PAGES = {
+    "pipeline": "",
+    "timeline, newest": "timeline/",
+    "timeline, half way": "timeline/?before={half}",
+    "timeline, confirmed": "timeline/?event=ACKNOWLEDGED",
+    "timeline, applied": "timeline/?event=APPLIED",
+    "timeline, paused (never)": "timeline/?event=JOB_PAUSED",
+    "timeline, extended (never)": "timeline/?event=DEADLINE_EXTENDED",
+    "timeline, let go": "timeline/?event=CLOSED_OUT",
+    "timeline of a person": "timeline/?application={application}",
+    "timeline of a cause": "timeline/?cause={cause}",
+    "timeline, a name": "timeline/?name=ana",
+    "timeline, no such name": "timeline/?name=zz",
+    "replay, the end": "replay/",
+    "replay, event 1,000": "replay/?seq=1000",
+    "replay, event 100,000": "replay/?seq=100000",
+    "replay, half way": "replay/?seq={half}",
+    "replay, 100,000 from the end": "replay/?seq={near}",
+    "compare the first 50,000": "replay/?seq=1&with=50000",
+    "compare the last 50,000": "replay/?seq={nearer}&with={head}",
+    "compare first and last": "replay/?seq=1&with={head}",
+    "figures, 24 hours": "figures/?range=24h",
+    "figures, 7 days": "figures/?range=7d",
+    "figures, 30 days": "figures/?range=30d",
+    "figures, all time": "figures/?range=all",
+    "settings": "settings/",
+    "an application": "/company/applications/{application}/",
+    "a person": "/company/people/{person}/",
+    "people, by name": "/company/people/?q=ana+boson",
+}
+"""Pages by their addresses behind a job's, or whole."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=200, help="of each page")
     parser.add_argument("--waiting", type=int, default=LONG, help="in the long line")
-    parser.add_argument("--explain", action="store_true", help="with a long log, too")
+    parser.add_argument(
+        "--log", type=int, metavar="EVENTS", help="every page of a job with so many"
+    )
     options = parser.parse_args()
     harness.start(durable=False)
+    if options.log:
+        _measure_a_long_log(options.log)
+        return
     harness.make_people(options.waiting + SEATS)
     lines = {size: _line(size) for size in (SHORT, options.waiting)}
     took = _measure(lines, options.requests)
     _report(took, options.waiting)
-    if options.explain:
-        _with_a_long_log(lines[options.waiting], options.waiting)
 
 
 def _line(waiting: int) -> str:
@@ -102,34 +129,41 @@ def _report(took: dict[int, list[float]], long: int) -> None:
     print(f"ratio: {ratio:.2f} (goal: at most 1.20)")
 
 
-def _with_a_long_log(job_id: str, events: int) -> None:
-    """Times the reads of what lately happened, and shows their plans."""
-    from uuid import UUID
-
-    from jobs.models import Job
-    from pipeline.selectors import recent
-
-    ((application,),) = harness.execute(
-        f"SELECT id FROM pipeline_application WHERE job_id = '{job_id}' LIMIT 1"
-    )
-    company = Job.objects.get(id=job_id).company_id
-    harness.execute(
-        LOG.format(job=job_id, application=application, company=company, events=events),
-        "VACUUM ANALYZE pipeline_event",
-    )
-    for name, statement in (("medians", recent._MEDIANS), ("lately", recent._LATELY)):
-        given = {"jobs": [UUID(job_id)], "most": recent.WEIGHED, "span": 86_400.0}
-        print(f"\n{name}, with {events:,} events more in the log:")
-        for (row,) in _explain(statement, given):
-            print(f"  {row}")
+def _measure_a_long_log(events: int) -> None:
+    """A job that goes on, with so many events; and one that was closed after a third as many."""
+    jobs = [long_log.make(events), long_log.make(events // 3, closes=True)]
+    long_log.learn()
+    browser = _browser()
+    print("| page | open, ms | closed, ms |\n|---|---|---|")
+    for name, address in PAGES.items():
+        times = [_one_page(browser, job, address) for job in jobs]
+        print(f"| {name} | {times[0]:.0f} | {times[1]:.0f} |", flush=True)
 
 
-def _explain(statement: str, given: dict[str, object]) -> list[tuple[str]]:
-    from django.db import connection
+def _one_page(browser: Any, job: Any, address: str) -> float:
+    """The median of five requests, in milliseconds, after one that warms up."""
+    from pipeline.models import Application
 
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) {statement}", given)
-        return cursor.fetchall()
+    some = Application.objects.filter(job_id=job.id, decay_count__gt=0)[0]
+    given = {
+        "half": job.seq // 2,
+        "near": job.seq - 100_000,
+        "nearer": job.seq - 50_000,
+        "head": job.seq,
+        "application": some.id,
+        "person": some.applicant_id,
+        "cause": job.seq // 2,
+    }
+    base = "" if address.startswith("/") else f"/company/jobs/{job.id}/"
+    browser.get(f"/company/jobs/{job.id}/")  # from now on the browser acts for this company
+    times = []
+    for _ in range(6):
+        start = time.perf_counter()
+        answer = browser.get(base + address.format(**given))
+        if answer.status_code != 200:
+            raise SystemExit(f"{address} answered {answer.status_code}")
+        times.append((time.perf_counter() - start) * 1e3)
+    return harness.median(times[1:])
 
 
 if __name__ == "__main__":

@@ -64,6 +64,10 @@ class StaffAccountAdmin(UserAdmin):
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """No filters by address, as in `ShownOnly`."""
+        return False
+
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """The address is its owner's to change, who proves the new one; a new account needs one."""
         fields = self.readonly_fields

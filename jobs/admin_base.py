@@ -49,6 +49,10 @@ class ShownOnly(admin.ModelAdmin):
         """Nobody deletes rows here."""
         return False
 
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """No filters by address: asked again and again, one spells out what no page shows."""
+        return False
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:

@@ -3,7 +3,7 @@
 The body is taken in before a thread is, so that who sends slowly holds none; one that breaks off is
 never answered. What is answered goes back in one piece, unless it is large: then the thread hands
 it over bit by bit, as fast as the client takes it. So a usual request changes threads only once
-each way, which is why this is no dearer than a WSGI server's threads, and a library was (by 15 %).
+each way: decision 0005 says what that costs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 MOST_BODY_BYTES = 3_000_000
-"""More than Django takes. A body that says it is longer is left unread; it is refused by that."""
+"""More than Django takes. A body that says it is longer is left unread; it is refused by that, and
+the connection ends."""
 BODY_SECONDS = 30.0
 TAKING_SECONDS = 60.0
 """How long a client may take nothing of a large answer."""
@@ -62,15 +63,19 @@ class Bridge:
 
     async def _answer(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        answer = _Answer(loop, receive, send)
+        answer = _Answer(loop, receive, send, ends_connection=_is_left_unread(scope))
         work = partial(answer.make, self._application, environ_of(scope, body))
         rest = await loop.run_in_executor(self._threads, work)
         if rest is not None:
-            await answer.send(rest, is_last=True)
+            await answer.finish(rest)
+
+
+def _is_left_unread(scope: Message) -> bool:
+    return int(dict(scope["headers"]).get(b"content-length", 0)) > MOST_BODY_BYTES
 
 
 async def _read(scope: Message, receive: Receive) -> bytes:
-    if int(dict(scope["headers"]).get(b"content-length", 0)) > MOST_BODY_BYTES:
+    if _is_left_unread(scope):
         return b""
     pieces, length, more = [], 0, True
     while more:
@@ -94,10 +99,18 @@ async def _refuse(send: Send, status: int) -> None:
 class _Answer:
     """What the application answers, on its way from its thread to the client."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, receive: Receive, send: Send) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        receive: Receive,
+        send: Send,
+        *,
+        ends_connection: bool,
+    ) -> None:
         self._loop = loop
         self._receive = receive
         self._send = send
+        self._ends_connection = ends_connection
         self._start: Message = {}
         self._gone: asyncio.Future[Message] | None = None
 
@@ -105,7 +118,7 @@ class _Answer:
         """Run the application, in its thread; gives what is left to send, None if nobody waits."""
         iterable = application(environ, self._begin)
         try:
-            return self._drain(iterable)
+            return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
         except (_Gone, TimeoutError):
             return None
         finally:
@@ -125,6 +138,8 @@ class _Answer:
 
     def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
         said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
+        if self._ends_connection:
+            said.append((b"connection", b"close"))
         self._start = {"type": "http.response.start", "status": int(status[:3]), "headers": said}
 
     def _hand_over(self, piece: bytes) -> None:
@@ -141,10 +156,17 @@ class _Answer:
             self._gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
         if self._gone.done():
             raise _Gone
-        await self.send(piece)
+        await self._pass_on(piece)
 
-    async def send(self, piece: bytes, *, is_last: bool = False) -> None:
-        """Send a piece, after the headers if it is the first."""
+    async def finish(self, rest: bytes) -> None:
+        """Send what is left, and that this was all; who takes nothing more is not waited for."""
+        try:
+            async with asyncio.timeout(TAKING_SECONDS):
+                await self._pass_on(rest, is_last=True)
+        except TimeoutError:
+            return
+
+    async def _pass_on(self, piece: bytes, *, is_last: bool = False) -> None:
         if self._start:
             await self._send(self._start)
             self._start = {}

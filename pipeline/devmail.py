@@ -53,7 +53,7 @@ class Backend(BaseEmailBackend):
         for message in email_messages:
             kept = keep(", ".join(message.to), str(message.subject), str(message.body))
             place = f"{settings.SITE_URL}/dev/mail/"
-            logger.info("Mail to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
+            logger.debug("Mail to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
         return len(email_messages)
 
 

@@ -37,6 +37,13 @@ def on_starting(server: Any) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
 
 
+def child_exit(server: Any, worker: Any) -> None:
+    """Count no longer what a process that has ended held open."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(worker.pid)
+
+
 def on_exit(server: Any) -> None:
     """Leave nothing behind."""
     shutil.rmtree(server.counted, ignore_errors=True)

@@ -143,7 +143,17 @@ class Event(models.Model):
                 "event",
                 "at",
                 name="event_recent",
-                condition=Q(event__in=["PROMOTED", "ACKNOWLEDGED", "DECAYED", "LAPSED"]),
+                condition=Q(
+                    event__in=[
+                        "PROMOTED",
+                        "ACKNOWLEDGED",
+                        "DEADLINE_EXTENDED",
+                        "DECAYED",
+                        "LAPSED",
+                        "WITHDRAWN",
+                        "REMOVED",
+                    ]
+                ),
             ),
             BrinIndex("at", name="event_at"),
         ]
@@ -165,7 +175,8 @@ class Event(models.Model):
 class NameWord(models.Model):
     """A word of a name that a company was told: what it finds its own applicants by.
 
-    Written by triggers on the applications alone, so that it never differs from their names.
+    Learned by `pipeline.services.names` soon after the application. When a name is changed or
+    erased, a trigger changes its words with it.
     """
 
     company_id = models.UUIDField()
@@ -177,6 +188,21 @@ class NameWord(models.Model):
 
     def __str__(self) -> str:
         return self.word
+
+
+class NamePlace(models.Model):
+    """The one row that says up to which event names have been learned.
+
+    `done` for good; `seen` once everything that ran below the transaction `seen_txid` has ended.
+    """
+
+    id = models.SmallIntegerField(primary_key=True)
+    done = models.BigIntegerField()
+    seen = models.BigIntegerField()
+    seen_txid = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.done} to {self.seen}"
 
 
 class DecisionNote(models.Model):

@@ -37,26 +37,26 @@ class Reader(Enum):
     }
 
 
-_HAD_UNTIL = " {They} had until {deadline} to acknowledge it, or it would go to the next in line."
+_DEADLINE = " The deadline to confirm it: {deadline}; after that it goes to the next in line."
 
 SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
-        "{applied}. A seat was free, so {they} {were} offered it." + _HAD_UNTIL
+        "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
     ),
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and all who "
         "are further ahead in line have had theirs.{cooldown}"
     ),
     (EventType.PROMOTED, None): (
-        "A seat opened and {they} {were} next in line, so it was offered to {they}." + _HAD_UNTIL
+        "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
     ),
     (EventType.ACKNOWLEDGED, None): (
-        "{They} acknowledged the offered seat in time: it is {their} seat now, until the company "
+        "{They} confirmed the offered seat in time: it is {their} seat now, until the company "
         "decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
-        "Time to acknowledge the seat was lost through no fault of {their} own, so the system gave "
+        "Time to confirm the seat was lost through no fault of {their} own, so the system gave "
         "more: the new deadline was {deadline}."
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",

@@ -1,67 +1,27 @@
-"""gunicorn's worker: uvicorn's, with bounds for what a client may send before it is answered.
+"""gunicorn's worker: uvicorn's, which ends its open streams when it is asked to end.
 
-It ends the open streams when it is asked to end, so that a restart waits for nobody who only looks.
+So a restart waits for nobody who only looks, nor for Python to take a large program to pieces.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
+import os
 import sys
 from types import FrameType
 from typing import Any
 
 from gunicorn.arbiter import Arbiter
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import Server
 from uvicorn_worker import UvicornWorker
 
 from pipeline.gunicorn import GRACE_SECONDS
+from pipeline.protocol import BoundedProtocol
 
-MOST_HEAD_BYTES = 65_536
-HEAD_SECONDS = 20.0
-"""How long the first request of a connection may take until its headers are there."""
-
-
-class BoundedProtocol(HttpToolsProtocol):
-    """HTTP, where a request's head has to end somewhere, and soon."""
-
-    _waiting: asyncio.TimerHandle | None = None
-    _is_in_head = True
-    _head_bytes = 0
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Give the client so long to ask something."""
-        super().connection_made(transport)
-        self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client."""
-        self._ask_no_longer()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Take what came, unless the head gets too long."""
-        super().data_received(data)
-        if self._is_in_head and self._head_bytes + len(data) > MOST_HEAD_BYTES:
-            self.send_400_response("The request's head is too long.")
-        elif self._is_in_head:
-            self._head_bytes += len(data)
-
-    def on_headers_complete(self) -> None:
-        """The head has ended."""
-        self._is_in_head = False
-        self._ask_no_longer()
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """The next that comes is another head."""
-        self._is_in_head, self._head_bytes = True, 0
-        super().on_message_complete()
-
-    def _ask_no_longer(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+STUCK_SECONDS = 1.0
+"""How long a stream may take to end when the server does; who does not read it holds up nobody."""
 
 
 class _LiveServer(Server):
@@ -72,7 +32,16 @@ class _LiveServer(Server):
         from pipeline.asgi import hub
 
         hub.close()
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, self._drop_stuck_streams)
         await super().shutdown(sockets)
+
+    def _drop_stuck_streams(self) -> None:
+        from pipeline.live.streams import PREFIX
+
+        for connection in list(self.server_state.connections):
+            scope = getattr(connection, "scope", None) or {}
+            if scope.get("path", "").startswith(PREFIX):
+                connection.transport.abort()
 
 
 class LiveWorker(UvicornWorker):
@@ -88,6 +57,13 @@ class LiveWorker(UvicornWorker):
         "proxy_headers": False,  # TRUSTED_PROXIES says whom we believe, see pipeline.api.addresses
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
+
+    def run(self) -> None:
+        """Serve until asked to end, then be gone at once."""
+        super().run()
+        atexit._run_exitfuncs()
+        logging.shutdown()
+        os._exit(0)  # the system frees all; Python would go through it piece by piece, for seconds
 
     async def _serve(self) -> None:
         self.config.app = self.wsgi

@@ -53,8 +53,12 @@ def check_call(request: Request, caller: Any) -> None:
 
 
 def tell(request: Request, response: HttpResponseBase) -> None:
-    """Say in the answer's headers what is left (draft-ietf-httpapi-ratelimit-headers)."""
-    told = _told(request)
+    """Say in the answer's headers what is left (draft-ietf-httpapi-ratelimit-headers).
+
+    Of a rate that was counted for two subjects, what is left for the one with less.
+    """
+    by_room = sorted(_told(request), key=lambda each: -each.tally.remaining)
+    told = {each.name: each for each in by_room}.values()
     if told:
         response["RateLimit-Policy"] = ", ".join(
             f'"{each.name}";q={each.rate.limit};w={each.rate.seconds}' for each in told

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from applicants.models import ERASED
 from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
-from pipeline.errors import ApplicationNotFound, JobNotFound
+from pipeline.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.line import sql
 from pipeline.line.job import LockedJob
 from pipeline.line.trips import Row, fetch
@@ -51,7 +52,11 @@ def lock_job_of(application_id: UUID) -> LockedJob:
 
 
 def lock_job_for(job_id: UUID, applicant_id: UUID) -> tuple[LockedJob, History]:
-    """Lock a job, and read what a person has behind them there. Raises JobNotFound."""
+    """Lock a job, and read what a person has behind them there.
+
+    Until the change ends the person cannot be erased. Raises JobNotFound; ApplicantNotFound, for
+    who was erased too.
+    """
     who = {"job": job_id, "applicant": applicant_id}
     rows, told = fetch(sql.LOCK_JOB, sql.READ_HISTORY, parameters=who)
     return _locked(rows), _history(told[0])
@@ -92,5 +97,7 @@ def _policy(*values: Any) -> Policy:
 
 
 def _history(row: Row) -> History:
-    live, decided, misses, eligible_at = row
+    live, decided, misses, eligible_at, address = row
+    if address is None or address.startswith(ERASED):
+        raise ApplicantNotFound
     return History(bool(live), bool(decided), misses, eligible_at)

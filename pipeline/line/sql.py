@@ -56,13 +56,18 @@ READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = 
 """One application; a statement of its own, so that its snapshot is newer than the lock."""
 
 READ_HISTORY = """
+WITH person AS (
+    SELECT email FROM applicants_applicant WHERE id = %(applicant)s FOR KEY SHARE
+)
 SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
        count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
        coalesce(max(decay_count), 0),
-       max(eligible_at)
+       max(eligible_at),
+       (SELECT email FROM person)
 FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)s
 """
-"""What a person has behind them at this job: live, decided, misses, the last cool-down's end."""
+"""What a person has behind them at this job: live, decided, misses, the last cool-down's end, and
+their address; nobody can erase them before this change is committed."""
 
 READ_DUE = f"""
 SELECT {_application} FROM pipeline_application

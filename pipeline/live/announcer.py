@@ -49,16 +49,21 @@ class Announcer:
         with self._news:
             self._latest[job_id] = max(seq, self._latest.get(job_id, 0))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="announcer", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="announcer", daemon=True)
+                thread.start()  # may fail; the next change tries again
+                self._thread = thread
             self._news.notify()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
         """Wait until all is told, at most so long; says whether it is."""
         end = time.monotonic() + seconds
-        while (self._latest or self._sending) and time.monotonic() < end:
+        while not (done := self._has_told_all()) and time.monotonic() < end:
             time.sleep(0.005)
-        return not self._latest and not self._sending
+        return done
+
+    def _has_told_all(self) -> bool:
+        with self._news:  # what is being taken is in neither for a moment
+            return not self._latest and not self._sending
 
     def _run(self) -> None:
         while latest := self._take():

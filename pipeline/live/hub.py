@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from prometheus_client import Gauge
 
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
 from pipeline.live.tickets import Ticket
@@ -26,6 +27,10 @@ MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 10.0
 _SESSION = "-c application_name=live_pages"
+
+STREAMS = Gauge(
+    "nextinline_live_streams", "Pages that are being told of changes.", multiprocess_mode="livesum"
+)
 
 
 class HubFull(Exception):
@@ -76,7 +81,7 @@ class Watcher:
 
 
 class Hub:
-    """Listens, on one connection, as long as somebody watches."""
+    """Listens, on one connection, from its first watcher until its end."""
 
     def __init__(self, *, most_watchers: int = MOST_WATCHERS) -> None:
         self.most_watchers = most_watchers
@@ -111,6 +116,7 @@ class Hub:
 
     def _add(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)
+        STREAMS.inc()
         for job in watcher.jobs:
             self._of_job.setdefault(job, set()).add(watcher)
         if self._listening is None:
@@ -120,6 +126,7 @@ class Hub:
 
     def _remove(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)
+        STREAMS.dec()
         for job in watcher.jobs:
             others = self._of_job[job]
             others.discard(watcher)
@@ -139,6 +146,8 @@ class Hub:
                     await self._pass_on(session)
             except (psycopg.Error, OSError) as error:
                 log.warning("the live pages' connection to the database is lost: %s", error)
+            except Exception:
+                log.exception("listening for changes failed")  # and is tried again, as ever
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  no secret
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 

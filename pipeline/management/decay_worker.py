@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from pipeline.models import Heartbeat
+from pipeline.services.names import learn_names
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
 from pipeline.services.tidy import remove_expired
 
@@ -28,6 +29,8 @@ SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
 TIDY_SECONDS = 60.0
 """How often a worker that is idle removes what has expired."""
+LEARN_SECONDS = 2.0
+"""How often, at most, an idle worker learns the names of who has applied."""
 SET_ASIDE_SECONDS = 30.0
 """How long a job that could not be settled is left alone, so that it does not stop the others."""
 
@@ -39,7 +42,7 @@ class DecayWorker:
         self.longest_rest_seconds = longest_rest_seconds
         self._aside: dict[UUID, float] = {}
         self._last_beat = float("-inf")
-        self._last_tidy = float("-inf")
+        self._last_tidy = self._last_learned = float("-inf")
         self._listener: psycopg.Connection | None = None
 
     def step(self) -> int:
@@ -114,6 +117,8 @@ class DecayWorker:
 
     def _tidy(self) -> None:
         now = time.monotonic()
+        if now - self._last_learned >= LEARN_SECONDS:
+            self._last_learned = float("-inf") if learn_names() else now
         if now - self._last_tidy >= TIDY_SECONDS:
             self._last_tidy = now
             if remove_expired():

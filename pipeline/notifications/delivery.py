@@ -18,6 +18,8 @@ from django.conf import settings
 from django.db import connection
 
 from applicants import mail
+from applicants.models import ERASED, Applicant
+from pipeline import devmail
 from pipeline.line.after import committed
 from pipeline.models import Application
 from pipeline.notifications import links
@@ -66,6 +68,18 @@ def _send_all(told: list[Told]) -> None:
         message = message_for(event, _facts(event, application))
         if message:
             mail.send(to=application.applicant.email, subject=message.subject, text=message.text)
+    if settings.DEV_MAIL:
+        _forget_erased([row.applicant for row in known.values()])
+
+
+def _forget_erased(told: list[Applicant]) -> None:
+    """Keep no mail to who was erased while it was written: erasing did not see it yet."""
+    ids = [person.id for person in told if not person.is_erased]
+    left = Applicant.objects.filter(id__in=ids).exclude(email__startswith=ERASED)
+    erased = set(ids) - set(left.values_list("id", flat=True))
+    for person in told:
+        if person.id in erased:
+            devmail.forget(person.email)
 
 
 def _read(ids: set[UUID]) -> dict[UUID, Application]:

@@ -82,6 +82,20 @@ def current_member(request: HttpRequest) -> Member | None:
     return _member((chosen or theirs)[0]) if theirs else None
 
 
+def member_who_sent(request: HttpRequest) -> Member | None:
+    """The staff account, for the company whose page a form stood on.
+
+    It may have changed companies in another window since; a form that names none is the current
+    company's.
+    """
+    named = request.POST.get(COMPANY)
+    if named is None:
+        return current_member(request)
+    theirs = (m for m in memberships(request) if str(m.company_id) == named)
+    found = next(theirs, None)
+    return act_for(request, found.company_id) if found else None
+
+
 def act_for(request: HttpRequest, company_id: UUID) -> Member | None:
     """The staff account as a member of that company, for which it acts from now on."""
     for membership in memberships(request):

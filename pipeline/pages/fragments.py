@@ -49,7 +49,7 @@ def live_page(
     """
     wants_fragment = _take_parameter(request)
     etag = _etag(request, fragment, tag)
-    stream = f"/live/{tickets.issue(jobs)}"
+    stream = _stream(jobs)
     if not wants_fragment:
         live = {"tag": etag, "stream": stream, "url": _fragment_url(request)}
         response = render(request, page, build() | {"live": live})
@@ -61,6 +61,12 @@ def live_page(
         response["ETag"], response[STREAM_HEADER] = etag, stream
     patch_cache_control(response, private=True, no_cache=True)
     return response
+
+
+def _stream(jobs: Iterable[UUID]) -> str:
+    """Where the changes of these jobs are told; nowhere if there are none."""
+    followed = list(jobs)
+    return f"/live/{tickets.issue(followed)}" if followed else ""
 
 
 def _take_parameter(request: HttpRequest) -> bool:

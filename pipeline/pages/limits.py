@@ -34,3 +34,11 @@ def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
     tally = count(name, subject or client_address(request), Rate(*given))
     if not tally.allowed:
         raise TooOften(tally.wait_seconds)
+
+
+def limit_codes_to(request: HttpRequest, address: str) -> None:
+    """Count a code that a client has sent to an address, by signing in or by applying.
+
+    One client alone can so not use up what may be sent to somebody else's address. Raises TooOften.
+    """
+    limit(request, "code_request", f"{client_address(request)} {address}")

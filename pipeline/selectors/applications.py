@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from applicants.models import ERASED
 from pipeline.errors import ApplicationNotFound
 from pipeline.line.sql import APPLICATION
 from pipeline.models import Application
@@ -32,6 +33,11 @@ class Seen:
     position: int | None
     """1 is the next in line; None when the application does not wait."""
     now: datetime
+
+    @property
+    def address(self) -> str:
+        """The mail address; empty once the person is erased, of whom only a placeholder is left."""
+        return "" if self.email.startswith(ERASED) else self.email
 
 
 class ApplicationFacts(NamedTuple):

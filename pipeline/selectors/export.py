@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from applicants.models import ERASED
 from pipeline.models import Event
 
 SLICE = 2_000
@@ -36,7 +37,9 @@ APPLICATION_COLUMNS = (
 )
 
 _APPLICATIONS = """
-SELECT a.id, a.applicant_id, a.name, person.email, a.status, a.outcome,
+SELECT a.id, a.applicant_id, a.name,
+       CASE WHEN NOT starts_with(person.email, %(erased)s) THEN person.email END,
+       a.status, a.outcome,
        CASE WHEN a.status = 'WAITLIST' THEN
            row_number() OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
@@ -55,7 +58,7 @@ def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     As of one instant: the database keeps the answer to the one statement until it has been read.
     """
     with connection.chunked_cursor() as cursor:
-        cursor.execute(_APPLICATIONS, {"job": job_id})
+        cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
-from jobs.models import ApiKey, User
+from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.models import Application, Event
 from pipeline.selectors.reading import Page
 from pipeline.states import EventType
@@ -17,6 +18,18 @@ SHOWN = 50
 """How many events are shown under the one that set them off."""
 MOST_COUNTED = 10_000
 """How far the events that closing a job set off are counted; of others there are never more."""
+
+FOUND_BY_KIND = [
+    EventType.PROMOTED,
+    EventType.ACKNOWLEDGED,
+    EventType.DEADLINE_EXTENDED,
+    EventType.DECAYED,
+    EventType.LAPSED,
+    EventType.WITHDRAWN,
+    EventType.REMOVED,
+]
+"""The kinds that the index `event_recent` has: not those that come in great numbers."""
+ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.CLOSED_OUT]
 
 
 @dataclass(slots=True)
@@ -47,30 +60,33 @@ class Wanted:
 
 
 def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
-    """A page of the log in front of a seq, newest first, in at most three queries.
+    """A page of the log in front of a seq, newest first, in at most five queries.
 
     Paged by the events that nothing set off, so that each tree is whole.
     """
-    roots = _newest(Event.objects.filter(job_id=job_id, cause_seq=None), before, limit)
+    closing = _closing_of(job_id)
+    roots = _roots(job_id, closing, before, limit)
     trees = {event.seq: Tree(event) for event in roots.rows}
-    closings = [tree for tree in trees.values() if tree.event.event == EventType.JOB_CLOSED]
-    others = [tree.event for tree in trees.values() if tree not in closings]
-    if others:
+    others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
+    if others:  # what happens after the closing sets nothing off
         _hang(trees, _set_off_at_once(job_id, others))
-    for closing in closings:
-        _hang(trees, _set_off_by_closing(job_id, closing.event.seq))
+    if closing and closing.seq in trees:
+        _hang(trees, _set_off_by_closing(job_id, closing.seq))
     return Page(list(trees.values()), roots.more)
 
 
 def some_of(job_id: UUID, wanted: Wanted, *, before: int | None, limit: int) -> Page[Tree]:
-    """A page of what is wanted of the log, newest first, each event for itself, in one query."""
+    """A page of what is wanted of the log, newest first, each event for itself.
+
+    In at most four queries, none of which reads much more of the log than it gives.
+    """
     events = Event.objects.filter(job_id=job_id)
-    if wanted.event:
-        events = events.filter(event=wanted.event.value)
     if wanted.application_id:
         events = events.filter(application_id=wanted.application_id)
     if wanted.cause_seq:
-        events = events.filter(cause_seq=wanted.cause_seq, seq__gt=wanted.cause_seq)
+        events = _caused(events, job_id, wanted.cause_seq)
+    if wanted.event:
+        events = _of_kind(events, job_id, wanted.event, before)
     page = _newest(events, before, limit)
     return Page([Tree(event) for event in page.rows], page.more)
 
@@ -83,12 +99,6 @@ def names_of(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     return dict(Application.objects.filter(id__in=wanted).values_list("id", "name"))
 
 
-def applications_named(job_id: UUID, name: str, *, limit: int) -> list[Application]:
-    """Applications to a job whose name holds that text in whatever case, newest first."""
-    found = Application.objects.filter(job_id=job_id, name__icontains=name)
-    return list(found.select_related("applicant").order_by("-id")[:limit])
-
-
 def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
     """Who acted for a company: staff accounts by address, keys by name; in two queries."""
     if not ids:
@@ -98,10 +108,68 @@ def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(people) | {key_id: f"the API key “{name}”" for key_id, name in keys}
 
 
+def _closing_of(job_id: UUID) -> Event | None:
+    """The event that closed a job, if one did: the last there is of the job itself."""
+    last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
+    return last if last and last.event == EventType.JOB_CLOSED else None
+
+
+def _roots(job_id: UUID, closing: Event | None, before: int | None, limit: int) -> Page[Event]:
+    """Events that nothing set off. Behind a closing lie all whom it let go: these are not read."""
+    events = Event.objects.filter(job_id=job_id, cause_seq=None)
+    if closing is None or (before is not None and before <= closing.seq + 1):
+        return _newest(events, before, limit)
+    own = Event.objects.filter(job_id=job_id, event__in=FOUND_BY_KIND, at__gte=closing.at)
+    own = own.annotate(place=F("seq") + 0).filter(place__gt=closing.seq, cause_seq=None)
+    if before is not None:
+        own = own.filter(place__lt=before)
+    rows: list[Event] = list(own.order_by("-place")[: limit + 1])
+    rows += _newest(events, closing.seq + 1, limit + 1 - len(rows)).rows
+    return Page.cut(rows, limit)
+
+
+def _caused(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
+    """What one event set off: in its own change, which has one time; but a closing goes on."""
+    events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
+    cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
+    if cause is None:
+        return events.none()
+    if cause.event == EventType.JOB_CLOSED:
+        return events
+    later = Event.objects.filter(job_id=job_id, seq__gt=cause_seq, at__gt=cause.at)
+    end = later.order_by("seq").values_list("seq", flat=True).first()
+    return events.filter(seq__lt=end) if end else events
+
+
+def _of_kind(
+    events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
+) -> QuerySet[Event]:
+    """Events of a kind, where an index has them, or where in the log there can be any."""
+    events = events.filter(event=kind.value)
+    if kind in FOUND_BY_KIND:
+        if before is not None:
+            events = events.filter(at__lte=_time_in_front_of(job_id, before))
+        return events.order_by("-at", "-seq")  # `at` never falls: the same order as that of `seq`
+    if kind not in ON_APPLICATIONS:
+        return events.filter(application_id=None)
+    closing = _closing_of(job_id)
+    if kind is EventType.CLOSED_OUT:
+        return events.filter(seq__gt=closing.seq) if closing else events.none()
+    return events.filter(seq__lt=closing.seq) if closing else events
+
+
+def _time_in_front_of(job_id: UUID, seq: int) -> datetime:
+    earlier = Event.objects.filter(job_id=job_id, seq__lt=seq).order_by("-seq")
+    found = earlier.values_list("at", flat=True).first()
+    return found or datetime.min.replace(tzinfo=UTC)
+
+
 def _newest(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
     if before is not None:
         events = events.filter(seq__lt=before)
-    return Page.cut(list(events.order_by("-seq")[: limit + 1]), limit)
+    if not events.ordered:
+        events = events.order_by("-seq")
+    return Page.cut(list(events[: limit + 1]), limit)
 
 
 def _hang(trees: dict[int, Tree], children: Iterable[Event]) -> None:
@@ -136,9 +204,10 @@ read only up to the first event of a later time."""
 
 _BY_CLOSING = f"""
 WITH caused AS (
-    SELECT seq FROM pipeline_event
-    WHERE job_id = %(job)s AND seq > %(cause)s AND cause_seq = %(cause)s
-    ORDER BY seq LIMIT %(most)s
+    SELECT seq FROM (
+        SELECT seq, cause_seq FROM pipeline_event WHERE job_id = %(job)s AND seq > %(cause)s
+        ORDER BY seq LIMIT %(looked_at)s
+    ) behind WHERE cause_seq = %(cause)s ORDER BY seq LIMIT %(most)s
 )
 SELECT {_COLUMNS}, (SELECT count(*) FROM caused) AS total
 FROM (SELECT seq FROM caused ORDER BY seq LIMIT %(shown)s) c
@@ -163,5 +232,7 @@ def _set_off_at_once(job_id: UUID, causes: list[Event]) -> Iterable[Event]:
 
 def _set_off_by_closing(job_id: UUID, cause_seq: int) -> Iterable[Event]:
     most = MOST_COUNTED + SHOWN + 1
+    looked_at = most + MAX_CAPACITY  # decisions on who is in review may stand in between
     values = {"job": job_id, "cause": cause_seq, "most": most, "shown": SHOWN}
+    values["looked_at"] = looked_at
     return Event.objects.raw(_BY_CLOSING, values)

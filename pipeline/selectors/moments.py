@@ -1,7 +1,8 @@
 """The line at a past moment, and what is different between two: as much of it as a page shows.
 
 The same idea as `pipeline.replay`, whose lists are whole: an application's last event says where it
-stands. Here the database puts the lists in order, and only their first people leave it.
+stands. Here the database puts the lists in order, and only their first people leave it; it reads at
+most MOST_FOLDED events, from the log's beginning or from its end.
 """
 
 from __future__ import annotations
@@ -18,9 +19,15 @@ from jobs.models import Job
 from pipeline.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.line.log import unstamp
 from pipeline.models import Event
+from pipeline.selectors import moments_sql as sql
 
 SHOWN = 100
 """How many people of each list a moment holds."""
+MOST_FOLDED = 100_000
+"""How many events are read at most to say who stood where. Moments that are further than that from
+both ends of a log are known by their counts alone."""
+MOST_COMPARED = 50_000
+"""How many events are read at most to say what differs between two moments."""
 CHANGES_SHOWN = 20
 """How many people of each kind of difference a comparison holds."""
 
@@ -51,6 +58,11 @@ class Moment:
     waitlist: list[Person] = field(default_factory=list)
 
     @property
+    def is_listed(self) -> bool:
+        """Whether its people are known, and not only how many there were."""
+        return min(self.seq, self.head - self.seq) <= MOST_FOLDED
+
+    @property
     def seq(self) -> int:
         """After which event."""
         return self.event.seq
@@ -77,6 +89,8 @@ class Difference:
     """The position at the earlier moment, if it waited then."""
     after: int | None
     outcome: str | None
+    status: str
+    """In which status the application is at the later moment."""
     total: int
     """How many differ in this way."""
 
@@ -86,8 +100,8 @@ def moment_of(
 ) -> Moment:
     """The line after event `seq`, or as it was at a time; with neither, after the last event.
 
-    In four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's first
-    event; FutureMoment.
+    In at most four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's
+    first event; FutureMoment.
     """
     head = Job.objects.filter(id=job_id).values_list("seq", flat=True).first()
     if head is None:
@@ -104,14 +118,19 @@ def moment_of(
 
 def differences(
     job_id: UUID, earlier: int, later: int, *, shown: int = CHANGES_SHOWN
-) -> list[Difference]:
+) -> list[Difference] | None:
     """What is different after event `later`, compared with after `earlier`, in one query.
 
-    Kinds: joined, passed (came and went in between), seated, confirmed, lost, moved, left.
+    Kinds: joined, passed (came and went in between), seated, confirmed, lost, moved, left. Beyond
+    the first MOST_COMPARED events nobody has a place, so none has moved; of two moments that are
+    further apart, None: nothing but their counts is known.
     """
+    if later - earlier > MOST_COMPARED:
+        return None
+    stood = sql.STOOD if later <= MOST_COMPARED else sql.TOUCHED
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"job": job_id, "earlier": earlier, "later": later, "shown": shown}
-        cursor.execute(_DIFFERENCES, values)
+        cursor.execute(sql.DIFFERENCES.format(stood=stood), values)
         return [Difference(*row) for row in cursor.fetchall()]
 
 
@@ -150,36 +169,18 @@ def _bare_moment(job_id: UUID, seq: int, head: int) -> Moment:
     return Moment(event, head, last.data, last.policy_version)
 
 
-_PEOPLE = """
-WITH told AS (
-    SELECT application_id, max(seq) AS seq,
-           max(at) FILTER (WHERE event <> 'DEADLINE_EXTENDED') AS since
-    FROM pipeline_event
-    WHERE job_id = %(job)s AND seq <= %(seq)s AND application_id IS NOT NULL
-    GROUP BY application_id
-), ordered AS (
-    SELECT application_id, to_status, since, data, row_number() OVER (
-        PARTITION BY to_status ORDER BY
-            CASE WHEN to_status = 'ACTIVE' THEN since END,
-            CASE WHEN to_status = 'PENDING_ACKNOWLEDGMENT' THEN data ->> 'deadline' END,
-            (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint, application_id
-    ) AS place
-    FROM told JOIN pipeline_event USING (application_id, seq)
-    WHERE job_id = %(job)s AND to_status <> 'INACTIVE'
-)
-SELECT to_status, application_id, place, since, data
-FROM ordered WHERE place <= %(shown)s ORDER BY to_status, place
-"""
-
-
 def _people_of(moment: Moment, job_id: UUID, shown: int) -> Moment:
     lists = {
         "ACTIVE": moment.active,
         "PENDING_ACKNOWLEDGMENT": moment.pending,
         "WAITLIST": moment.waitlist,
     }
+    if not (shown and moment.is_listed):
+        return moment
+    stood = sql.FROM_THE_START if moment.seq <= MOST_FOLDED else sql.FROM_THE_END
     with connection.cursor() as cursor:
-        cursor.execute(_PEOPLE, {"job": job_id, "seq": moment.seq, "shown": shown})
+        values: dict[str, Any] = {"job": job_id, "seq": moment.seq, "shown": shown}
+        cursor.execute(sql.PEOPLE.format(stood=stood), values)
         for status, *row in cursor.fetchall():
             lists[status].append(_person(*row))
     return moment
@@ -195,42 +196,3 @@ def _person(application_id: UUID, place: int, since: datetime, data: str) -> Per
         acknowledge_by=unstamp(told.get("deadline")),
         eligible_at=unstamp(told.get("eligible_at")),
     )
-
-
-_DIFFERENCES = """
-WITH told AS (
-    SELECT application_id, max(seq) FILTER (WHERE seq <= %(earlier)s) AS before, max(seq) AS after
-    FROM pipeline_event
-    WHERE job_id = %(job)s AND seq <= %(later)s AND application_id IS NOT NULL
-    GROUP BY application_id
-), stood AS (
-    SELECT told.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
-           CASE WHEN b.to_status = 'WAITLIST' THEN row_number() OVER (
-               PARTITION BY b.to_status ORDER BY
-               (b.data ->> 'ticket')::bigint, (b.data ->> 'tie')::bigint) END AS place_before,
-           CASE WHEN a.to_status = 'WAITLIST' THEN row_number() OVER (
-               PARTITION BY a.to_status ORDER BY
-               (a.data ->> 'ticket')::bigint, (a.data ->> 'tie')::bigint) END AS place_after
-    FROM told
-    LEFT JOIN pipeline_event b ON b.job_id = %(job)s AND b.seq = told.before
-    JOIN pipeline_event a ON a.job_id = %(job)s AND a.seq = told.after
-), kinds AS (
-    SELECT *, CASE
-        WHEN was IS NULL AND now_is = 'INACTIVE' THEN 'passed'
-        WHEN was IS NULL THEN 'joined'
-        WHEN was = 'INACTIVE' OR was = now_is AND place_before IS NOT DISTINCT FROM place_after
-            THEN NULL
-        WHEN now_is = 'INACTIVE' THEN 'left'
-        WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' THEN 'moved'
-        WHEN was = 'WAITLIST' THEN 'seated'
-        WHEN now_is = 'WAITLIST' THEN 'lost'
-        WHEN now_is = 'ACTIVE' THEN 'confirmed'
-    END AS kind FROM stood
-), counted AS (
-    SELECT *, count(*) OVER (PARTITION BY kind) AS total, row_number() OVER (
-        PARTITION BY kind ORDER BY place_after, place_before, application_id) AS place
-    FROM kinds WHERE kind IS NOT NULL
-)
-SELECT kind, application_id, place_before, place_after, outcome, total
-FROM counted WHERE place <= %(shown)s ORDER BY kind, place
-"""

@@ -55,7 +55,10 @@ SELECT word, application_id, NOT EXISTS (
         SELECT FROM pipeline_application person, pipeline_words(person.name) theirs
         WHERE person.id = candidate.application_id AND starts_with(theirs, term.term)
     )
-)
+) AND (%(job)s::uuid IS NULL OR EXISTS (
+    SELECT FROM pipeline_application person
+    WHERE person.id = candidate.application_id AND person.job_id = %(job)s
+))
 FROM candidate ORDER BY word, application_id
 """
 """The applications with a word of the name that begins like the longest word that was searched for,
@@ -64,11 +67,17 @@ with the highest character behind it, byte by byte."""
 
 
 def find_by_name(
-    company_id: UUID, search: str, *, after: NamePlace = BEFORE_ALL, limit: int
+    company_id: UUID,
+    search: str,
+    *,
+    job_id: UUID | None = None,
+    after: NamePlace = BEFORE_ALL,
+    limit: int,
 ) -> Found:
     """Applications of a company under names whose words begin with all words of the search.
 
-    In whatever case they are written. In the order of the words found; in two queries.
+    With a job, only those to it. In whatever case they are written. In the order of the words
+    found; in two queries.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -76,6 +85,7 @@ def find_by_name(
             {
                 "search": search,
                 "company": company_id,
+                "job": job_id,
                 "word": after.word,
                 "application": after.application_id,
                 "lowest": BEFORE_ALL.application_id,

@@ -20,7 +20,7 @@ from pipeline.selectors.moments import seq_at
 from pipeline.selectors.reading import database_now
 
 MOST_EVENTS = 50_000
-"""How many events of a job's log are read at most, its last ones: one or two seconds of work."""
+"""How many events of a job's log are read at most, its last ones: about half a second of work."""
 BUCKETS = 200
 STEPS = 50
 

@@ -31,7 +31,7 @@ def apply(
     must acknowledge even a seat that was free. Misses of earlier applications to the job count on.
     `application_id`: the id that it gets; if the person's application of that id is there already,
     it is given as it stands, and nothing else is done.
-    Raises JobNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
+    Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
     job, history = lock_job_for(job_id, applicant_id)
     if settle_due(job):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from applicants.codes import send_code
+from applicants.codes import IGNORE, send_code
 from applicants.services import find_or_create_applicant
 from jobs.models import JobStatus
-from pipeline.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
+from pipeline.errors import AlreadyApplied, AlreadyDecided, ApplicantNotFound, JobNotOpen
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 from pipeline.states import Actor, ActorKind
@@ -15,7 +15,12 @@ from pipeline.states import Actor, ActorKind
 APPLIED = (
     "Somebody, probably you, applied to “{title}” with this address. Sign in with the code to"
     " confirm that it was you and to see where you stand; a seat that is on offer to you has to be"
-    " acknowledged there before its deadline."
+    " confirmed there before its deadline."
+)
+NOT_YOU = (
+    "If it was not you: nobody can take a seat in your name without the code or a link from a mail"
+    " to you. To take the application out of the line, sign in with the code and withdraw. Left"
+    " alone it misses its deadlines, and its misses count if you apply to this job yourself."
 )
 APPLIED_BEFORE = (
     "Somebody, probably you, applied to “{title}” with this address, from which there already is a"
@@ -33,26 +38,28 @@ def apply_unproved(
 ) -> None:
     """Take somebody into a job's line who only says who they are, and mail a code to the address.
 
-    A seat that is free is only offered: it is acknowledged by who has proved the address. Whether
+    A seat that is free is only offered: it is confirmed by who has proved the address. Whether
     there was an application before shows nowhere but in the mail. `application_id` as in `apply`.
     Raises JobNotOpen, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before anything of the person is kept
     person = find_or_create_applicant(email)
-    actor = Actor(ActorKind.APPLICANT, person.id)
-    about = APPLIED
+    about, if_not_you = APPLIED, NOT_YOU
     try:
         apply(
             job_id=job.id,
             applicant_id=person.id,
             name=name,
-            actor=actor,
+            actor=Actor(ActorKind.APPLICANT, person.id),
             verified=False,
             application_id=application_id,
         )
     except AlreadyApplied:
-        about = APPLIED_BEFORE
+        about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
-        about = DECIDED_BEFORE
-    send_code(person.email, about=about.format(title=job.title))
+        about, if_not_you = DECIDED_BEFORE, IGNORE
+    except ApplicantNotFound:  # erased since they were found: who has the address now is new
+        apply_unproved(job=job, name=name, email=email, application_id=application_id)
+        return
+    send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)

@@ -24,15 +24,24 @@ WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s)) AND id = ANY(ARRAY(
 AND empty_at <= clock_timestamp()
 """
 
+_SESSIONS = """
+DELETE FROM django_session
+WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s)) AND session_key = ANY(ARRAY(
+    SELECT session_key FROM django_session WHERE expire_date <= clock_timestamp()
+    ORDER BY expire_date LIMIT %(batch)s))
+AND expire_date <= clock_timestamp()
+"""
+
 
 def remove_expired() -> bool:
-    """Remove answers kept for 24 h and rates all of which is back, at most 5,000 of each.
+    """Remove answers kept for 24 h, rates all of which is back, and sessions that have expired.
 
-    Says whether there may be more.
+    At most 5,000 of each. Says whether there may be more.
     """
     with connection.cursor() as cursor:
         bounds = {"turn": _TURN, "batch": BATCH}
-        cursor.execute(_RECORDS, bounds)
-        records = cursor.rowcount
-        cursor.execute(_THROTTLES, bounds)
-        return BATCH in (records, cursor.rowcount)
+        removed = []
+        for statement in (_RECORDS, _THROTTLES, _SESSIONS):
+            cursor.execute(statement, bounds)
+            removed.append(cursor.rowcount)
+        return BATCH in removed

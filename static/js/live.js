@@ -39,6 +39,7 @@ class LiveRegion {
     this.listen();
     this.show();
     this.later(this.pause());
+    if (document.hidden) this.seen(); // opened in the background, perhaps never looked at
   }
 
   // --- fetching
@@ -83,7 +84,7 @@ class LiveRegion {
     if (answer.status >= 500 || answer.status === 429) return this.missed();
     if (answer.status !== 200 && answer.status !== 304) return this.end();
     this.failures = 0;
-    this.address = answer.headers.get("X-Live-Stream") ?? this.address;
+    this.follow(answer.headers.get("X-Live-Stream"));
     if (answer.status === 200) {
       this.tag = answer.headers.get("ETag");
       morphKeepingFocus(this.region, html);
@@ -110,6 +111,13 @@ class LiveRegion {
   }
 
   // --- the stream
+
+  // Its address is another each time; what it is about stands before its first colon.
+  follow(address) {
+    const about = (one) => one?.split(":")[0];
+    if (this.stream && about(address) !== about(this.address)) this.close();
+    this.address = address;
+  }
 
   listen() {
     if (!this.address || this.stream || this.over || document.hidden) return;

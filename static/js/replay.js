@@ -33,6 +33,8 @@
     slider.setAttribute("aria-valuetext", moment.dataset.says);
     if (!playing()) says.textContent = moment.dataset.says;
     document.getElementById("at").value = moment.dataset.at;
+    document.getElementById("at-zone").value = moment.dataset.zone;
+    document.getElementById("at-zone-shown").textContent = moment.dataset.zone;
     for (const field of document.querySelectorAll("[data-seq]")) {
       if (field.matches("input")) field.value = moment.dataset.seq;
     }
@@ -82,7 +84,7 @@
       failures = 0;
       shown = seq;
       region.innerHTML = html;
-      history.replaceState(null, "", addressOf(seq));
+      if (!playing()) remember(); // browsers refuse to be told many times a second
       describe();
     } catch {
       failures += 1;
@@ -96,8 +98,11 @@
 
   const playing = () => play.getAttribute("aria-pressed") === "true";
 
+  const remember = () => history.replaceState(null, "", addressOf(shown));
+
   const stop = () => {
     clearTimeout(timer);
+    if (playing()) remember();
     play.setAttribute("aria-pressed", "false");
     play.querySelector("span").textContent = "Play";
   };

@@ -4,16 +4,19 @@ const MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY;
 const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many months it was
 const YEAR_SECONDS = 365 * DAY;
 
+// Not Date.now(): somebody may set that clock while the page is open.
+const ownNow = () => performance.timeOrigin + performance.now();
+
 // How far the server's clock is ahead, in ms. A moment that the server named was always on its way
 // for a while, so whatever makes the server look further ahead is nearer to the truth.
 let ahead = -Infinity;
 
 export function noteServerTime(moment) {
   const told = Date.parse(moment);
-  if (!Number.isNaN(told)) ahead = Math.max(ahead, told - Date.now());
+  if (!Number.isNaN(told)) ahead = Math.max(ahead, told - ownNow());
 }
 
-export const serverNow = () => Date.now() + (Number.isFinite(ahead) ? ahead : 0);
+export const serverNow = () => ownNow() + (Number.isFinite(ahead) ? ahead : 0);
 
 // Pages show times in the zone of this cookie from the next one on.
 export function tellTimeZone() {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.core.management import call_command
 from django.test import Client
@@ -15,7 +17,12 @@ from jobs.services import create_api_key
 from pipeline.models import Application, Event
 from tests import make
 
-SHOWN_ONLY = (Event, Application, Job, Applicant, ApiKey, Membership, Company)
+SHOWN_ONLY = (
+    *(Event, Application, Job, Applicant, ApiKey, Membership, Company),
+    *(EmailAddress, Authenticator),
+)
+
+SECRET = "JBSWY3DPEHPK3PXP"
 
 
 @pytest.fixture
@@ -32,7 +39,10 @@ def line(root: Client) -> Application:
     application = make.application(make.job())
     company = Company.objects.get()
     create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
-    Membership.objects.create(company=company, user=User.objects.get(), role=Role.OWNER)
+    user = User.objects.get()
+    Membership.objects.create(company=company, user=user, role=Role.OWNER)
+    EmailAddress.objects.get_or_create(user=user, email=user.email)
+    Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})
     return application
 
 
@@ -143,3 +153,43 @@ def test_an_account_is_made_in_the_back_office_and_never_deleted(root: Client) -
     page = f"/admin/jobs/user/{made.id}/"
     assert root.get(f"{page}change/").status_code == 200
     assert root.post(f"{page}delete/", {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize("model", [*SHOWN_ONLY, User])
+def test_no_address_filters_by_what_is_not_shown(
+    root: Client, line: Application, model: type[Any]
+) -> None:
+    """One letter after the other, such a filter would spell out a secret."""
+    secrets = {Authenticator: "data__secret__startswith=J", ApiKey: "digest__gt=a"}
+
+    answer = root.get(address(model, f"?{secrets.get(model, 'id__gt=0')}"))
+
+    assert answer.status_code == 400
+
+
+def test_a_second_steps_secret_is_not_shown(root: Client, line: Application) -> None:
+    row = Authenticator.objects.get()
+
+    for page in ("", f"{row.pk}/change/", f"{row.pk}/delete/", f"{row.pk}/history/"):
+        assert SECRET not in root.get(address(Authenticator, page)).content.decode()
+
+
+@pytest.mark.parametrize("model", [*SHOWN_ONLY, User])
+def test_other_ways_into_a_row_show_and_change_nothing_more(
+    root: Client, line: Application, model: type[Any]
+) -> None:
+    row = model.objects.first()
+    before = list(model.objects.values())
+
+    assert root.get(address(model, f"{row.pk}/history/")).status_code == 200
+    assert root.get(address(model, "?q=%00")).status_code in (200, 302)
+    assert root.get(address(model, "?q='%22<script>")).status_code == 200
+    assert root.get(address(model, "no-such-id/change/")).status_code in (302, 404)
+    looked_up = root.get(
+        f"/admin/autocomplete/?app_label={model._meta.app_label}"
+        f"&model_name={model._meta.model_name}&field_name=user"
+    )
+    assert looked_up.status_code in (200, 403, 404)
+    assert SECRET not in looked_up.content.decode()
+    root.post(address(model), {"form-0-id": str(row.pk), "_save": "Save", "form-TOTAL_FORMS": "1"})
+    assert list(model.objects.values()) == before

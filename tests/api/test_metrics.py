@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import http.client
-import re
-import socket
-import subprocess
-import sys
-import time
 from contextlib import closing
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import OperationalError
 from django.test import Client
 
 from pipeline import env
+from pipeline.live import tickets
 from pipeline.models import Application
 from tests import make
 from tests.api.test_health import beat
 from tests.clock import let_time_pass
-from tests.conftest import ROOT
+from tests.live.listening import Stream, wait_until
+from tests.server import serving
 
 ELSEWHERE = "203.0.113.7"
 
@@ -142,47 +141,43 @@ def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.slow
-def test_several_processes_are_added_up(environment: dict[str, str]) -> None:
-    port = free_port()
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
-    server = subprocess.Popen(
-        [*command, "--bind", f"127.0.0.1:{port}", "--workers", "3", "pipeline.asgi"],
-        cwd=ROOT,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_for(port)
+def test_several_processes_are_added_up(environment: dict[str, str], tmp_path: Path) -> None:
+    log = tmp_path / "web.log"
+
+    with serving(environment, log, workers=3) as url:
         for _ in range(60):
-            get(port, "/health/ready")
-        counted = {line for line in get(port, "/metrics").splitlines() if "/health/ready" in line}
-    finally:
-        server.terminate()
-        _out, said = server.communicate(timeout=20)
+            get(url, "/health/ready")
+        found = samples(get(url, "/metrics"))
 
-    total = [line for line in counted if line.startswith("nextinline_http_requests_total")]
-    assert sum(float(line.rsplit(" ", 1)[1]) for line in total) == 60
-    assert not re.search("Traceback", said)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    total = "nextinline_http_requests_total"
+    answers = [number for name, number in found.items() if name.startswith(total)]
+    ready = [n for name, n in found.items() if name.startswith(total) and "/health/ready" in name]
+    assert sum(ready) == 60
+    assert len(answers) > len(ready)
+    assert "Traceback" not in log.read_text()
 
 
-def wait_for(port: int) -> None:
-    for _ in range(300):
-        try:
-            get(port, "/health/live")
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail("the server never answered")
+@pytest.mark.slow
+def test_open_streams_are_counted_over_all_processes(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with serving(environment, tmp_path / "web.log", workers=3) as url:
+        streams = [Stream(url, tickets.issue([uuid4()])) for _ in range(20)]
+        for stream in streams:
+            stream.next_event()
+        open_ones = samples(get(url, "/metrics"))["nextinline_live_streams"]
+        for stream in streams[:15]:
+            stream.close()
+        wait_until(lambda: samples(get(url, "/metrics"))["nextinline_live_streams"] == 5)
+        for stream in streams[15:]:
+            stream.close()
+
+    assert open_ones == 20
 
 
-def get(port: int, path: str) -> str:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+def get(url: str, path: str) -> str:
+    """The text of an answer. Raises TimeoutError after ten seconds."""
+    host = url.removeprefix("http://")
+    with closing(http.client.HTTPConnection(host, timeout=10)) as client:
         client.request("GET", path)
         return client.getresponse().read().decode()

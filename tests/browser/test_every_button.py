@@ -32,6 +32,7 @@ PRESSED = {
     "account_reset_password": "test_a_forgotten_password",
     "account_email": "test_passkeys or test_second_step",
     "account_change_password": "test_passkeys or test_second_step",
+    "account_set_password": "test_a_first_password_is_chosen",
     "account_reauthenticate": "test_passkeys",
     "mfa_login_webauthn": "test_passkeys",
     "mfa_activate_totp": "test_passkeys or test_second_step",
@@ -213,6 +214,18 @@ def test_a_forgotten_password(page: Page, site: Site) -> None:
     page.locator("#main form button").first.click()
 
     assert "/account/password/reset/key/" in last_mail(site.mails, user.email)
+
+
+def test_a_first_password_is_chosen(owner: Hands, world: World) -> None:
+    owner.page.goto("/account/password/set/")
+
+    owner.page.locator("#id_password1").fill("a long and quiet sentence")
+    owner.page.locator("#id_password2").fill("a long and quiet sentence")
+    owner.page.locator("#main form button").first.click()
+
+    shows(owner.page, "Your account")
+    world.owner.refresh_from_db()
+    assert world.owner.check_password("a long and quiet sentence")
 
 
 def test_an_applicant_signs_in_with_a_second_code_and_out(page: Page, site: Site) -> None:

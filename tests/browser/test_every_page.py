@@ -85,12 +85,11 @@ COMPANY: dict[str, Where] = {
 STAFF: dict[str, Where] = {
     "account": _nothing,
     "account_email": _nothing,
-    "account_change_password": _nothing,
+    "account_set_password": _nothing,
     "account_logout": _nothing,
     "mfa_activate_totp": _nothing,
     "mfa_list_webauthn": _nothing,
     "mfa_add_webauthn": _nothing,
-    "account_reauthenticate": _nothing,
     "team": _nothing,
     "team_member": lambda world: {"membership_id": world.colleague.id},
     "api_keys": _nothing,

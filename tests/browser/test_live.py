@@ -175,3 +175,48 @@ def test_who_is_signed_out_meanwhile_is_told_and_can_reload(
 
     expect(state_of(page)).to_contain_text("This page has changed for you.")
     expect(state_of(page).get_by_role("link", name="Reload")).to_be_visible()
+
+
+def test_a_page_follows_what_it_has_come_to_show(
+    page: Page, site: Site, company: Company, job_id: UUID
+) -> None:
+    sign_in_staff(page.context, site.url, member(company))
+    page.goto("/company/")
+    expect(state_of(page)).to_have_text("Live")
+    new = make.job(company_id=company.id)
+
+    with page.expect_response(re.compile(r"/live/")):
+        make.application(job_id)  # by which the page learns of the new job, too
+    expect(state_of(page)).to_have_text("Live")
+    with page.expect_response(re.compile(r"fragment=1"), timeout=5_000):
+        make.application(new)
+
+
+def test_a_page_without_jobs_opens_no_stream(page: Page, site: Site, company: Company) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.install()
+    sign_in_staff(page.context, site.url, member(company))
+    page.goto("/company/")
+
+    page.clock.run_for(70_000)
+
+    expect(state_of(page)).to_have_text("Updates every 30 s")
+    assert [url for url in asked if "/live/" in url] == []
+    assert len([url for url in asked if "fragment=1" in url]) <= 4
+
+
+def test_a_page_opened_in_the_background_asks_nothing_until_it_is_seen(
+    page: Page, site: Site, company: Company, job_id: UUID
+) -> None:
+    page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => !window.seen})")
+    page.clock.install()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    board(page, site.url, company, job_id)
+
+    page.clock.run_for(120_000)
+
+    assert [url for url in asked if "/live/" in url or "fragment=1" in url] == []
+    page.evaluate("window.seen = true; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(state_of(page)).to_have_text("Live")

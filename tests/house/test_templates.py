@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from django.conf import settings
+from django.urls import URLPattern, get_resolver
 
 from tests.conftest import ROOT
 from tests.house.files import name_of
@@ -50,3 +54,20 @@ def test_the_policy_allows_no_inline_code() -> None:
     assert [str(each) for each in directives["default-src"]] == ["'self'"]
     assert "script-src" not in directives
     assert "style-src" not in directives
+
+
+def test_no_two_addresses_share_a_name() -> None:
+    names = Counter(_names(get_resolver().url_patterns))
+
+    assert len(names) > 60
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def _names(patterns: Iterable[Any], namespace: str = "") -> Iterator[str]:
+    for entry in patterns:
+        if isinstance(entry, URLPattern):
+            if entry.name:
+                yield f"{namespace}{entry.name}"
+        else:
+            inner = f"{namespace}{entry.namespace}:" if entry.namespace else namespace
+            yield from _names(entry.url_patterns, inner)

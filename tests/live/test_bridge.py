@@ -70,30 +70,6 @@ def test_a_body_that_says_it_is_too_long_is_refused_unread(port: int) -> None:
     assert answer.startswith(b"HTTP/1.1 4")
 
 
-def test_a_body_without_end_is_refused(port: int) -> None:
-    piece = b"FFFF\r\n" + b"x" * 65_535 + b"\r\n"
-
-    try:
-        answer = said(port, post("/api/v1/jobs", "Transfer-Encoding: chunked"), *[piece] * 60)
-    except OSError:
-        return  # it did not even wait for the rest
-
-    assert answer.startswith(b"HTTP/1.1 413")
-
-
-def test_a_head_without_end_is_refused(port: int) -> None:
-    try:
-        answer = said(port, b"GET / HTTP/1.1\r\n", *[b"X-A: " + b"a" * 8_000 + b"\r\n"] * 40)
-    except OSError:
-        return  # it did not even wait for the rest
-
-    assert answer.startswith(b"HTTP/1.1 400")
-
-
-def test_what_is_not_http_is_refused(port: int) -> None:
-    assert said(port, b"\x16\x03\x01\x00\r\n\r\n").startswith(b"HTTP/1.1 400")
-
-
 def test_a_header_with_underscores_cannot_pass_for_another(port: int) -> None:
     head = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX_Forwarded_For: 9.9.9.9\r\n\r\n"
 

@@ -33,7 +33,7 @@ urlpatterns = [
     path(
         "applications/<uuid:application_id>",
         applications.OneApplication.as_view(),
-        name="application",
+        name="api_application",
     ),
     path("applications/<uuid:application_id>/acknowledge", applications.Acknowledge.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),

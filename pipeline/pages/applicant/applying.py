@@ -18,7 +18,7 @@ from pipeline.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.applicant.openings import apply_form, show_opening
 from pipeline.pages.applicant.signing_in import JOB
-from pipeline.pages.limits import TooOften, limit
+from pipeline.pages.limits import TooOften, limit, limit_codes_to
 from pipeline.pages.refusals import words_for
 from pipeline.selectors.jobs import job_facts
 from pipeline.selectors.mine import live_application
@@ -74,7 +74,10 @@ def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpR
 
 def _join_unproved(request: HttpRequest, job: Job, name: str, email: str) -> HttpResponse:
     """The same answer for every address, whether somebody uses it here or not."""
+    address = normal_address(email)
     limit(request, "anonymous_apply")
-    apply_unproved(job=job_facts(job.id), name=name, email=email)
-    remember_address(request, normal_address(email), after=f"{JOB}{job.id}")
-    return redirect("enter_code")
+    limit_codes_to(request, address)
+    apply_unproved(job=job_facts(job.id), name=name, email=address)
+    response = redirect("enter_code")
+    remember_address(response, address, after=f"{JOB}{job.id}")
+    return response

@@ -63,7 +63,9 @@ def take_offer(request: HttpRequest) -> HttpResponse:
         return _show(request, token, refused=True)
     http.sign_in(request, read_applicant(person_id))
     messages.success(request, CONFIRMED)
-    return redirect("my_application", offer.application_id)
+    response = redirect("my_application", offer.application_id)
+    http.forget_address(response)
+    return response
 
 
 def _show(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:

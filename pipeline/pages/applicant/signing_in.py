@@ -18,11 +18,13 @@ from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
 from applicants.services import CodeRefused, normal_address, prove_address
 from pipeline.pages.access import current_applicant
-from pipeline.pages.limits import TooOften, limit
+from pipeline.pages.limits import TooOften, limit, limit_codes_to
 from pipeline.selectors.mine import live_application
 
 JOB = "job "
 """What begins a way back that is to the application that was just made to a job."""
+
+LONGEST_TARGET = 1_000
 
 WRONG = "This is not the code from the newest mail. Only the last mail that we sent counts."
 USED_UP = (
@@ -45,13 +47,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _ask(request, form, target, status=422)
     email = normal_address(form.cleaned_data["email"])
     try:
-        limit(request, "code_request")
+        _limit_codes(request, email)
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _too_often(refused, _ask(request, form, target, status=429))
     send_code(email)
-    http.remember_address(request, email, after=target)
-    return redirect("enter_code")
+    response = redirect("enter_code")
+    http.remember_address(response, email, after=target)
+    return response
 
 
 @never_cache
@@ -79,7 +82,9 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         form.add_error("code", WRONG if refused.try_again else USED_UP)
         return _ask_code(request, form, kept, status=422)
     http.sign_in(request, person)
-    return redirect(_target(person, after))
+    response = redirect(_target(person, after))
+    http.forget_address(response)
+    return response
 
 
 @require_POST
@@ -87,7 +92,9 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """The end of the browser's session."""
     http.sign_out(request)
     messages.success(request, "You are signed out. Your place in line stays as it is.")
-    return redirect("openings")
+    response = redirect("openings")
+    http.forget_address(response)
+    return response
 
 
 def _ask(request: HttpRequest, form: forms.Form, target: str, *, status: int = 200) -> HttpResponse:
@@ -110,13 +117,18 @@ def _ask_code(
 
 def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
     try:
-        limit(request, "code_request")
+        _limit_codes(request, kept[0])
     except TooOften as refused:
         messages.error(request, str(refused))
         return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
     send_code(kept[0])
     messages.success(request, "A new code is on its way. The one before it is no longer good.")
     return redirect("enter_code")
+
+
+def _limit_codes(request: HttpRequest, address: str) -> None:
+    limit(request, "code_request")
+    limit_codes_to(request, address)
 
 
 def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
@@ -133,7 +145,9 @@ def _target(person: Applicant, after: str) -> str:
 
 
 def _safe(request: HttpRequest, target: str) -> str:
-    """An address of this site; else nothing."""
+    """An address of this site, from its root on; else nothing."""
+    if not target.startswith("/") or len(target) > LONGEST_TARGET:
+        return ""
     hosts, secure = {request.get_host()}, request.is_secure()
     good = url_has_allowed_host_and_scheme(target, allowed_hosts=hosts, require_https=secure)
     return target if good else ""

@@ -83,15 +83,21 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     if not _possible(seen):
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None)
-    if form.is_valid():
+    follows = _what_follows(seen, job)
+    promise = _promise(seen, follows)
+    is_kept = request.POST.get("promised", promise) == promise
+    if form.is_valid() and is_kept:
         return _decide(request, member, seen, job, form.cleaned_data)
+    if not is_kept:
+        form.add_error(None, words.MOVED_ON)
     context = {
         "seen": seen,
         "application": seen.application,
         "job": job,
         "tab": "board",
         "form": form,
-        "choices": _choices(seen, job),
+        "promise": promise,
+        "choices": _choices(seen, follows),
     }
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
@@ -102,9 +108,14 @@ def _possible(seen: Seen) -> list[Outcome]:
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
 
 
-def _choices(seen: Seen, job: Job) -> list[dict[str, str]]:
+def _promise(seen: Seen, follows: str) -> str:
+    """What of the consequences has to be so still when the button is pressed: what becomes of the
+    seat. How many wait behind somebody changes all the time, and decides nothing."""
+    return follows if Status(seen.application.status).holds_seat else Status.WAITLIST.value
+
+
+def _choices(seen: Seen, follows: str) -> list[dict[str, str]]:
     """The decisions that are possible, each with what follows."""
-    follows = _what_follows(seen, job)
     possible = [outcome for outcome in VERBS if outcome in _possible(seen)]
     return [
         {
@@ -142,7 +153,7 @@ def _decide(
     )
     if done is None:
         return redirect("application", application_id=seen.application.id)
-    who = seen.application.name or seen.email
+    who = seen.application.name or seen.address
     follows = words.were_promoted(*promoted_since(job.id, job.seq))
     messages.success(request, f"{who} was {DONE[outcome]}.{follows}")
     return redirect("board", job_id=job.id)

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
 from pipeline.explanations import how_the_line_works
-from pipeline.pages.access import Member, current_member, for_members, require
+from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.company import forms, places
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.fragments import live_page
@@ -88,10 +88,10 @@ def _overview(request: HttpRequest, member: Member, page: Page[Any]) -> dict[str
     }
 
 
-@for_members(Role.RECRUITER)
+@for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Describe a job, see how its line will work, and create it as a draft or open."""
-    member = require(current_member(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Role.RECRUITER)
     if request.method != "POST":
         initial = forms.policy_values(Policy()) | {"capacity": 3}
         return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)

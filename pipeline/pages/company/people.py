@@ -15,6 +15,7 @@ from pipeline.models import Event
 from pipeline.pages.access import current_member, for_members, require
 from pipeline.pages.company import places
 from pipeline.pages.company.told import Told, told
+from pipeline.pages.patience import reads_for_a_while
 from pipeline.selectors.applications import Seen, applications_of
 from pipeline.selectors.people import applicant_known_to, applicants_with_address
 from pipeline.selectors.search import find_by_name
@@ -27,6 +28,7 @@ LONGEST_SEARCH = 254
 
 
 @for_members()
+@reads_for_a_while
 def people(request: HttpRequest) -> HttpResponse:
     """Search among the company's own applicants, by name or by whole address."""
     member = require(current_member(request), Role.VIEWER)
@@ -57,6 +59,7 @@ def _with_address(company_id: UUID, address: str) -> list[Seen]:
 
 
 @for_members()
+@reads_for_a_while
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """One person as this company was told of them: applications here, and what happened."""
     member = require(current_member(request), Role.VIEWER)

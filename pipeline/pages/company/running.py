@@ -68,24 +68,31 @@ def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     member, job = own_job(request, job_id, Role.OWNER)
     given = request.POST or request.GET
     form = CapacityForm(given if "capacity" in given else None, initial={"capacity": job.capacity})
-    if form.is_bound and form.is_valid():
-        if request.method == "POST":
-            return _change_capacity(request, member, job, form.cleaned_data["capacity"])
-        return _capacity_page(request, job, form, form.cleaned_data["capacity"])
-    return _capacity_page(request, job, form, None)
+    if not (form.is_bound and form.is_valid()):
+        return _capacity_page(request, job, form, None, "")
+    wanted = form.cleaned_data["capacity"]
+    follows = _what_follows(job, wanted)
+    if request.method == "POST":
+        if request.POST.get("promised", follows) == follows:
+            return _change_capacity(request, member, job, wanted)
+        form.add_error(None, words.MOVED_ON)
+    return _capacity_page(request, job, form, wanted, follows)
+
+
+def _what_follows(job: Job, wanted: int) -> str:
+    added = wanted - job.active_count - job.pending_count
+    names = next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
+    return words.of_capacity(job, wanted, names)
 
 
 def _capacity_page(
-    request: HttpRequest, job: Job, form: CapacityForm, wanted: int | None
+    request: HttpRequest, job: Job, form: CapacityForm, wanted: int | None, follows: str
 ) -> HttpResponse:
-    context = {"job": job, "tab": "settings", "form": form, "wanted": wanted}
+    context = {"job": job, "tab": "settings", "form": form, "wanted": wanted, "follows": follows}
     if wanted is not None:
-        added = wanted - job.active_count - job.pending_count
-        names = next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
-        follows = words.of_capacity(job, wanted, names)
+        promotes = " promoted at once" in follows and not follows.startswith("All")
         button = f"Change to {words.seats(wanted)}"
-        context["follows"] = follows
-        context["button"] = f"{button}: {follows.removesuffix('.')}" if names else button
+        context["button"] = f"{button}: {follows.removesuffix('.')}" if promotes else button
         context["lowers"] = wanted < job.capacity
     status = 422 if form.errors else 200
     return render(request, "company/capacity.html", context, status=status)

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
 
+MOVED_ON = (
+    "The line has moved on since this page was shown, so something else follows now. Read what the"
+    " button says, and press it again if that is what you want."
+)
+
 IDLE = {
     JobStatus.PAUSED: "the seat stays free while the job is paused",
     JobStatus.CLOSED: "the job is closed, so the seat is not given to anybody",
@@ -46,6 +51,8 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
         return f"nobody is promoted, {still}"
     if next_name is not None:
         return f"{are_promoted([next_name], 1)} now"
+    if job.waitlist_count > LOOKED_AHEAD:
+        return "the seat goes to the first in line who is not in a cool-down"
     if job.waitlist_count:
         return "the seat stays free until a cool-down ends"
     return "the seat stays free for who applies next"
@@ -79,6 +86,8 @@ def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
         return "Nobody is promoted and nobody loses a seat by this."
     if job.status != JobStatus.OPEN:
         return "The job is not open, so nobody is promoted by this now."
+    if not names and job.waitlist_count > LOOKED_AHEAD:
+        return f"The first who are in no cool-down are promoted at once: {people(added)} or fewer."
     if not names:
         return "All who wait are in a cool-down, so nobody is promoted at once."
     if len(names) < added and job.waitlist_count > LOOKED_AHEAD:

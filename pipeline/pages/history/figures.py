@@ -15,6 +15,7 @@ from jobs.models import Job
 from pipeline.figures import figures_of
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.history import drawing
+from pipeline.pages.patience import reads_for_a_while
 from pipeline.selectors.series import MOST_EVENTS, Series, series_of
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
@@ -28,6 +29,7 @@ USUAL = "7d"
 
 @require_safe
 @for_members()
+@reads_for_a_while
 def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Charts over a span of time, and the numbers of the job's whole life."""
     _, job = own_job(request, job_id)

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from applicants.http import sign_out
+from applicants.http import forget_address, sign_out
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.selectors.my_data import everything_about
@@ -75,7 +75,9 @@ def _erase(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
         return redirect("erase_me")
     sign_out(request)
     messages.success(request, DONE)
-    return redirect("openings")
+    response = redirect("openings")
+    forget_address(response)
+    return response
 
 
 def _person(request: HttpRequest) -> Applicant:

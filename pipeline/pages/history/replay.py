@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,8 +19,17 @@ from pipeline.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.history.telling import tell_one
 from pipeline.pages.history.timeline import whole
+from pipeline.pages.patience import reads_for_a_while
 from pipeline.selectors.history import names_of
-from pipeline.selectors.moments import Moment, Person, differences, moment_of
+from pipeline.selectors.moments import (
+    MOST_COMPARED,
+    MOST_FOLDED,
+    Moment,
+    Person,
+    differences,
+    moment_of,
+)
+from pipeline.selectors.reading import database_now
 
 KINDS = {
     "seated": "Were offered a seat",
@@ -33,6 +43,8 @@ KINDS = {
 """How people can stand differently at a later moment, in the order in which it is told."""
 
 BEFORE_ALL = "The job did not exist yet at that moment. This is how it began."
+CLOCKS_DIFFER = timedelta(minutes=10)
+"""By how much a browser's clock may be ahead without a word about it."""
 NOT_YET = "That moment is still to come. This is how the line stands now."
 NO_TIME = "That is no date and time. This is how the line stands now."
 
@@ -48,6 +60,7 @@ class Asked:
 
 @require_safe
 @for_members()
+@reads_for_a_while
 def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The line at a moment (`seq` or `at`), compared with another one (`with`)."""
     _, job = own_job(request, job_id)
@@ -61,8 +74,9 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "told": tell_one(moment.event),
         "other": other,
         "local_at": _local(moment.event.at),
+        "zone": timezone.get_current_timezone_name(),
         "first_at": _local(job.created_at),
-        "last_at": _local(timezone.now()),
+        "most_folded": MOST_FOLDED,
     }
     context |= _people(moment) | (_compared(job, moment, other) if other else {})
     fragment = request.GET.get("fragment") == "1"
@@ -81,7 +95,17 @@ def _asked(request: HttpRequest) -> Asked:
         at = None
     if at is None:
         return Asked(problem=NO_TIME)
-    return Asked(as_of=at if timezone.is_aware(at) else timezone.make_aware(at))
+    if timezone.is_naive(at):
+        at = timezone.make_aware(at, _zone(request.GET.get("zone", "")))
+    return Asked(as_of=at)
+
+
+def _zone(name: str) -> tzinfo:
+    """The zone in which a page showed its time: that of the browser may not have been known yet."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return timezone.get_current_timezone()
 
 
 def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
@@ -91,7 +115,11 @@ def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
     except NoSuchMoment:
         return moment_of(job_id, seq=1), BEFORE_ALL
     except FutureMoment:
-        return moment_of(job_id), NOT_YET
+        return moment_of(job_id), "" if _is_about_now(asked.as_of) else NOT_YET
+
+
+def _is_about_now(at: datetime | None) -> bool:
+    return at is not None and at - database_now() < CLOCKS_DIFFER
 
 
 def _other(job_id: UUID, seq: int | None, moment: Moment) -> Moment | None:
@@ -135,7 +163,8 @@ def _people(moment: Moment) -> dict[str, Any]:
 
 def _compared(job: Job, moment: Moment, other: Moment) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
-    found = differences(job.id, earlier.seq, later.seq)
+    differing = differences(job.id, earlier.seq, later.seq)
+    found = differing or []
     names = names_of(each.application_id for each in found)
     groups = []
     for kind, words in KINDS.items():
@@ -148,6 +177,8 @@ def _compared(job: Job, moment: Moment, other: Moment) -> dict[str, Any]:
         "earlier": earlier,
         "later": later,
         "groups": groups,
+        "is_far": differing is None,
+        "most_compared": MOST_COMPARED,
         "counted": _counts(earlier, later),
     }
 

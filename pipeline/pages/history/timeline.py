@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,21 +12,21 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
-from pipeline.models import Application
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.fragments import live_page
 from pipeline.pages.history.telling import KINDS, tell
+from pipeline.pages.patience import reads_for_a_while
 from pipeline.selectors.history import (
     MOST_COUNTED,
     SHOWN,
     Tree,
     Wanted,
-    applications_named,
     names_of,
     some_of,
     trees_of,
 )
 from pipeline.selectors.reading import Page
+from pipeline.selectors.search import Found, find_by_name
 from pipeline.states import EventType
 
 PAGE = 25
@@ -38,12 +37,13 @@ MOST_SEQ = 2**63 - 1
 
 @require_safe
 @for_members()
+@reads_for_a_while
 def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The log of a job: its newest page keeps itself up to date."""
     _, job = own_job(request, job_id)
-    found = _named(request, job.id)
-    if len(found) == 1:
-        return redirect(_address(job.id, request, application=found[0].id))
+    found = _named(request, job)
+    if len(found.rows) == 1 and not found.next:
+        return redirect(_address(job.id, request, application=found.rows[0].application.id))
     wanted, before = _wanted(request), whole(request.GET.get("before"))
     live = [job.id] if before is None else []
     return live_page(
@@ -61,7 +61,7 @@ def _context(
     job: Job,
     wanted: Wanted,
     before: int | None,
-    found: Sequence[Application],
+    found: Found,
 ) -> dict[str, Any]:
     page = _page(job.id, wanted, before)
     last = page.rows[-1].event.seq if page.rows else None
@@ -74,7 +74,8 @@ def _context(
         "about": about and names_of([about]).get(about, "somebody"),
         "kinds": KINDS,
         "search": request.GET.get("name", "").strip(),
-        "found": found,
+        "found": found.rows,
+        "found_more": found.next is not None,
         "shown": SHOWN,
         "most_counted": MOST_COUNTED,
         "head_hash": bytes(job.chain_head).hex(),
@@ -99,12 +100,12 @@ def _wanted(request: HttpRequest) -> Wanted:
     )
 
 
-def _named(request: HttpRequest, job_id: UUID) -> list[Application]:
-    """Who has the name that was typed; one more than are shown, if there are more."""
+def _named(request: HttpRequest, job: Job) -> Found:
+    """Who in this line has the name that was typed."""
     name = request.GET.get("name", "").strip()[:200]
     if not name or "\x00" in name:
-        return []
-    return applications_named(job_id, name, limit=NAMESAKES + 1)
+        return Found([], None)
+    return find_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
 
 
 def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:

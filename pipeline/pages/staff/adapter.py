@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailConfirmation
 from allauth.mfa.adapter import DefaultMFAAdapter
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
@@ -62,10 +65,26 @@ class StaffAdapter(DefaultAccountAdapter):
         """By the proxies that are trusted; of an IPv6 address, its network."""
         return client_address(request)
 
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """On the site's own address, whatever host name and scheme the request came by."""
+        return _on_site(super().get_reset_password_from_key_url(key))
+
+    def get_email_confirmation_url(
+        self, request: HttpRequest, emailconfirmation: EmailConfirmation
+    ) -> str:
+        """On the site's own address, too."""
+        return _on_site(super().get_email_confirmation_url(request, emailconfirmation))
+
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Hand a mail over; the page that causes it does not wait for the mail server."""
-        message = self.render_mail(template_prefix, email, {"request": self.request} | context)
+        message = self.render_mail(
+            template_prefix, email, {"site_url": settings.SITE_URL} | context
+        )
         post(to=email, subject=str(message.subject), text=str(message.body))
+
+
+def _on_site(url: str) -> str:
+    return settings.SITE_URL + urlsplit(url).path
 
 
 class StaffMFAAdapter(DefaultMFAAdapter):

@@ -16,7 +16,7 @@ from jobs.errors import ApiKeyNotFound, BadName
 from jobs.models import ApiKey, Role, Scope
 from jobs.selectors import key_of, keys_of
 from jobs.services import create_api_key, revoke_api_key
-from pipeline.pages.access import Member, current_member, for_members, require
+from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.reading import Page
 
@@ -29,11 +29,11 @@ MADE_ALREADY = (
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-@for_members(Role.OWNER)
+@for_members()
 def api_keys(request: HttpRequest) -> HttpResponse:
     """The keys, and a form for a new one. The answer to that form shows the key: it stands in
     no session and no address, so it is gone with the page."""
-    owner = require(current_member(request), Role.OWNER)
+    owner = require(member_who_sent(request), Role.OWNER)
     if request.method == "GET":
         return _show(request, owner, _empty_form())
     form = KeyForm(request.POST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
@@ -10,11 +10,11 @@ from applicants.mail import post
 from jobs.models import Membership
 
 
-def tell_new_member(request: HttpRequest, member: Membership) -> None:
+def tell_new_member(member: Membership) -> None:
     """Tell somebody in which team they are now, and how to sign in."""
     context = {
         "member": member,
-        "sign_in_url": request.build_absolute_uri(reverse("account_request_login_code")),
+        "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
     }
     text = render_to_string("staff/added_mail.txt", context)
     post(to=member.user.email, subject=f"You are in the team of {member.company.name}", text=text)

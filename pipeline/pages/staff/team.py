@@ -15,7 +15,7 @@ from jobs.errors import AlreadyMember, LastOwner, MemberNotFound
 from jobs.models import Membership, Role
 from jobs.selectors import member_of, team_of
 from jobs.services import add_member, change_role, remove_member
-from pipeline.pages.access import Member, current_member, for_members, require
+from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 from pipeline.pages.staff.letters import tell_new_member
 from pipeline.services.throttle import Rate, count
@@ -32,7 +32,7 @@ LAST_OWNER = (
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
     """The members; owners add people here."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(member_who_sent(request), Role.VIEWER)
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
         require(member, Role.OWNER)
@@ -71,7 +71,7 @@ def _add(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
     except ValidationError as error:
         form.add_error("email", error)
         return False
-    tell_new_member(request, added)
+    tell_new_member(added)
     messages.success(
         request, f"{added.user.email} is in the team now. A mail tells how to sign in."
     )

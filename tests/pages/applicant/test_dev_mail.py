@@ -74,7 +74,7 @@ def test_only_the_newest_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_log_says_where_to_read_but_neither_address_nor_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level("INFO", logger="pipeline.devmail")
+    caplog.set_level("DEBUG", logger="pipeline.devmail")
 
     send(to="anabel@example.org", text="code 123456")
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from applicants.models import Applicant
@@ -15,10 +16,19 @@ from pipeline.models import Application, NameWord
 from pipeline.selectors import search
 from pipeline.selectors.recent import NOTHING_YET, recent_waits
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.erase import erase
+from pipeline.services.names import learn_names
 from pipeline.services.withdraw import withdraw
 from tests import make
 from tests.clock import let_time_pass
 from tests.pages.company.conftest import named
+
+
+@pytest.fixture
+def job(job: UUID) -> UUID:
+    """The job, after the worker has learned who applied to it."""
+    learn_names()
+    return job
 
 
 def found(company: Company, words: str, **how: Any) -> list[str]:
@@ -56,6 +66,7 @@ def test_a_long_list_has_pages(company: Company) -> None:
     job = make.job(company_id=company.id)
     for n in range(5):
         make.application(job, make.applicant(name=f"Kim Number{n}"))
+    learn_names()
 
     first = search.find_by_name(company.id, "kim", limit=2)
     assert first.next
@@ -76,6 +87,7 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
     job = make.job(company_id=company.id)
     for name in ("Maria A", "Maria B", "Maria C"):
         make.application(job, make.applicant(name=name))
+    learn_names()
 
     first = search.find_by_name(company.id, "maria c", limit=5)
     assert first.next
@@ -92,6 +104,97 @@ def test_a_name_that_is_erased_is_not_found_any_more(job: UUID, company: Company
     assert found(company, "berg") == []
     assert found(company, "holm") == ["Bo Holm"]
     assert not NameWord.objects.filter(word__in=["ana", "li", "berg"]).exists()
+
+
+def test_names_are_learned_once_whoever_looks_again(company: Company) -> None:
+    job = make.job(company_id=company.id)
+    make.application(job, make.applicant(name="Ana Li"))
+
+    assert found(company, "ana") == []  # nothing of it is done under the job's lock
+    for _ in range(3):
+        learn_names()
+    assert found(company, "ana") == ["Ana Li"]
+    assert NameWord.objects.count() == 2
+
+
+APPLY_LATE = """
+WITH person AS (
+    INSERT INTO pipeline_application (id, job_id, applicant_id, name, status, outcome, decay_count,
+                                      deadline_extended, applied_at, status_since, ended_at)
+    SELECT gen_random_uuid(), job_id, applicant_id, 'Late Comer', 'INACTIVE', 'WITHDRAWN', 0, false,
+           now(), now(), now()
+    FROM pipeline_application LIMIT 1 RETURNING id
+)
+INSERT INTO pipeline_event (job_id, seq, application_id, event, actor_kind, policy_version, at,
+                            effective_at, data, prev_hash, hash, company_id)
+SELECT job_id, 1000, person.id, 'APPLIED', 'SYSTEM', 1, at, at, data, '', '', company_id
+FROM pipeline_event, person WHERE seq = 3
+"""
+
+
+def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
+    company: Company,
+) -> None:
+    job = make.job(company_id=company.id)
+    make.application(job, make.applicant(name="Early Bird"))
+    other = connection.copy()
+    other.set_autocommit(False)
+    try:
+        with other.cursor() as cursor:
+            cursor.execute(APPLY_LATE)
+            make.application(job, make.applicant(name="Ana Li"))
+            for _ in range(3):
+                learn_names()
+        other.commit()
+    finally:
+        other.close()
+
+    assert found(company, "ana") == ["Ana Li"]
+    assert found(company, "late") == []
+    learn_names()
+    assert found(company, "late") == ["Late Comer"]
+
+
+def test_a_name_that_is_being_erased_is_not_learned_any_more(company: Company) -> None:
+    job = make.job(company_id=company.id)
+    ana = make.application(job, make.applicant(name="Ana Li"))
+    other = connection.copy()
+    other.set_autocommit(False)
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE pipeline_application SET name = 'x' WHERE id = %s", [ana.id])
+            learn_names()
+            assert not NameWord.objects.exists()
+        other.commit()
+    finally:
+        other.close()
+    learn_names()
+
+    assert [each.word for each in NameWord.objects.all()] == ["x"]
+
+
+def test_an_erased_person_is_shown_without_an_address(viewer: Client, job: UUID) -> None:
+    bo = named(job, "Bo Berg")
+    erase(applicant_id=bo.applicant_id)
+
+    for path in (
+        f"jobs/{job}/",
+        f"jobs/{job}/timeline/",
+        f"jobs/{job}/timeline/?name=erased",
+        f"jobs/{job}/replay/?seq=4",
+        f"jobs/{job}/export/applications.csv",
+        f"jobs/{job}/export/applications.jsonl",
+        f"applications/{bo.id}/",
+        f"people/{bo.applicant_id}/",
+        "people/?q=erased",
+    ):
+        answer = viewer.get(f"/company/{path}", follow=True)
+        text = b"".join(answer) if answer.streaming else answer.content
+        assert answer.status_code == 200
+        assert b"erased:" not in text, path
+        assert b"Berg" not in text, path
+        if path != f"jobs/{job}/":
+            assert b"Erased person" in text, path
 
 
 def test_the_page_finds_by_name_and_by_whole_address(viewer: Client, job: UUID) -> None:

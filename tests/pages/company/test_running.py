@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,11 +12,12 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
-from jobs.models import Job
+from jobs.models import Company, Job
 from pipeline.models import Application, DecisionNote
 from pipeline.services.lifecycle import pause_job
 from pipeline.states import SYSTEM
 from tests import make
+from tests.clock import database_now, let_time_pass
 from tests.pages.company.browsing import follow, leave, page_of
 from tests.pages.company.conftest import named
 
@@ -65,6 +69,91 @@ def test_a_decision_says_when_nobody_is_promoted_by_it(
 
     assert says in page
     assert "is promoted now" not in page
+
+
+def promised_on(client: Client, path: str) -> dict[str, str]:
+    found = re.search(r'name="promised" value="([^"]*)"', page_of(client, path))
+    assert found
+    return {"promised": html.unescape(found[1])}
+
+
+def test_a_decision_asks_again_when_somebody_else_would_be_promoted_by_now(
+    recruiter: Client, job: UUID
+) -> None:
+    ana = named(job, "Ana Li")
+    path = f"/company/applications/{ana.id}/decide/"
+    promised = promised_on(recruiter, path)
+    leave(named(job, "Cy Okafor"))
+
+    stale = recruiter.post(path, {"outcome": "REJECTED", **promised})
+
+    assert stale.status_code == 422
+    assert "The line has moved on" in stale.content.decode()
+    assert "Reject: Dee Rao is promoted now" in stale.content.decode()
+    assert make.status_of(ana) == "ACTIVE"
+    page = follow(recruiter, path, {"outcome": "REJECTED", **promised_on(recruiter, path)})
+    assert "Ana Li was rejected. Dee Rao was promoted." in page
+
+
+def test_a_decision_on_somebody_who_has_missed_the_deadline_meanwhile_asks_again(
+    recruiter: Client, job: UUID
+) -> None:
+    leave(named(job, "Ana Li"))
+    cy = named(job, "Cy Okafor")
+    path = f"/company/applications/{cy.id}/decide/"
+    promised = promised_on(recruiter, path)
+    let_time_pass(job, make.WINDOW + 1)
+    make.settle_all()
+
+    stale = recruiter.post(path, {"outcome": "REJECTED", **promised})
+
+    assert stale.status_code == 422
+    assert "nobody waits behind" in stale.content.decode()
+    assert make.status_of(cy) == "WAITLIST"
+
+
+def test_a_decision_on_who_waits_does_not_mind_newcomers(recruiter: Client, job: UUID) -> None:
+    cy = named(job, "Cy Okafor")
+    path = f"/company/applications/{cy.id}/decide/"
+    promised = promised_on(recruiter, path)
+    make.application(job)
+
+    page = follow(recruiter, path, {"outcome": "REMOVED", **promised})
+
+    assert "Cy Okafor was removed." in page
+
+
+def test_seats_ask_again_when_somebody_else_would_be_promoted_by_now(
+    owner: Client, job: UUID
+) -> None:
+    path = f"/company/jobs/{job}/capacity/"
+    promised = promised_on(owner, f"{path}?capacity=3")
+    leave(named(job, "Cy Okafor"))
+
+    stale = owner.post(path, {"capacity": 3, **promised})
+
+    assert stale.status_code == 422
+    assert "Change to 3 seats: Dee Rao is promoted at once" in stale.content.decode()
+    assert Job.objects.get(id=job).capacity == 2
+
+
+def test_behind_many_in_a_cool_down_somebody_is_still_promised_the_seat(
+    owner: Client, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make.job(company_id=company.id, capacity=1, penalty_places=0)
+    first, *_ = make.applications(job, 4)
+    for module in ("pipeline.selectors.board", "pipeline.pages.company.words"):
+        monkeypatch.setattr(f"{module}.LOOKED_AHEAD", 2)
+    later = database_now() + timedelta(hours=1)
+    front = Application.objects.filter(job_id=job, status="WAITLIST").order_by("ticket")[:2]
+    Application.objects.filter(id__in=[each.id for each in front]).update(eligible_at=later)
+
+    asked = page_of(owner, f"/company/applications/{first.id}/decide/")
+    seats = page_of(owner, f"/company/jobs/{job}/capacity/?capacity=2")
+
+    assert "Reject: the seat goes to the first in line who is not in a cool-down" in asked
+    assert "Up to 1 person are promoted" not in seats
+    assert "Change to 2 seats: The first who are in no cool-down are promoted" in seats
 
 
 def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) -> None:

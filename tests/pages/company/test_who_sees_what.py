@@ -9,6 +9,7 @@ from django.test import Client
 
 from jobs.models import Company, Membership, Role
 from pipeline.models import Application, Event
+from pipeline.services.names import learn_names
 from tests import make
 from tests.pages.company.conftest import named
 
@@ -120,6 +121,7 @@ def test_names_are_escaped_however_they_are_written(owner: Client, company: Comp
     evil, long = "<script>alert(1)</script>", "W" * 200
     one = make.application(job, make.applicant(name=evil))
     make.application(job, make.applicant(name=long))
+    learn_names()
 
     for path in (
         f"/company/jobs/{job}/",

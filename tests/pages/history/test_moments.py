@@ -8,6 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from pipeline.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.replay import Line, Place, replay
+from pipeline.selectors import moments
+from pipeline.selectors import moments_sql as sql
 from pipeline.selectors.moments import Moment, Person, differences, moment_of
 from pipeline.states import Status
 from tests import make
@@ -49,8 +51,12 @@ def assert_same(moment: Moment, line: Line) -> None:
     ]
 
 
+@pytest.mark.parametrize("way", ["FROM_THE_START", "FROM_THE_END"])
 @pytest.mark.parametrize("seed", range(6))
-def test_every_moment_of_a_random_history_is_as_replay_gives_it(seed: int) -> None:
+def test_every_moment_of_a_random_history_is_as_replay_gives_it(
+    seed: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "FROM_THE_START", getattr(sql, way))
     job = busy_job(seed)
 
     for seq in range(1, make.row_of(job).seq + 1):
@@ -67,8 +73,39 @@ def test_two_moments_differ_as_their_replays_do(seed: int) -> None:
     for earlier, later in ((1, head), (head // 3, head // 2), (head // 2, head), (head, head)):
         found = {d.application_id: (d.kind, d.before, d.after) for d in differences(
             job, earlier, later, shown=1_000
-        )}  # fmt: skip
+        ) or []}  # fmt: skip
         assert found == slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = busy_job(seed)
+    head = make.row_of(job).seq
+    monkeypatch.setattr(moments, "MOST_COMPARED", head // 2)
+
+    for earlier, later in ((head // 2 + 1, head), (head * 2 // 3, head)):
+        expected = slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
+        found = {
+            d.application_id: d.kind for d in differences(job, earlier, later, shown=1_000) or []
+        }
+        assert found == {who: told[0] for who, told in expected.items() if told[0] != "moved"}
+    assert differences(job, 1, head) is None
+
+
+def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = make.job()
+    make.applications(job, 12)
+    monkeypatch.setattr(moments, "MOST_FOLDED", 4)
+
+    for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
+        moment = moment_of(job, seq=seq)
+        people = len(moment.active) + len(moment.waitlist)
+        assert (people, sum(moment.counts.values())) == (listed, seq - 2)
+        assert moment.is_listed == bool(listed)
 
 
 def slow_differences(before: Line, after: Line, job: object) -> dict[object, object]:
@@ -105,7 +142,7 @@ def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
 
     assert [person.place for person in moment.waitlist] == [1, 2, 3, 4]
     assert moment.counts == {"active": 2, "pending": 0, "waiting": 10}
-    shown = differences(job, 1, moment.head, shown=3)
+    shown = differences(job, 1, moment.head, shown=3) or []
     assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3
 
 

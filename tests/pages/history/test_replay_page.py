@@ -6,10 +6,12 @@ import html
 import re
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 
 from pipeline.models import Event
 from tests import make
+from tests.clock import database_now
 from tests.pages.history.conftest import History, page
 
 
@@ -41,6 +43,16 @@ def test_a_time_leads_to_the_last_event_before_it(viewer: Client, past: History)
     assert "Event 7 of 10" in words(viewer, page(past.job, f"replay/?at={in_tokyo}"))
 
 
+def test_a_time_counts_in_the_zone_in_which_it_was_shown(viewer: Client, past: History) -> None:
+    at = Event.objects.get(job_id=past.job, seq=8).at - timedelta(seconds=1)
+    asked = f"at={at.strftime('%Y-%m-%dT%H:%M:%S')}&zone="
+    viewer.cookies["time_zone"] = "Asia/Tokyo"  # the browser told it after the page was shown
+
+    assert "Event 7 of 10" in words(viewer, page(past.job, f"replay/?{asked}UTC"))
+    for nonsense in ("../../etc/passwd", "Nowhere", "%00", "Europe"):
+        assert "did not exist yet" in words(viewer, page(past.job, f"replay/?{asked}{nonsense}"))
+
+
 def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: History) -> None:
     replay = page(past.job, "replay/")
 
@@ -50,6 +62,28 @@ def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: Histo
     assert "still to come" in words(viewer, f"{replay}?seq=999999999999999999999")
     for nonsense in ("at=yesterday", "at=2026-99-99T00:00", "at=0001-01-01T00:00"):
         assert "of 10" in words(viewer, f"{replay}?{nonsense}")
+
+
+def test_a_clock_that_is_a_little_ahead_is_not_remarked_upon(viewer: Client, past: History) -> None:
+    soon = (database_now() + timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%S")
+
+    text = words(viewer, page(past.job, f"replay/?at={soon}"))
+
+    assert "Event 10 of 10" in text
+    assert "still to come" not in text
+
+
+def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
+    viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("MOST_FOLDED", "MOST_COMPARED"):
+        monkeypatch.setattr(f"pipeline.selectors.moments.{bound}", 2)
+
+    text = words(viewer, page(past.job, "replay/?seq=5&with=10"))
+
+    assert "is only listed for its first and its last" in text
+    assert "Waiting 2" in text
+    assert "people are not compared one by one" in text
 
 
 def test_two_moments_are_compared_whichever_comes_first(viewer: Client, past: History) -> None:

@@ -13,7 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from pipeline.models import Event
 from pipeline.selectors import series as module
 from pipeline.selectors.series import Point, Series, series_of
-from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.extend import extend_deadline
+from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.withdraw import withdraw
 from tests import make
 from tests.clock import let_time_pass
@@ -62,6 +64,39 @@ def test_idle_seats_are_told_apart_by_their_cause() -> None:
     found = all_of(job).seat_time
 
     assert found == pytest.approx((0, 600, 200 + 600, 400, 100), abs=4)
+
+
+def test_seats_that_drain_and_seats_that_come_and_go_are_counted_as_they_were() -> None:
+    job = make.job(capacity=2)
+    leaving, *_ = make.applications(job, 2)
+    let_time_pass(job, 100)  # two in review
+    make.alter(job, capacity=1)
+    let_time_pass(job, 50)  # two in review, though there is one seat: the job drains
+    withdraw(application_id=leaving.id, actor=make.owner_of(leaving))
+    let_time_pass(job, 30)  # one in review, on the one seat
+    make.alter(job, capacity=3)
+    let_time_pass(job, 20)  # one in review, two seats for which nobody waits
+    close_job(job_id=job, actor=make.RECRUITER)
+    let_time_pass(job, 500)  # of a closed job nothing counts any more
+
+    found = all_of(job)
+
+    assert found.seat_time == pytest.approx((200 + 100 + 30 + 20, 0, 40, 0, 0), abs=6)
+    assert [point.capacity for point in found.points][-1] == 3
+
+
+def test_who_got_more_time_answered_since_the_offer_and_not_since_the_extension() -> None:
+    job = make.job(capacity=1, acknowledge_first_seat=True)
+    person = make.application(job)
+    let_time_pass(job, 300)
+    extend_deadline(application_id=person.id, seconds=200)
+    let_time_pass(job, 100)
+    acknowledge(application_id=person.id, actor=make.owner_of(person))
+
+    found = all_of(job)
+
+    assert found.answers == pytest.approx([400] * 51, abs=4)
+    assert found.seat_time == pytest.approx((0, 400, 0, 0, 0), abs=4)
 
 
 def test_a_span_begins_with_how_things_stood_then(past: History) -> None:

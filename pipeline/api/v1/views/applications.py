@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from applicants.services import find_or_create_applicant
+from applicants.services import find_or_create_applicant, normal_address
 from jobs.models import Scope
 from pipeline.addresses import client_address
 from pipeline.api.access import (
@@ -174,7 +174,9 @@ def _apply(request: Request, caller: PersonCaller, job_id: UUID) -> Response:
 def _apply_unproved(request: Request, job_id: UUID) -> Response:
     job = visible_job(Nobody(), job_id)
     given = body_of(request, UnprovedApplicationIn)
-    check_throttle(request, "anonymous_apply", client_address(request))
+    client = client_address(request)
+    check_throttle(request, "anonymous_apply", client)
+    check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
     apply_unproved(
         job=job, name=given["name"], email=given["email"], application_id=row_id(request)
     )
@@ -221,7 +223,7 @@ def _take_in(
         email=person.email,
     )
     response = _answer(facts, application, status=201)
-    response["Location"] = reverse("application", args=[application.id])
+    response["Location"] = reverse("api_application", args=[application.id])
     return response
 
 

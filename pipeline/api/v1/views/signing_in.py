@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.codes import send_code
-from applicants.services import revoke_token, sign_in_by_code
+from applicants.services import normal_address, revoke_token, sign_in_by_code
 from pipeline.addresses import client_address
 from pipeline.api.access import as_person
 from pipeline.api.callers import caller_of
@@ -40,7 +40,9 @@ class Code(Endpoint):
     def post(self, request: Request) -> Response:
         """Have a code sent to an address: 202, whosever it is."""
         email = body_of(request, CodeRequestIn)["email"]
-        check_throttle(request, "code_request", client_address(request))
+        client = client_address(request)
+        check_throttle(request, "code_request", client)
+        check_throttle(request, "code_request", f"{client} {normal_address(email)}")
         send_code(email)
         return Response({"detail": SENT}, status=202)
 

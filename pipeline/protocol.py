@@ -1,0 +1,146 @@
+"""HTTP as the web server speaks it: uvicorn's, with bounds for what a client sends and takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HEAD_BYTES = 65_536
+HEAD_SECONDS = 20.0
+"""How long the first request of a connection may take until its headers are there."""
+LINGER_SECONDS = 2.0
+"""How long what a refused client still sends is thrown away, so that it can read why."""
+MOST_LINGER_BYTES = 10_000_000
+TAKING_SECONDS = 60.0
+"""How long a client may take nothing of what is left when its connection is to end."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP, where a request's head has to end somewhere, and soon, and a refusal arrives."""
+
+    transport: Closing
+    is_receiving = False
+    """Whether the client is not done with its request, or sends what is none."""
+    _waiting: asyncio.TimerHandle | None = None
+    _is_in_head = True
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Give the client so long to ask something."""
+        super().connection_made(Closing(transport, self))
+        self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client."""
+        self._ask_no_longer()
+        self.transport.is_over()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, unless the client is refused, or the head gets too long."""
+        if self.transport.is_closing():
+            return self.transport.throw_away(len(data))
+        super().data_received(data)
+        if self._is_in_head and self._head_bytes + len(data) > MOST_HEAD_BYTES:
+            self.send_400_response("The request's head is too long.")
+        elif self._is_in_head:
+            self._head_bytes += len(data)
+        return None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request: so is all that follows."""
+        self.is_receiving = True
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self.is_receiving = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The head has ended."""
+        self._is_in_head = False
+        self._ask_no_longer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The next that comes is another head."""
+        self.is_receiving = False
+        self._is_in_head, self._head_bytes = True, 0
+        super().on_message_complete()
+
+    def _ask_no_longer(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
+class Closing(asyncio.Transport):
+    """A transport whose end a client can read, even one that is still sending.
+
+    To close while something comes in has the system throw away the answer, too (it resets the
+    connection): so what still comes is read for a while, and forgotten.
+    """
+
+    def __init__(self, inner: asyncio.Transport, protocol: BoundedProtocol) -> None:
+        self._inner = inner
+        self._protocol = protocol
+        self._lingers = False
+        self._thrown_away = 0
+        self._timer: asyncio.TimerHandle | None = None
+        # What is called most goes past us.
+        for name in ("write", "abort", "get_extra_info", "pause_reading", "resume_reading"):
+            setattr(self, name, getattr(inner, name))
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is to be answered."""
+        return self._lingers or self._inner.is_closing()
+
+    def close(self) -> None:
+        """End the connection once the client has what it was answered."""
+        if self.is_closing():
+            return
+        if self._protocol.is_receiving:
+            self._linger()
+        else:
+            self._end()
+
+    def throw_away(self, length: int) -> None:
+        """Forget what still comes, unless it is too much."""
+        self._thrown_away += length
+        if self._thrown_away > MOST_LINGER_BYTES:
+            self._end()
+
+    def is_over(self) -> None:
+        """The connection has ended."""
+        if self._timer:
+            self._timer.cancel()
+
+    def _linger(self) -> None:
+        self._lingers = True
+        self._inner.write_eof()
+        self._inner.resume_reading()
+        self._later(LINGER_SECONDS, self._end)
+
+    def _end(self) -> None:
+        self._inner.close()
+        self._watch(self._inner.get_write_buffer_size())
+
+    def _watch(self, left: int) -> None:
+        """Wait for a client that takes what is left, and not for one that does not."""
+        if left:
+            self._later(TAKING_SECONDS, lambda: self._look_again(left))
+
+    def _look_again(self, left: int) -> None:
+        now = self._inner.get_write_buffer_size()
+        if now == left:
+            self._inner.abort()
+        else:
+            self._watch(now)
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        self.is_over()
+        self._timer = asyncio.get_running_loop().call_later(seconds, act)

@@ -1,0 +1,58 @@
+"""Learning the words of the names that companies were told, by which they find their people.
+
+Done after the applications were committed, not with them: under a job's lock it would cost
+everybody who applies. A worker does it every few seconds, so that a search is hardly behind.
+"""
+
+from __future__ import annotations
+
+from django.db import connection, transaction
+
+BATCH = 20_000
+"""How many events are looked at in one go."""
+
+_TURN = "SELECT pg_try_advisory_xact_lock(pipeline_names_turn())"
+"""One learns at a time, and nobody while a name is changed or erased: that waits for the same lock,
+so that no word of it is learned afterwards from an older picture."""
+
+_LEARN = """
+WITH place AS (
+    SELECT coalesce(max(done), 0) AS done,
+           coalesce(max(seen) FILTER (
+               WHERE pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= seen_txid), 0)
+           AS complete
+    FROM pipeline_nameplace
+), looked_at AS MATERIALIZED (
+    SELECT id, application_id, company_id, event FROM pipeline_event
+    WHERE id > (SELECT done FROM place) ORDER BY id LIMIT %(batch)s
+), told AS MATERIALIZED (
+    SELECT DISTINCT looked_at.company_id, word, person.id
+    FROM looked_at JOIN pipeline_application person ON person.id = looked_at.application_id,
+         pipeline_words(person.name) word
+    WHERE looked_at.event = 'APPLIED'
+), learned AS (
+    INSERT INTO pipeline_nameword (company_id, word, application_id)
+    SELECT company_id, word, id FROM told WHERE NOT EXISTS (
+        SELECT FROM pipeline_nameword known WHERE known.company_id = told.company_id
+          AND known.word = told.word COLLATE "C" AND known.application_id = told.id)
+)
+INSERT INTO pipeline_nameplace (id, done, seen, seen_txid)
+SELECT 1, greatest(done, least(complete, last)), greatest(done, last),
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+FROM place, (SELECT max(id) AS last FROM looked_at) looked
+ON CONFLICT (id) DO UPDATE
+    SET done = excluded.done, seen = excluded.seen, seen_txid = excluded.seen_txid
+RETURNING (SELECT count(*) FROM looked_at)
+"""
+"""Events get their ids before their transactions commit. So what has been looked at counts as done
+only when it was looked at once more after all that ran the first time had ended."""
+
+
+def learn_names() -> bool:
+    """Learn the names of who has applied since the last time; says whether there is more to do."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_TURN)
+        if not cursor.fetchone()[0]:
+            return False
+        cursor.execute(_LEARN, {"batch": BATCH})
+        return cursor.fetchone()[0] == BATCH
