@@ -18,6 +18,8 @@ PROVING = "address_to_prove"
 """The cookie with the address to which a code was sent. Signed, and kept nowhere but in the
 browser: whoever types in an address leaves no trace of it here before it is proved."""
 PROVING_AGE = timedelta(days=1)
+JUST_SENT = timedelta(seconds=30)
+"""For how long the browser that had a code sent is not sent another: mails take a while."""
 _SALT = "applicants.http.proving"
 
 
@@ -56,6 +58,15 @@ def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
     except signing.BadSignature:
         return None
     return kept[0], kept[1]
+
+
+def was_just_sent(request: HttpRequest) -> bool:
+    """Whether this browser had the last code sent within JUST_SENT; whoever's the address is."""
+    try:
+        signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
+    except signing.BadSignature:
+        return False
+    return True
 
 
 def sign_out(request: HttpRequest) -> None:

@@ -14,6 +14,12 @@ def roles_of(user_id: UUID) -> dict[UUID, Role]:
     return {company_id: Role(role) for company_id, role in rows}
 
 
+def company_of_newcomer(email: str) -> str:
+    """The company's name of a member who has never signed in yet; else nothing. In one query."""
+    theirs = Membership.objects.filter(user__email=email, user__last_login=None)
+    return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
+
+
 def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
     """A company's keys, newest first, revoked ones too, in one query; behind a key, if given."""
     keys = ApiKey.objects.filter(company_id=company_id)

@@ -120,8 +120,8 @@ def span(seconds: int) -> str:
 
 WHEN_ENDED: dict[Outcome, str] = {
     Outcome.WITHDRAWN: (
-        "You left this line yourself, and your place went to the next in line. You can apply again"
-        " while the job is open: you would join at the back, and misses from before still count."
+        "You left this line yourself. You can apply again while the job is open: you would join at"
+        " the back, and misses from before still count."
     ),
     Outcome.REMOVED: (
         "The company took your application out of the line. If you think that this is a mistake,"
@@ -226,9 +226,10 @@ def _loss(standing: Standing) -> str:
     if left is None:
         after = "However often that happens, you stay in line."
     elif left == 0:
-        after = "That would be the last miss that keeps you in line."
+        after = "The next miss after that ends the application."
     else:
-        after = f"After that, {_count(left, 'more miss', 'more misses')} would keep you in line."
+        times = _count(left, "more time", "more times")
+        after = f"After that you could miss {times}; the next miss ends the application."
     pause = span(policy.cooldown_seconds)
     return f"you go {_behind(policy, misses)}. No seat is offered to you for {pause}. {after}"
 

@@ -15,6 +15,8 @@ from jobs.models import Job
 from pipeline.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
+FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
+"""The kinds of events that an index finds by themselves: not those that come in great numbers."""
 
 
 def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
@@ -143,17 +145,7 @@ class Event(models.Model):
                 "event",
                 "at",
                 name="event_recent",
-                condition=Q(
-                    event__in=[
-                        "PROMOTED",
-                        "ACKNOWLEDGED",
-                        "DEADLINE_EXTENDED",
-                        "DECAYED",
-                        "LAPSED",
-                        "WITHDRAWN",
-                        "REMOVED",
-                    ]
-                ),
+                condition=Q(event__in=FOUND_BY_KIND),
             ),
             BrinIndex("at", name="event_at"),
         ]
@@ -188,21 +180,6 @@ class NameWord(models.Model):
 
     def __str__(self) -> str:
         return self.word
-
-
-class NamePlace(models.Model):
-    """The one row that says up to which event names have been learned.
-
-    `done` for good; `seen` once everything that ran below the transaction `seen_txid` has ended.
-    """
-
-    id = models.SmallIntegerField(primary_key=True)
-    done = models.BigIntegerField()
-    seen = models.BigIntegerField()
-    seen_txid = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.done} to {self.seen}"
 
 
 class DecisionNote(models.Model):

@@ -178,7 +178,7 @@ def _cool_downs(facts: LineFacts) -> Answer:
 def _moving(facts: LineFacts) -> Answer:
     return Answer(
         Cause.MOVING,
-        "People are being promoted: all is well.",
+        "They are: somebody was promoted within the last hour.",
         f"Every seat is taken again ({_holders(facts)}), and {_people(facts.waiting)}"
         f" {_s(facts.waiting, 'waits', 'wait')}.",
         _next_seat(facts),
@@ -202,7 +202,7 @@ def _no_seat_free(facts: LineFacts) -> Answer:
 def _next_seat(facts: LineFacts) -> str:
     own = "A seat opens when you decide on somebody in review"
     if not facts.pending:
-        return f"{own}, or when one of them withdraws. Nothing happens by itself."
+        return f"{own}, or when somebody there withdraws. Nothing happens by itself."
     if not facts.active:
         return "A seat opens when somebody declines, or lets the deadline pass."
     return f"{own}, or when a deadline passes."

@@ -25,10 +25,16 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE TABLE pipeline_nameplace (
+    id smallint PRIMARY KEY, done bigint NOT NULL, seen bigint NOT NULL, seen_txid bigint NOT NULL
+);
+COMMENT ON TABLE pipeline_nameplace IS
+    'One row: names are learned up to the event done; up to seen once all below seen_txid ended.';
 INSERT INTO pipeline_nameplace (id, done, seen, seen_txid)
 SELECT 1, coalesce(max(id), 0), coalesce(max(id), 0), 0 FROM pipeline_event;
 """
 LEARN_AT_ONCE = r"""
+DROP TABLE pipeline_nameplace;
 CREATE FUNCTION pipeline_names_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO pipeline_nameword (company_id, word, application_id)
@@ -67,15 +73,6 @@ class Migration(migrations.Migration):
                     ]
                 ),
             ),
-        ),
-        migrations.CreateModel(
-            name="NamePlace",
-            fields=[
-                ("id", models.SmallIntegerField(primary_key=True, serialize=False)),
-                ("done", models.BigIntegerField()),
-                ("seen", models.BigIntegerField()),
-                ("seen_txid", models.BigIntegerField()),
-            ],
         ),
         migrations.RunSQL(LEARN_LATER, LEARN_AT_ONCE),
     ]

@@ -94,6 +94,7 @@ def _facts(event: Told, application: Application) -> Facts:
         confirm_link=links.confirm_link(links.Offer(application.id, event.seq)),
         application_link=links.application_link(application.id),
         openings_link=links.openings_link(),
+        data_link=links.data_link(),
         asks_first_seats=application.job.acknowledge_first_seat,
     )
 

@@ -46,6 +46,11 @@ def application_link(application_id: UUID) -> str:
     return settings.SITE_URL + reverse("my_application", args=[application_id])
 
 
+def data_link() -> str:
+    """Where people see what is kept about them, and erase it, signed in."""
+    return settings.SITE_URL + reverse("my_data")
+
+
 def openings_link() -> str:
     """Where the open jobs are."""
     return settings.SITE_URL + reverse("openings")

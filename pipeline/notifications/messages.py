@@ -41,6 +41,7 @@ class Facts:
     confirm_link: str
     application_link: str
     openings_link: str
+    data_link: str
     asks_first_seats: bool = False
     """Whether the job has even a seat that was free confirmed."""
 
@@ -67,14 +68,28 @@ def is_told_by_mail(event: Told) -> bool:
 def _applied(event: Told, facts: Facts) -> Message | None:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
-        return _offered(event, facts) if by_company or facts.asks_first_seats else None
+        if by_company:
+            return _offered(event, facts, _put_forward(facts))
+        return _offered(event, facts) if facts.asks_first_seats else None
     if not by_company:
         return None
     subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-    return _told(event, facts, subject, f"See where you stand:\n{facts.application_link}")
+    where = f"See where you stand, or withdraw:\n{facts.application_link}"
+    return _told(event, facts, subject, where, _put_forward(facts))
 
 
-def _offered(event: Told, facts: Facts) -> Message:
+def _put_forward(facts: Facts) -> str:
+    """Who never applied may not know what this is, and how to be left alone."""
+    return (
+        f"You get this because {facts.company} put you forward for this job, with this address."
+        " Next in Line keeps the line of those who wait for a seat in it, and tells you when it is"
+        " your turn. If you do not want that, sign in with this address (it takes a code that we"
+        " mail you, no password) and withdraw; under “My data” you can erase everything that we"
+        f" keep about you:\n{facts.data_link}"
+    )
+
+
+def _offered(event: Told, facts: Facts, *more: str) -> Message:
     until = time_in_words(event.data["deadline"])
     first = f"Confirm by {until}, or the seat goes to the next in line:\n{facts.confirm_link}"
     what = (
@@ -83,7 +98,7 @@ def _offered(event: Told, facts: Facts) -> Message:
         f" withdraw, and the next in line will be glad:\n{facts.application_link}"
     )
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {until}"
-    return _message(facts, subject, first, what)
+    return _message(facts, subject, first, what, *more)
 
 
 def _extended(event: Told, facts: Facts) -> Message:
@@ -137,9 +152,9 @@ MAILS: dict[str, Callable[[Told, Facts], Message | None]] = {
 """For which events and outcomes there is a mail, and who words it."""
 
 
-def _told(event: Told, facts: Facts, subject: str, after: str) -> Message:
+def _told(event: Told, facts: Facts, subject: str, *after: str) -> Message:
     """A mail that says what the timeline says, and then what can be done."""
-    return _message(facts, subject, sentence(event, Reader.APPLICANT), after)
+    return _message(facts, subject, sentence(event, Reader.APPLICANT), *after)
 
 
 def _message(facts: Facts, subject: str, *paragraphs: str) -> Message:

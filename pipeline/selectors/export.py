@@ -25,6 +25,7 @@ APPLICATION_COLUMNS = (
     "email",
     "status",
     "outcome",
+    "reason",
     "position",
     "misses",
     "applied_at",
@@ -33,19 +34,26 @@ APPLICATION_COLUMNS = (
     "acknowledged_at",
     "eligible_at",
     "ended_at",
+    "policy_version",
     "decision_note",
 )
+"""`reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
+which the last thing happened to the application."""
 
 _APPLICATIONS = """
 SELECT a.id, a.applicant_id, a.name,
        CASE WHEN NOT starts_with(person.email, %(erased)s) THEN person.email END,
-       a.status, a.outcome,
+       a.status, a.outcome, last.data ->> 'reason',
        CASE WHEN a.status = 'WAITLIST' THEN
            row_number() OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
-       a.eligible_at, a.ended_at, note.text
+       a.eligible_at, a.ended_at, last.policy_version, note.text
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
+JOIN LATERAL (
+    SELECT policy_version, data FROM pipeline_event
+    WHERE application_id = a.id ORDER BY seq DESC LIMIT 1
+) last ON true
 LEFT JOIN pipeline_decisionnote note ON note.application_id = a.id
 WHERE a.job_id = %(job)s
 ORDER BY a.applied_at, a.id

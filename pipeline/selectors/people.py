@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q, Subquery
 
 from applicants.models import Applicant
@@ -11,6 +13,12 @@ from applicants.services import normal_address
 from jobs.models import Company
 from pipeline.errors import ApplicantNotFound
 from pipeline.models import Application
+from pipeline.selectors.applications import Seen, read_seen
+from pipeline.selectors.sql import FOUND
+from pipeline.states import Outcome
+
+EVENTS_LOOKED_AT = 1_000
+"""How many of a company's last events are looked at for who last applied."""
 
 
 def read_applicant(applicant_id: UUID) -> Applicant:
@@ -58,6 +66,36 @@ def _as_told(company_id: UUID, who: Q) -> Applicant | None:
     applicant = last.applicant
     applicant.name, applicant.created_at = last.name, last.known_since
     return applicant
+
+
+def decided_before(job_id: UUID, email: str) -> Application | None:
+    """The last application to a job of whoever has that address, if the company hired or rejected
+    them by it; in one query."""
+    theirs = Application.objects.filter(job_id=job_id, applicant__email=normal_address(email))
+    last = theirs.order_by("-id").first()
+    return last if last and last.outcome in (Outcome.HIRED, Outcome.REJECTED) else None
+
+
+_LATELY_APPLIED = """
+SELECT application_id FROM (
+    SELECT application_id, event, txid, id FROM pipeline_event WHERE company_id = %(company)s
+    ORDER BY txid DESC, id DESC LIMIT %(looked_at)s
+) recent
+WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
+"""
+
+
+def lately_applied(company_id: UUID, *, limit: int) -> list[Seen]:
+    """Who last applied to a company's jobs, newest first, in two queries.
+
+    Of the company's last EVENTS_LOOKED_AT events: in a lively line they may be fewer than `limit`.
+    """
+    values: dict[str, Any] = {"company": company_id, "looked_at": EVENTS_LOOKED_AT, "most": limit}
+    with connection.cursor() as cursor:
+        cursor.execute(_LATELY_APPLIED, values)
+        ids = [application_id for (application_id,) in cursor.fetchall()]
+    seen = {each.application.id: each for each in read_seen(FOUND, applications=ids)}
+    return [seen[application_id] for application_id in ids if application_id in seen]
 
 
 def has_applied(applicant_id: UUID, job_id: UUID) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -12,13 +13,16 @@ from django.db import connection
 WEIGHED = 200
 """How many of a job's last promotions, and of its last acknowledgements, a median is made of."""
 
+FEWEST_SAMPLES = 5
+"""Of fewer a median says nothing about what is typical."""
+
 MOST_MISSES = 1_000
 """How far misses are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecentFacts:
-    """How long things took lately, in seconds; None where nothing of the kind has happened."""
+    """How long things took lately, in seconds; None where that has not happened often enough."""
 
     median_wait_seconds: float | None
     """From applying to the first offer of a seat, of who waited and had never missed."""
@@ -38,6 +42,7 @@ SELECT job.id, (
     ) last
     JOIN pipeline_application person ON person.id = last.application_id
     WHERE last.data ->> 'decay_count' = '0'
+    HAVING count(*) >= %(fewest)s
 ), (
     SELECT percentile_cont(0.5) WITHIN GROUP (
                ORDER BY extract(epoch FROM last.at - person.promoted_at)::float8)
@@ -46,6 +51,7 @@ SELECT job.id, (
         WHERE job_id = job.id AND event = 'ACKNOWLEDGED' ORDER BY at DESC LIMIT %(most)s
     ) last
     JOIN pipeline_application person ON person.id = last.application_id
+    HAVING count(*) >= %(fewest)s
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
 """
@@ -54,11 +60,15 @@ application, so its row still knows when the acknowledged seat was offered."""
 
 
 def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
-    """The medians of each of these jobs over its last 200 events of a kind, in one query."""
+    """The medians of each of these jobs over its last 200 events of a kind, in one query.
+
+    None of fewer than FEWEST_SAMPLES.
+    """
     if not job_ids:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_MEDIANS, {"jobs": list(job_ids), "most": WEIGHED})
+        values: dict[str, Any] = {"jobs": list(job_ids), "most": WEIGHED, "fewest": FEWEST_SAMPLES}
+        cursor.execute(_MEDIANS, values)
         return {job_id: RecentFacts(wait, answer) for job_id, wait, answer in cursor.fetchall()}
 
 

@@ -25,7 +25,7 @@ BUCKETS = 200
 STEPS = 50
 
 WAIT_EDGES = (60, 300, 900, 3_600, 14_400, 43_200, 86_400, 172_800, 604_800)
-"""Where the groups of times to promotion end, in seconds; the last group has no end."""
+"""Where the groups of times to the first offer end, in seconds; the last group has no end."""
 
 
 class Point(NamedTuple):
@@ -66,7 +66,8 @@ class Series:
     answered: int
     missed: int
     waits: list[int]
-    """First promotions by the time they took: a number for each group of WAIT_EDGES."""
+    """First offers by the time they took: a number for each group of WAIT_EDGES. A seat that was
+    offered on applying, to be acknowledged, is one after 0 seconds."""
     misses_by_hour: Mapping[int, int]
     """Missed deadlines by the hour of the day of the deadline."""
     seat_time: SeatTime
@@ -100,7 +101,7 @@ class _Span:
 
 _READ = """
 WITH told AS MATERIALIZED (
-    SELECT seq, application_id, event, greatest(at, %(start)s) AS at, effective_at,
+    SELECT seq, application_id, event, to_status, greatest(at, %(start)s) AS at, effective_at,
            at >= %(start)s AS inside,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
            (data ->> 'waiting')::int AS waiting,
@@ -128,19 +129,23 @@ WITH told AS MATERIALIZED (
     ) placed ORDER BY bucket, seq DESC
 ), steps AS (
     SELECT told.event, extract(epoch FROM told.at - earlier.offered_at)::float8 AS answer_seconds,
-           CASE WHEN NOT earlier.promoted
+           CASE WHEN told.event = 'APPLIED' THEN 0
+                WHEN told.event = 'PROMOTED' AND earlier.offered_at IS NULL
                 THEN extract(epoch FROM told.at - earlier.applied_at)::float8 END AS wait_seconds
     FROM told CROSS JOIN LATERAL (
-        SELECT min(at) AS applied_at, bool_or(event = 'PROMOTED') AS promoted,
+        SELECT min(at) AS applied_at,
                max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT'
                                AND event <> 'DEADLINE_EXTENDED') AS offered_at
         FROM pipeline_event before
         WHERE before.application_id = told.application_id AND before.seq < told.seq
     ) earlier
-    WHERE told.inside AND told.event IN ('ACKNOWLEDGED', 'PROMOTED')
+    WHERE told.inside AND (
+        told.event IN ('ACKNOWLEDGED', 'PROMOTED')
+        OR (told.event = 'APPLIED' AND told.to_status = 'PENDING_ACKNOWLEDGMENT')
+    )
 ), waits AS (
     SELECT width_bucket(wait_seconds, %(edges)s::float8[]) AS edge, count(*) AS n FROM steps
-    WHERE event = 'PROMOTED' AND wait_seconds IS NOT NULL GROUP BY edge
+    WHERE wait_seconds IS NOT NULL GROUP BY edge
 ), hours AS (
     SELECT extract(hour FROM effective_at AT TIME ZONE %(zone)s)::int AS hour, count(*) AS n
     FROM told WHERE inside AND event IN ('DECAYED', 'LAPSED') GROUP BY hour

@@ -25,6 +25,7 @@ class LiveRegion {
     this.region = region;
     this.state = state;
     this.tag = region.dataset.tag;
+    this.title = this.titleNow();
     this.address = region.dataset.stream;
     this.failures = 0; // of fetching, in a row
     this.drops = 0; // of the stream, in a row
@@ -88,11 +89,22 @@ class LiveRegion {
     if (answer.status === 200) {
       this.tag = answer.headers.get("ETag");
       morphKeepingFocus(this.region, html);
+      this.retitle();
     }
     this.listen();
     const over = [...this.region.querySelectorAll("count-down")].some((one) => one.over);
     return over ? Math.min(this.pause(), this.growing((this.checks = (this.checks ?? 0) + 1)))
       : ((this.checks = 0), this.pause());
+  }
+
+  titleNow = () => this.region.querySelector("[data-title]")?.dataset.title;
+
+  // The tab says what the page says; a word of thanks for what is over would now be wrong.
+  retitle() {
+    const title = this.titleNow();
+    if (!title || title === this.title) return;
+    document.title = this.title = title;
+    document.querySelectorAll(".messages .notice.success").forEach((notice) => notice.remove());
   }
 
   missed() {

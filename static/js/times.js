@@ -3,6 +3,7 @@
 const MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY;
 const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many months it was
 const YEAR_SECONDS = 365 * DAY;
+const A_MOMENT_MS = 5_000; // times under a minute stand beside count-downs: they must not stand still
 
 // Not Date.now(): somebody may set that clock while the page is open.
 const ownNow = () => performance.timeOrigin + performance.now();
@@ -54,10 +55,11 @@ function twoLargest(span) {
 function refreshRelativeTimes() {
   for (const time of document.querySelectorAll("time[data-relative]")) {
     const seconds = Math.trunc((serverNow() - Date.parse(time.dateTime)) / 1000);
-    if (Math.abs(seconds) < LONGEST_KEPT) time.textContent = words(seconds);
+    const told = words(seconds);
+    if (Math.abs(seconds) < LONGEST_KEPT && time.textContent !== told) time.textContent = told;
   }
 }
 
 export function keepRelativeTimes() {
-  setInterval(refreshRelativeTimes, MINUTE * 1000);
+  setInterval(refreshRelativeTimes, A_MOMENT_MS);
 }

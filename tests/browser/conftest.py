@@ -19,6 +19,9 @@ from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.browser.hands import Hands
+from tests.browser.helpers import sign_in_staff
+from tests.browser.world import World, make_world
 from tests.conftest import ROOT, url_of
 from tests.faults.decay_processes import Worker
 from tests.server import serving
@@ -159,3 +162,16 @@ def _watch(page: Page, problems: list[str]) -> None:
     page.on("console", hear)
     page.on("pageerror", lambda error: problems.append(f"script: {error}"))
     page.on("response", answered)
+
+
+@pytest.fixture
+def world(site: Site) -> World:
+    """What the pages show."""
+    return make_world()
+
+
+@pytest.fixture
+def owner(page: Page, site: Site, world: World) -> Hands:
+    """The hands of the company's owner, on a page of their own."""
+    sign_in_staff(page.context, site.url, world.owner)
+    return Hands(page, "mouse")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
+from unittest import mock
 
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpResponse
 from django.test import RequestFactory
 from playwright.sync_api import BrowserContext, Page
 
-from applicants.http import sign_in
+from applicants.http import JUST_SENT, PROVING, remember_address, sign_in
 from applicants.models import Applicant
 from jobs.models import Company, Membership, Role, User
 from tests import make
@@ -37,6 +40,17 @@ def sign_in_staff(context: BrowserContext, url: str, user: User) -> None:
     session[BACKEND_SESSION_KEY] = ALLAUTH
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     _give_session(context, url, session)
+
+
+def half_a_minute_later(page: Page, email: str) -> None:
+    """Have the browser's last code sent longer ago, so that another may be sent."""
+    then = time.time() - JUST_SENT.total_seconds() - 5
+    with mock.patch("django.core.signing.time.time", return_value=then):
+        response = HttpResponse()
+        remember_address(response, email)
+    for cookie in page.context.cookies():
+        if cookie["name"] == PROVING:
+            page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])
 
 
 def member(company: Company, role: Role = Role.OWNER) -> User:

@@ -17,10 +17,10 @@ from applicants.models import Applicant
 from jobs.models import User
 from pipeline.models import Event
 from pipeline.notifications.links import Offer, make_token
+from tests.browser.buttons import PRESSED
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
-from tests.browser.test_every_button import PRESSED
-from tests.browser.world import World, make_world
+from tests.browser.world import World
 
 pytestmark = pytest.mark.slow
 
@@ -112,12 +112,6 @@ ELSEWHERE = {
     "enter_code": "test_stories",
 }
 """Pages that another test of this room looks at in the same way: they need something first."""
-
-
-@pytest.fixture
-def world(site: Site) -> World:
-    """What the pages show."""
-    return make_world()
 
 
 def test_no_page_is_left_out() -> None:

@@ -16,6 +16,7 @@ from pipeline.live.announcer import start_announcing, stop_announcing
 from tests import make
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import member, sign_in_applicant, sign_in_staff
+from tests.clock import let_time_pass
 from tests.server import serving
 
 pytestmark = pytest.mark.slow
@@ -91,6 +92,24 @@ def test_what_one_does_in_one_browser_is_seen_in_another(
         withdraw(application_id=other, actor=make.owner_of(application))
 
     expect(applicant.locator("#live")).to_contain_text(re.compile(r"next|first|1 of 1", re.I))
+
+
+def test_the_tab_and_the_thanks_follow_what_is_so(page: Page, site: Site, company: Company) -> None:
+    job_id = make.job(company_id=company.id, acknowledge_first_seat=True)
+    person = make.applicant()
+    sign_in_applicant(page.context, site.url, person)
+    page.goto(f"/jobs/{job_id}/")
+    page.get_by_label("name").fill("Ana")
+    page.get_by_role("button", name="Apply to").click()
+    expect(page).to_have_title("It is your turn. Engineer · Next in Line")
+    expect(page.locator(".messages")).to_contain_text("You have applied")
+    expect(state_of(page)).to_have_text("Live")
+
+    let_time_pass(job_id, make.WINDOW)
+    make.settle_all()
+
+    expect(page).to_have_title(re.compile("^You missed the deadline. .*Next in Line$"))
+    expect(page.locator(".messages")).not_to_contain_text("You have applied")
 
 
 def test_focus_scroll_open_details_and_typed_text_stay(

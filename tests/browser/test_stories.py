@@ -54,7 +54,7 @@ def test_somebody_applies_confirms_and_leaves(browser_page: OpenPage, site: Site
     they.press("Confirm my seat")
     expect(main_of(page)).to_contain_text("You have a seat")
     they.follow("Withdraw")
-    they.press("Withdraw: your place goes to the next in line")
+    they.press("Withdraw: I leave this line")
     expect(main_of(page)).to_contain_text("You left this line yourself")
     assert_line_is_sound(job_id)
 

@@ -19,6 +19,7 @@ FACTS = Facts(
     confirm_link="https://line.example/confirm/x/",
     application_link="https://line.example/me/applications/y/",
     openings_link="https://line.example/",
+    data_link="https://line.example/me/data/",
 )
 FIRST_SEATS = Facts(
     job_title="Boatbuilder",
@@ -26,6 +27,7 @@ FIRST_SEATS = Facts(
     confirm_link="https://line.example/confirm/x/",
     application_link="https://line.example/me/applications/y/",
     openings_link="https://line.example/",
+    data_link="https://line.example/me/data/",
     asks_first_seats=True,
 )
 
@@ -91,6 +93,19 @@ def test_the_subject_tells_the_thing(row: Row, words: str) -> None:
 @pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
 def test_who_applied_by_themselves_has_seen_it(to_status: str) -> None:
     assert message_for(Row("APPLIED", to_status, actor_kind="APPLICANT"), FACTS) is None
+
+
+@pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
+def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: str) -> None:
+    added = message_for(Row("APPLIED", to_status, actor_kind="COMPANY"), FACTS)
+    promoted = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), FACTS)
+
+    assert added is not None
+    assert "Harbour put you forward for this job" in added.text
+    assert "withdraw" in added.text
+    assert "erase everything that we keep about you:\nhttps://line.example/me/data/" in added.text
+    assert promoted is not None
+    assert "put you forward" not in promoted.text
 
 
 def test_a_first_seat_that_must_be_confirmed_is_told() -> None:

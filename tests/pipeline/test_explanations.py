@@ -64,10 +64,18 @@ def standing(status: Status, misses: int = 0, **more: Any) -> Standing:
     ("misses", "policy", "words"),
     [
         (0, Policy(), "one place behind the back of the line"),
-        (0, Policy(), "After that, two more misses would keep you in line."),
-        (1, Policy(), "After that, one more miss would keep you in line."),
+        (
+            0,
+            Policy(),
+            "After that you could miss two more times; the next miss ends the application.",
+        ),
+        (
+            1,
+            Policy(),
+            "After that you could miss one more time; the next miss ends the application.",
+        ),
         (1, Policy(), "the next 2 newcomers pass you"),
-        (2, Policy(), "That would be the last miss that keeps you in line."),
+        (2, Policy(), "The next miss after that ends the application."),
         (3, Policy(), "your application ends. This would be miss number 4."),
         (0, Policy(max_decays=0), "your application ends. You could apply again"),
         (9, Policy(max_decays=None), "However often that happens, you stay in line."),

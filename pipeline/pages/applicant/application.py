@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from jobs.models import Job
 from pipeline.explanations import why_moved
 from pipeline.pages.access import for_applicants, own_application
+from pipeline.pages.applicant.leaving import what_if_withdrawn
 from pipeline.pages.applicant.standing import Card, told
 from pipeline.pages.fragments import live_page
 from pipeline.pages.refusals import attempt
@@ -23,11 +24,11 @@ from pipeline.selectors.mine import last_events_of
 from pipeline.selectors.moves import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Actor, ActorKind
+from pipeline.states import Actor, ActorKind, Outcome, Status
 
 LAST_EVENTS = 50
 CONFIRMED = "Confirmed: the seat is yours. The company looks at your application now."
-WITHDRAWN = "You have withdrawn. Your place went to the next in line."
+WITHDRAWN = "You have withdrawn: you are out of this line."
 
 
 @require_safe
@@ -54,9 +55,9 @@ def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase
 
     Only by the button: who had to sign in first comes back here by a link, and is shown the button.
     """
-    person, _seen = own_application(request, application_id)
+    person, seen = own_application(request, application_id)
     actor = Actor(ActorKind.APPLICANT, person.id)
-    if request.method == "POST":
+    if request.method == "POST" and seen.application.status != Status.ACTIVE:
         attempt(
             request, lambda: acknowledge(application_id=application_id, actor=actor), done=CONFIRMED
         )
@@ -66,8 +67,10 @@ def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
-    """Ask once what leaving the line means; then do it."""
+    """Ask once what leaving the line means; then do it. Once more is nothing to speak of."""
     person, seen = own_application(request, application_id)
+    if seen.application.outcome == Outcome.WITHDRAWN:
+        return redirect("my_application", application_id)
     card = Card.of(seen, read_job(seen.application.job_id))
     if request.method == "POST":
         actor = Actor(ActorKind.APPLICANT, person.id)
@@ -78,7 +81,8 @@ def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBas
     if not card.may_withdraw:
         messages.info(request, "This application has ended: there is nothing to withdraw.")
         return redirect("my_application", application_id)
-    return render(request, "applicant/withdraw.html", {"card": card})
+    context = {"card": card, "then": what_if_withdrawn(card)}
+    return render(request, "applicant/withdraw.html", context)
 
 
 def _everything(seen: Seen, job: Job) -> dict[str, Any]:

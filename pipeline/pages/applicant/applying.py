@@ -27,9 +27,9 @@ from pipeline.services.apply_unproved import apply_unproved
 from pipeline.states import Actor, ActorKind, Status
 
 WELCOME = {
-    Status.ACTIVE: "You have applied, and a seat was free: it is yours.",
-    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free: confirm it below.",
-    Status.WAITLIST: "You have applied, and you are in line. This page shows where you stand.",
+    Status.ACTIVE: "You have applied, and a seat was free.",
+    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
+    Status.WAITLIST: "You have applied. This page shows where you stand.",
 }
 
 

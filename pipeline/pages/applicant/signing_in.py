@@ -17,8 +17,11 @@ from applicants.codes import LIFETIME, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
 from applicants.services import CodeRefused, normal_address, prove_address
+from pipeline.errors import JobNotFound
+from pipeline.explanations import span
 from pipeline.pages.access import current_applicant
 from pipeline.pages.limits import TooOften, limit, limit_codes_to
+from pipeline.selectors.jobs import read_job
 from pipeline.selectors.mine import live_application
 
 JOB = "job "
@@ -26,6 +29,10 @@ JOB = "job "
 
 LONGEST_TARGET = 1_000
 
+JUST_SENT = (
+    "A code was sent a moment ago: look in your mail. If none has come in half a minute, have a new"
+    " one sent then."
+)
 WRONG = "This is not the code from the newest mail. Only the last mail that we sent counts."
 USED_UP = (
     "This code is no good any more: it is too old, was used before, or was tried too often. Have a"
@@ -111,11 +118,26 @@ def _ask_code(
         "email": email,
         "has_applied": after.startswith(JOB),
         "minutes": LIFETIME.seconds // 60,
+        "window": _window(after),
     }
     return render(request, "applicant/enter_code.html", context, status=status)
 
 
+def _window(after: str) -> str:
+    """How long the job gives to confirm a seat, for who has just applied to one."""
+    if not after.startswith(JOB):
+        return ""
+    try:
+        job = read_job(UUID(after.removeprefix(JOB)))
+    except JobNotFound:
+        return ""
+    return span(job.acknowledgment_window_seconds)
+
+
 def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
+    if http.was_just_sent(request):
+        messages.info(request, JUST_SENT)
+        return redirect("enter_code")
     try:
         _limit_codes(request, kept[0])
     except TooOften as refused:
@@ -123,7 +145,9 @@ def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
         return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
     send_code(kept[0])
     messages.success(request, "A new code is on its way. The one before it is no longer good.")
-    return redirect("enter_code")
+    response = redirect("enter_code")
+    http.remember_address(response, kept[0], after=kept[1])
+    return response
 
 
 def _limit_codes(request: HttpRequest, address: str) -> None:

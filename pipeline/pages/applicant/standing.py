@@ -100,6 +100,11 @@ class Card:
         return _HEADLINES[_state(self.standing)](self)
 
     @property
+    def title(self) -> str:
+        """What the browser's tab says."""
+        return f"{self.headline} {self.job.posting.title}"
+
+    @property
     def if_nothing(self) -> str:
         """What happens to who does nothing."""
         return what_if_nothing(self.standing, timezone.get_current_timezone())

@@ -47,7 +47,8 @@ def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]
     shown = board_of(
         job_id, seats_after=places.seats_in(request), waiting_after=places.waiting_in(request)
     )
-    idle = 0 if shown.seats.more else shown.job.seats_free
+    is_closed = shown.job.status == JobStatus.CLOSED
+    idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
         "job": shown.job,
@@ -61,6 +62,7 @@ def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]
         "may": _may(member, shown.job),
         "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
         "on_resuming": _on_resuming(shown),
+        "owner_could": member.is_recruiter and not member.is_owner and not is_closed,
         **_pages(request, shown),
     }
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from jobs.models import Job, Role
+from jobs.models import Job, JobStatus, Role
 from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import words
@@ -120,7 +120,8 @@ def _choices(seen: Seen, follows: str) -> list[dict[str, str]]:
     return [
         {
             "outcome": outcome.value,
-            "button": f"{VERBS[outcome]}: {follows}",
+            "button": f"{VERBS[outcome]} {_who(seen)}",
+            "follows": follows,
             "meaning": MEANINGS[outcome],
             "tone": "primary" if outcome is Outcome.HIRED else "danger",
         }
@@ -153,7 +154,19 @@ def _decide(
     )
     if done is None:
         return redirect("application", application_id=seen.application.id)
-    who = seen.application.name or seen.address
     follows = words.were_promoted(*promoted_since(job.id, job.seq))
-    messages.success(request, f"{who} was {DONE[outcome]}.{follows}")
+    then = _if_filled(member, JobStatus(job.status)) if outcome is Outcome.HIRED else ""
+    messages.success(request, f"{_who(seen)} was {DONE[outcome]}.{follows}{then}")
     return redirect("board", job_id=job.id)
+
+
+def _who(seen: Seen) -> str:
+    return seen.application.name or seen.address or "this person"
+
+
+def _if_filled(member: Member, status: JobStatus) -> str:
+    """What the member can do when nobody else is looked for."""
+    ways = ["pause it"] if status is JobStatus.OPEN else []
+    if member.is_owner and status is not JobStatus.CLOSED:
+        ways.append("close the job for good")
+    return f" If nobody else is looked for, {' or '.join(ways)}." if ways else ""

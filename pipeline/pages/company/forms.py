@@ -13,6 +13,7 @@ from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE
 from jobs.policies import Policy, limits_of
 from pipeline.explanations import span
 from pipeline.models import NOTE_LENGTH
+from pipeline.pages.plain_forms import PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.states import DECISIONS, Reason
 
@@ -26,7 +27,7 @@ def one_line(text: str) -> None:
         raise ValidationError("This has characters that cannot be shown, such as a line break.")
 
 
-class PostingForm(forms.Form):
+class PostingForm(PlainForm):
     """What people read about a job."""
 
     title = forms.CharField(max_length=TITLE_LENGTH, validators=[one_line])
@@ -66,7 +67,7 @@ def _unit(of: str) -> forms.ChoiceField:
 WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss"
 
 
-class PolicyForm(forms.Form):
+class PolicyForm(PlainForm):
     """A job's policy; spans of time as a number and a unit."""
 
     window = _number(
@@ -101,8 +102,8 @@ class PolicyForm(forms.Form):
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss nobody is offered a seat again: the place in line stays,"
-        " and seats go to the next meanwhile. From 1 second to 30 days.",
+        help_text="How long after a miss that person is not offered a seat again: the place in line"
+        " stays, and seats go to the next meanwhile. From 1 second to 30 days.",
     )
     cooldown_unit = _unit(COOLDOWN)
 
@@ -141,7 +142,7 @@ def _in_units(seconds: int) -> tuple[int, str]:
     return seconds // UNITS[unit], unit
 
 
-class CapacityForm(forms.Form):
+class CapacityForm(PlainForm):
     """How many seats a job has."""
 
     capacity = _number(
@@ -168,7 +169,13 @@ class JobForm(PostingForm, CapacityForm, PolicyForm):
     )
 
 
-class PersonForm(forms.Form):
+class SettingsForm(PostingForm, PolicyForm):
+    """A job's posting and its rules, which are saved together."""
+
+    field_order = ("title", "location", "description")
+
+
+class PersonForm(PlainForm):
     """Somebody whom the company itself puts into the line."""
 
     name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[one_line])
@@ -189,7 +196,7 @@ REASONS = {
 }
 
 
-class DecisionForm(forms.Form):
+class DecisionForm(PlainForm):
     """A decision on an application."""
 
     outcome = forms.ChoiceField(

@@ -17,7 +17,11 @@ from pipeline.pages.company import places
 from pipeline.pages.company.told import Told, told
 from pipeline.pages.patience import reads_for_a_while
 from pipeline.selectors.applications import Seen, applications_of
-from pipeline.selectors.people import applicant_known_to, applicants_with_address
+from pipeline.selectors.people import (
+    applicant_known_to,
+    applicants_with_address,
+    lately_applied,
+)
 from pipeline.selectors.search import find_by_name
 from pipeline.selectors.timelines import Moment, timeline_of_person
 
@@ -30,7 +34,8 @@ LONGEST_SEARCH = 254
 @for_members()
 @reads_for_a_while
 def people(request: HttpRequest) -> HttpResponse:
-    """Search among the company's own applicants, by name or by whole address."""
+    """Search among the company's own applicants, by name or by whole address; without a search,
+    who applied last."""
     member = require(current_member(request), Role.VIEWER)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
@@ -45,6 +50,8 @@ def people(request: HttpRequest) -> HttpResponse:
             context["next_url"] = places.url_with(request, after=places.name_place(found.next))
         if "after" in request.GET:
             context["first_url"] = places.url_with(request, after=None)
+    else:
+        context["found"] = lately_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
 
 

@@ -19,6 +19,7 @@ from pipeline.pages.company.forms import CapacityForm, PersonForm
 from pipeline.pages.refusals import NOT_FOUND, attempt, words_for
 from pipeline.selectors.applications import Seen, read_application
 from pipeline.selectors.board import LOOKED_AHEAD, next_in_line, promoted_since
+from pipeline.selectors.people import decided_before
 from pipeline.services.alter import Alteration, alter_job
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -66,6 +67,8 @@ def _act(request: HttpRequest, job: Job, done: str, verb: Callable[[], object]) 
 def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask for a number of seats, say what it will do, and then do it."""
     member, job = own_job(request, job_id, Role.OWNER)
+    if job.status == JobStatus.CLOSED:
+        return _capacity_page(request, job, CapacityForm(), None, "")
     given = request.POST or request.GET
     form = CapacityForm(given if "capacity" in given else None, initial={"capacity": job.capacity})
     if not (form.is_bound and form.is_valid()):
@@ -94,8 +97,8 @@ def _capacity_page(
         button = f"Change to {words.seats(wanted)}"
         context["button"] = f"{button}: {follows.removesuffix('.')}" if promotes else button
         context["lowers"] = wanted < job.capacity
-    status = 422 if form.errors else 200
-    return render(request, "company/capacity.html", context, status=status)
+    is_refused = form.errors or (request.method == "POST" and job.status == JobStatus.CLOSED)
+    return render(request, "company/capacity.html", context, status=422 if is_refused else 200)
 
 
 def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int) -> HttpResponse:
@@ -116,15 +119,29 @@ def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Put somebody into the line, with a proved address: the company answers for it."""
     member, job = own_job(request, job_id, Role.RECRUITER)
     form = PersonForm(request.POST or None)
-    if form.is_valid():
+    before = decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
+    is_asked = before is not None and request.POST.get("again") != str(before.id)
+    if form.is_valid() and not is_asked:
         try:
             return _add(request, member, job, form)
         except NOT_FOUND:
             raise
         except LineError as error:
             form.add_error(None, words_for(error))
-    context = {"job": job, "tab": "board", "form": form}
+    context = {
+        "job": job,
+        "tab": "board",
+        "form": form,
+        "before": before if is_asked else None,
+        "gets_seat": _has_seat_for_newcomer(job),
+    }
     return render(request, "company/add.html", context, status=422 if form.errors else 200)
+
+
+def _has_seat_for_newcomer(job: Job) -> bool:
+    """Whether a seat is free which nobody who waits could have, for cool-downs."""
+    free = job.seats_free
+    return free > 0 and len(next_in_line(job.id, most=min(free, LOOKED_AHEAD))) < free
 
 
 def _add(request: HttpRequest, member: Member, job: Job, form: PersonForm) -> HttpResponse:

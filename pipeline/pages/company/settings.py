@@ -1,4 +1,4 @@
-"""What a job says of itself and what it asks: the settings, section by section."""
+"""What a job says of itself and what it asks: the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from jobs.models import Job, JobStatus, Role
 from pipeline.errors import IllegalJobMove, StaleVersion
 from pipeline.explanations import how_the_line_works
 from pipeline.pages.access import Member, for_members, own_job, require
-from pipeline.pages.company.forms import PolicyForm, PostingForm, policy_values, posting_values
+from pipeline.pages.company.forms import (
+    REASONS,
+    PostingForm,
+    SettingsForm,
+    policy_values,
+    posting_values,
+)
 from pipeline.pages.company.jobs import short_window, warn_of_short_window
 from pipeline.pages.refusals import words_for
 from pipeline.selectors.jobs import read_job
@@ -25,50 +31,56 @@ TRIES = 3
 
 @for_members()
 def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The settings of a job; each section is saved by itself."""
+    """The settings of a job. An owner saves posting and rules together, a recruiter the posting."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
         return _page(request, member, job)
-    if request.POST.get("section") == "policy":
-        return _save_policy(request, require(member, Role.OWNER), job)
-    return _save_posting(request, require(member, Role.RECRUITER), job)
-
-
-def _save_posting(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
-    form = PostingForm(request.POST)
+    is_whole = request.POST.get("section") != "posting"
+    require(member, Role.OWNER if is_whole else Role.RECRUITER)
+    form = SettingsForm(request.POST) if is_whole else PostingForm(request.POST)
     if not form.is_valid():
-        return _page(request, member, job, posting=form, status=422)
-    changes = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
-    refusal = _alter(request, member, job, Alteration(posting=changes))
+        return _page(request, member, job, form, status=422)
+    return _save(request, member, job, form)
+
+
+def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> HttpResponse:
+    alteration = _what_differs(job, form)
+    refusal = _alter(request, member, job, alteration)
     if refusal:
         form.add_error(None, refusal)
-        return _page(request, member, read_job(job.id), posting=form, status=409)
-    messages.success(request, "The posting is saved.")
+        return _page(request, member, read_job(job.id), form, status=409)
+    messages.success(request, _saved(alteration))
+    if isinstance(form, SettingsForm):
+        warn_of_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
-def _save_policy(request: HttpRequest, member: Member, job: Job) -> HttpResponse:
-    form = PolicyForm(request.POST)
-    if not form.is_valid():
-        return _page(request, member, job, policy=form, status=422)
-    policy = form.policy()
-    refusal = _alter(request, member, job, Alteration(policy=policy.values()))
-    if refusal:
-        form.add_error(None, refusal)
-        return _page(request, member, read_job(job.id), policy=form, status=409)
-    messages.success(
-        request,
-        "The rules are saved. They hold for what happens from now on: running deadlines, places in"
-        " line and cool-downs stay as they are.",
+def _what_differs(job: Job, form: PostingForm) -> Alteration:
+    """What the form says otherwise than the job as it is now."""
+    posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
+    policy = form.policy() if isinstance(form, SettingsForm) else job.policy
+    return Alteration(
+        posting=posting if posting != posting_values(job.posting) else {},
+        policy=policy.values() if policy != job.policy else {},
     )
-    warn_of_short_window(request, policy)
-    return redirect("job_settings", job_id=job.id)
+
+
+def _saved(alteration: Alteration) -> str:
+    if alteration.policy:
+        what = "The posting and the rules are" if alteration.posting else "The rules are"
+        return (
+            f"{what} saved. The rules hold for what happens from now on: running deadlines, places"
+            " in line and cool-downs stay as they are."
+        )
+    return "The posting is saved." if alteration.posting else "Nothing was different."
 
 
 def _alter(request: HttpRequest, member: Member, job: Job, alteration: Alteration) -> str:
     """Change a job if what is changed is still as the form showed it; else says why not."""
+    if job.status == JobStatus.CLOSED:
+        return words_for(IllegalJobMove(status=job.status, verb="change"))
     for _ in range(TRIES):
-        if request.POST.get("seen") != _state(job, alteration):
+        if not _is_as_seen(request, job, alteration):
             return words_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
@@ -82,44 +94,42 @@ def _alter(request: HttpRequest, member: Member, job: Job, alteration: Alteratio
     return words_for(StaleVersion())
 
 
-def _state(job: Job, alteration: Alteration) -> str:
-    return str(job.policy_version if alteration.policy else job.posting.version)
+def _is_as_seen(request: HttpRequest, job: Job, alteration: Alteration) -> bool:
+    seen = request.POST
+    if alteration.posting and seen.get("seen_posting") != str(job.posting.version):
+        return False
+    return not alteration.policy or seen.get("seen_policy") == str(job.policy_version)
 
 
 def _page(
     request: HttpRequest,
     member: Member,
     job: Job,
+    form: PostingForm | None = None,
     *,
-    posting: PostingForm | None = None,
-    policy: PolicyForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    is_closed = job.status == JobStatus.CLOSED
+    values = posting_values(job.posting) | policy_values(job.policy)
     context: dict[str, Any] = {
         "job": job,
         "tab": "settings",
-        "posting": posting or PostingForm(initial=posting_values(job.posting)),
-        "policy": policy or PolicyForm(initial=policy_values(job.policy)),
-        "form": posting or policy,
-        "posting_now": _changed_meanwhile(posting, posting_values(job.posting), status),
-        "policy_now": _changed_meanwhile(policy, policy_values(job.policy), status),
-        "may_edit": member.is_recruiter,
-        "may_rule": member.is_owner and job.status != JobStatus.CLOSED,
-        "is_closed": job.status == JobStatus.CLOSED,
+        "form": form or SettingsForm(initial=values),
+        "meanwhile": _changed_meanwhile(form, values) if form and status == 409 else [],
+        "may_edit": member.is_recruiter and not is_closed,
+        "may_rule": member.is_owner and not is_closed,
+        "is_closed": is_closed,
         "works": how_the_line_works(job.policy, job.capacity),
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
+        "reasons": [(reason.value, words) for reason, words in REASONS.items()],
         "exports": [(what, form) for what in ("applications", "log") for form in ("csv", "jsonl")],
         **short_window(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 
 
-def _changed_meanwhile(
-    form: PostingForm | PolicyForm | None, now: dict[str, Any], status: int
-) -> list[tuple[str, str]]:
+def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """What a stale form says differently from the job as it is now: labels and present values."""
-    if form is None or status != 409:
-        return []
     given = form.cleaned_data
     return [
         (str(form.fields[name].label or name.capitalize()), _shown(now[name]))

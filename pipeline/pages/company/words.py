@@ -50,7 +50,7 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
         still = f"{people(held)} still {_s(held, 'holds', 'hold')} {seats(job.capacity)}"
         return f"nobody is promoted, {still}"
     if next_name is not None:
-        return f"{are_promoted([next_name], 1)} now"
+        return f"{together([next_name], 1)} is offered the seat"
     if job.waitlist_count > LOOKED_AHEAD:
         return "the seat goes to the first in line who is not in a cool-down"
     if job.waitlist_count:

@@ -69,14 +69,14 @@ def median(series: Series) -> float:
 
 
 def group_names() -> list[str]:
-    """What the groups of times to promotion are called."""
+    """What the groups of times to the first offer are called."""
     words = [duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
 def waits(series: Series) -> Chart | None:
-    """First promotions by how long people had waited; None without any."""
+    """First offers by how long people had waited; None without any."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]

@@ -43,9 +43,11 @@ KINDS = {
 """How people can stand differently at a later moment, in the order in which it is told."""
 
 BEFORE_ALL = "The job did not exist yet at that moment. This is how it began."
+NOT_COMPARED = "There is no such event to compare with: choose one from 1 to {head:,}."
 CLOCKS_DIFFER = timedelta(minutes=10)
 """By how much a browser's clock may be ahead without a word about it."""
 NOT_YET = "That moment is still to come. This is how the line stands now."
+NO_EVENT = "That is no number of an event. This is how the line stands now."
 NO_TIME = "That is no date and time. This is how the line stands now."
 
 
@@ -65,12 +67,12 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The line at a moment (`seq` or `at`), compared with another one (`with`)."""
     _, job = own_job(request, job_id)
     moment, problem = _moment(job.id, _asked(request))
-    other = _other(job.id, whole(request.GET.get("with")), moment)
+    other, why_not = _other(job.id, request.GET.get("with", "").strip(), moment)
     context = {
         "job": job,
         "tab": "replay",
         "moment": moment,
-        "problem": problem,
+        "problems": [each for each in (problem, why_not) if each],
         "told": tell_one(moment.event),
         "other": other,
         "local_at": _local(moment.event.at),
@@ -88,7 +90,9 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def _asked(request: HttpRequest) -> Asked:
     text = request.GET.get("at", "").strip()
     if not text:
-        return Asked(seq=whole(request.GET.get("seq")))
+        wanted = request.GET.get("seq", "").strip()
+        seq = whole(wanted)
+        return Asked(seq=seq, problem=NO_EVENT if wanted and seq is None else "")
     try:
         at = parse_datetime(text)
     except ValueError:
@@ -122,11 +126,12 @@ def _is_about_now(at: datetime | None) -> bool:
     return at is not None and at - database_now() < CLOCKS_DIFFER
 
 
-def _other(job_id: UUID, seq: int | None, moment: Moment) -> Moment | None:
-    """The moment to compare with, of which only the counts are shown."""
-    if seq is None:
-        return None
-    return moment_of(job_id, seq=min(max(1, seq), moment.head), shown=0)
+def _other(job_id: UUID, wanted: str, moment: Moment) -> tuple[Moment | None, str]:
+    """The moment to compare with, of which only the counts are shown; or a sentence why none."""
+    seq = whole(wanted)
+    if seq is not None and 1 <= seq <= moment.head:
+        return moment_of(job_id, seq=seq, shown=0), ""
+    return None, NOT_COMPARED.format(head=moment.head) if wanted else ""
 
 
 def _local(at: datetime) -> str:

@@ -66,6 +66,7 @@ def _context(
     page = _page(job.id, wanted, before)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
+    search = request.GET.get("name", "").strip()
     return {
         "job": job,
         "tab": "timeline",
@@ -73,9 +74,10 @@ def _context(
         "wanted": wanted,
         "about": about and names_of([about]).get(about, "somebody"),
         "kinds": KINDS,
-        "search": request.GET.get("name", "").strip(),
+        "search": search,
         "found": found.rows,
         "found_more": found.next is not None,
+        "is_nobody": bool(search) and not found.rows and found.next is None,
         "shown": SHOWN,
         "most_counted": MOST_COUNTED,
         "head_hash": bytes(job.chain_head).hex(),

@@ -15,13 +15,14 @@ from pipeline.errors import VerifierBusy
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.history.timeline import MOST_SEQ
 from pipeline.pages.limits import TooOften, limit
+from pipeline.pages.plain_forms import PlainForm
 from pipeline.verify import Verdict, verify_job
 
 SHOWN = 20
 """How many differences are listed."""
 
 
-class NotedForm(forms.Form):
+class NotedForm(PlainForm):
     """A seq and a hash that somebody wrote down earlier, or neither."""
 
     seq = forms.IntegerField(

@@ -17,9 +17,10 @@ from django.utils.html import format_html
 
 from applicants.mail import post
 from jobs.models import User
-from jobs.selectors import roles_of
+from jobs.selectors import company_of_newcomer, roles_of
 from pipeline.addresses import client_address
 
+FIRST_CONFIRMED = "account/messages/email_confirmed.txt"
 KEPT_AT_SIGN_IN = ("account_", "_messages")
 """What allauth still needs of the session in which somebody signs in."""
 
@@ -49,6 +50,21 @@ class StaffAdapter(DefaultAccountAdapter):
             if not key.startswith(KEPT_AT_SIGN_IN):
                 del request.session[key]
         super().login(request, user)
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        message_context: dict[str, Any] | None = None,
+        extra_tags: str = "",
+        message: str | None = None,
+    ) -> None:
+        """Who signs in for the first time is told which company this is."""
+        told = message_context or {}
+        if message_template == FIRST_CONFIRMED and "email" in told:
+            told = told | {"company": company_of_newcomer(told["email"])}
+        super().add_message(request, level, message_template, told, extra_tags, message)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """The company's jobs; for the back office, who is in no company, the admin."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from jobs.models import NAME_LENGTH, Role, Scope
+from pipeline.pages.plain_forms import PlainForm
 
 ROLES = {
     Role.VIEWER: "Viewer: reads everything of the company, changes nothing",
@@ -17,7 +18,7 @@ SCOPES = {
 }
 
 
-class RoleForm(forms.Form):
+class RoleForm(PlainForm):
     """What a member may do."""
 
     role = forms.ChoiceField(
@@ -39,7 +40,7 @@ class AddMemberForm(RoleForm):
     field_order = ("email", "role")
 
 
-class KeyForm(forms.Form):
+class KeyForm(PlainForm):
     """A new API key. `key_id` is given out with the empty form, so that sending it again, by
     reloading the page, makes no second key."""
 

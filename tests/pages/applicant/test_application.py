@@ -41,7 +41,7 @@ def test_an_offer_says_until_when_and_what_is_lost_otherwise() -> None:
     assert " min" in page
     assert " left. Confirm my seat" in page
     assert "the next 2 newcomers pass you" in page
-    assert "the last miss that keeps you in line" in page
+    assert "The next miss after that ends the application." in page
 
 
 def test_confirming_takes_the_seat() -> None:
@@ -81,30 +81,12 @@ def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:
     assert "Apply to this job again" in page
 
 
-def test_withdrawing_asks_once_and_then_does_it() -> None:
-    job = make.job()
-    holder, waiting = make.applications(job, 2)
-    client = owner_signed_in(holder)
-
-    asked = client.get(mine(holder, "withdraw/"))
-    assert make.status_of(holder) == "ACTIVE"
-    answer = client.post(mine(holder, "withdraw/"), follow=True)
-
-    assert "Withdraw: your place goes to the next in line" in text_of(asked)
-    assert make.statuses(holder, waiting) == ["WITHDRAWN", "PENDING_ACKNOWLEDGMENT"]
-    assert "You withdrew this application." in text_of(answer)
-
-
-def test_what_has_ended_cannot_be_withdrawn() -> None:
+def test_the_title_comes_along_with_what_is_fetched_again() -> None:
     application = offered()
-    decide(application, Outcome.REJECTED)
-    client = owner_signed_in(application)
 
-    assert "nothing to withdraw" in text_of(client.get(mine(application, "withdraw/"), follow=True))
-    tried = client.post(mine(application, "withdraw/"), follow=True)
+    part = owner_signed_in(application).get(mine(application), {"fragment": "1"})
 
-    assert "not possible any more" in text_of(tried)
-    assert make.status_of(application) == "REJECTED"
+    assert 'data-title="It is your turn. Engineer · Next in Line"' in part.content.decode()
 
 
 @pytest.mark.parametrize(

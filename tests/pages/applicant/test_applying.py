@@ -30,7 +30,7 @@ def test_who_is_signed_in_goes_straight_to_their_place() -> None:
     [application] = Application.objects.filter(applicant=person)
     assert application.name == "Ana"
     assert answer.redirect_chain == [(mine(application), 302)]
-    assert "you are in line" in text_of(answer)
+    assert "You have applied." in text_of(answer)
     assert "You are next in line." in text_of(answer)
 
 
@@ -57,6 +57,7 @@ def test_the_words_are_the_same_whoever_is_known(visitor: Client) -> None:
         pages.append(text_of(page).replace(email, "…"))
 
     assert pages[0] == pages[1]
+    assert "the time to confirm it runs: this job gives 10 minutes." in pages[0]
     assert len(mail.outbox) == 2
 
 

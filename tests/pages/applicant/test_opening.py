@@ -9,6 +9,7 @@ from jobs.models import JobPosting, Membership, Role
 from pipeline.models import Application
 from pipeline.services.lifecycle import close_job, pause_job
 from tests import make
+from tests.clock import let_time_pass
 from tests.pages.applicant.browser import signed_in, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,6 +82,46 @@ def test_a_job_that_takes_nobody_says_why(visitor: Client, verb: object, words: 
 
     assert f"This job {words}" in text_of(page)
     assert b'method="post"' not in page.content
+
+
+def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
+    job = make.job(acknowledge_first_seat=True)
+    make.application(job)
+    let_time_pass(job, make.WINDOW)
+    make.settle_all()
+
+    page = text_of(visitor.get(f"/jobs/{job}/"))
+
+    assert "A seat is free now: whoever waits is in the pause after a missed deadline" in page
+    assert "would join behind" not in page
+
+
+def test_a_closed_job_tells_nothing_of_a_line_that_is_over(visitor: Client) -> None:
+    job = make.job(capacity=2)
+    empty = make.job()
+    make.applications(job, 3)
+    for each in (job, empty):
+        close_job(job_id=each, actor=make.RECRUITER)
+    make.settle_all()
+
+    page, unused = (text_of(visitor.get(f"/jobs/{each}/")) for each in (job, empty))
+
+    assert "still looking at the 2 applicants who have a seat" in page
+    assert "still looking" not in unused
+    for words in ("free", "Typical wait", "How this line works"):
+        assert words not in page + unused
+
+
+def test_a_paused_job_speaks_of_no_free_seat(visitor: Client) -> None:
+    job = make.job()
+    pause_job(job_id=job, actor=make.RECRUITER)
+
+    page = text_of(visitor.get(f"/jobs/{job}/"))
+
+    assert "seats free" not in page
+    assert "seat free" not in page
+    assert "Waiting 0" in page
+    assert "How this line works" in page
 
 
 def test_a_draft_is_a_preview_for_its_company_and_nothing_for_others(visitor: Client) -> None:

@@ -27,12 +27,17 @@ def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
     assert "Typical wait not known yet" in page
 
 
-def test_the_typical_wait_is_known_once_somebody_was_promoted(visitor: Client) -> None:
-    job = make.job()
-    first, _second = make.applications(job, 2)
+def test_the_typical_wait_is_known_once_a_few_were_promoted(visitor: Client) -> None:
+    job = make.job(capacity=5)
+    *holders, fifth = make.applications(job, 10)[:5]
     let_time_pass(job, 7200)
-    leave(first)
+    for each in holders:
+        leave(each)
+    few = text_of(visitor.get("/"))
 
+    leave(fifth)
+
+    assert "Typical wait not known yet" in few
     assert "Typical wait 2 h" in text_of(visitor.get("/"))
 
 

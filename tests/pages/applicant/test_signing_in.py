@@ -10,6 +10,7 @@ from django.core import mail
 from django.db.models import F
 from django.test import Client
 
+from applicants import http
 from applicants.models import Applicant, SignInCode
 from tests import make
 from tests.outbox import code_to, wrong
@@ -18,6 +19,12 @@ from tests.pages.applicant.browser import signed_in, text_of, who
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ANN = "ann@example.org"
+
+
+@pytest.fixture
+def a_while_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No code was sent just now."""
+    monkeypatch.setattr(http, "JUST_SENT", timedelta(seconds=-1))
 
 
 def asked(visitor: Client, **more: str) -> Any:
@@ -80,7 +87,17 @@ def test_what_is_no_code_costs_no_try(visitor: Client, code: str) -> None:
     assert SignInCode.objects.get().tries_left == 5
 
 
-def test_a_new_code_replaces_the_one_before(visitor: Client) -> None:
+def test_a_code_that_was_just_sent_is_not_sent_again(visitor: Client) -> None:
+    asked(visitor)
+
+    page = visitor.post("/code/", {"again": "1"}, follow=True)
+
+    assert "A code was sent a moment ago" in text_of(page)
+    assert len(mail.outbox) == 1
+    assert visitor.post("/code/", {"code": code_to(ANN)}).status_code == 302
+
+
+def test_a_new_code_replaces_the_one_before(visitor: Client, a_while_later: None) -> None:
     asked(visitor)
     first = code_to(ANN)
 
@@ -123,7 +140,9 @@ def test_a_page_of_ones_own_asks_to_sign_in_first(visitor: Client) -> None:
     assert visitor.get("/me/")["Location"] == "/sign-in/?next=/me/"
 
 
-def test_the_rates_hold_for_asking_and_for_guessing(visitor: Client, settings: Any) -> None:
+def test_the_rates_hold_for_asking_and_for_guessing(
+    visitor: Client, settings: Any, a_while_later: None
+) -> None:
     settings.THROTTLE_RATES = settings.THROTTLE_RATES | {
         "code_request": (1, 3600),
         "code_try": (1, 3600),

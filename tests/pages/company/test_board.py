@@ -29,7 +29,7 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
     assert "must confirm in" in page
     assert "<count-down" in page
     assert page.index("Dee Rao") < page.index("Eli Sato")
-    assert "People are being promoted" in page
+    assert "They are. Last promotion: <time" in page
 
 
 def test_misses_and_cool_downs_show(viewer: Client, job: UUID) -> None:

@@ -26,7 +26,6 @@ from tests.pages.company.conftest import named
 
 @pytest.fixture
 def job(job: UUID) -> UUID:
-    """The job, after the worker has learned who applied to it."""
     learn_names()
     return job
 
@@ -149,8 +148,7 @@ def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
     finally:
         other.close()
 
-    assert found(company, "ana") == ["Ana Li"]
-    assert found(company, "late") == []
+    assert (found(company, "ana"), found(company, "late")) == (["Ana Li"], [])
     learn_names()
     assert found(company, "late") == ["Late Comer"]
 
@@ -197,16 +195,6 @@ def test_an_erased_person_is_shown_without_an_address(viewer: Client, job: UUID)
             assert b"Erased person" in text, path
 
 
-def test_the_page_finds_by_name_and_by_whole_address(viewer: Client, job: UUID) -> None:
-    ana = Applicant.objects.get(id=named(job, "Ana Li").applicant_id)
-
-    for query in ("ana", ana.email, ana.email.upper()):
-        page = viewer.get("/company/people/", {"q": query}).content.decode()
-        assert f"/company/people/{ana.id}/" in page
-    page = viewer.get("/company/people/", {"q": "x@example.org"}).content.decode()
-    assert "Nobody with this address" in page
-
-
 def test_a_company_reads_only_what_it_was_told_itself(viewer: Client, job: UUID) -> None:
     ana = named(job, "Ana Li")
     elsewhere = make.job()
@@ -233,9 +221,9 @@ def test_waits_are_medians_of_what_lately_happened(
     company: Company, django_assert_num_queries: Any
 ) -> None:
     job, quiet = make.job(company_id=company.id), make.job(company_id=company.id)
-    first, *rest = make.applications(job, 4)
+    first, *rest = make.applications(job, 6)
     leaving = first
-    for waited in (100, 100, 100):
+    for waited in [100] * 5:
         let_time_pass(job, waited)
         withdraw(application_id=leaving.id, actor=make.owner_of(leaving))
         leaving = rest.pop(0)
@@ -246,6 +234,6 @@ def test_waits_are_medians_of_what_lately_happened(
         facts = recent_waits([job, quiet])
 
     assert facts[quiet] == NOTHING_YET
-    assert facts[job].median_wait_seconds == pytest.approx(210, abs=2)
+    assert facts[job].median_wait_seconds == pytest.approx(320, abs=3)
     assert facts[job].median_answer_seconds == pytest.approx(10, abs=2)
     assert recent_waits([]) == {}

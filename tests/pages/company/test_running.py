@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from applicants.models import Applicant
 from jobs.models import Company, Job
 from pipeline.models import Application, DecisionNote
 from pipeline.services.lifecycle import pause_job
@@ -22,11 +21,16 @@ from tests.pages.company.browsing import follow, leave, page_of
 from tests.pages.company.conftest import named
 
 
+def offered(button: str, follows: str) -> str:
+    """A button that says whom it is about, and under that what follows."""
+    return f'{button}<span class="vh">: </span><span class="then">{follows}</span>'
+
+
 def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job: UUID) -> None:
     bo = named(job, "Bo Berg")
     path = f"/company/applications/{bo.id}/decide/"
 
-    assert "Reject: Cy Okafor is promoted now" in page_of(recruiter, path)
+    assert offered("Reject Bo Berg", "Cy Okafor is offered the seat") in page_of(recruiter, path)
     given = {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "note": "Come back in a year."}
     page = follow(recruiter, path, given)
 
@@ -38,13 +42,13 @@ def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job:
 def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> None:
     active, waiting = named(job, "Ana Li"), named(job, "Dee Rao")
 
-    assert "Hire: Cy Okafor is promoted now" in page_of(
+    assert offered("Hire Ana Li", "Cy Okafor is offered the seat") in page_of(
         recruiter, f"/company/applications/{active.id}/decide/"
     )
     path = f"/company/applications/{waiting.id}/decide/"
     page = page_of(recruiter, path)
     assert "Hire" not in page
-    assert "Remove: 1 person behind moves up by one" in page
+    assert offered("Remove Dee Rao", "1 person behind moves up by one") in page
     assert "not possible any more" in follow(recruiter, path, {"outcome": "HIRED"})
     assert make.status_of(waiting) == "WAITLIST"
 
@@ -68,7 +72,7 @@ def test_a_decision_says_when_nobody_is_promoted_by_it(
     page = page_of(recruiter, f"/company/applications/{ana.id}/decide/")
 
     assert says in page
-    assert "is promoted now" not in page
+    assert "is offered the seat" not in page
 
 
 def promised_on(client: Client, path: str) -> dict[str, str]:
@@ -89,7 +93,7 @@ def test_a_decision_asks_again_when_somebody_else_would_be_promoted_by_now(
 
     assert stale.status_code == 422
     assert "The line has moved on" in stale.content.decode()
-    assert "Reject: Dee Rao is promoted now" in stale.content.decode()
+    assert "Dee Rao is offered the seat" in stale.content.decode()
     assert make.status_of(ana) == "ACTIVE"
     page = follow(recruiter, path, {"outcome": "REJECTED", **promised_on(recruiter, path)})
     assert "Ana Li was rejected. Dee Rao was promoted." in page
@@ -108,7 +112,7 @@ def test_a_decision_on_somebody_who_has_missed_the_deadline_meanwhile_asks_again
     stale = recruiter.post(path, {"outcome": "REJECTED", **promised})
 
     assert stale.status_code == 422
-    assert "nobody waits behind" in stale.content.decode()
+    assert "Nobody waits behind" in stale.content.decode()
     assert make.status_of(cy) == "WAITLIST"
 
 
@@ -151,7 +155,7 @@ def test_behind_many_in_a_cool_down_somebody_is_still_promised_the_seat(
     asked = page_of(owner, f"/company/applications/{first.id}/decide/")
     seats = page_of(owner, f"/company/jobs/{job}/capacity/?capacity=2")
 
-    assert "Reject: the seat goes to the first in line who is not in a cool-down" in asked
+    assert "The seat goes to the first in line who is not in a cool-down" in asked
     assert "Up to 1 person are promoted" not in seats
     assert "Change to 2 seats: The first who are in no cool-down are promoted" in seats
 
@@ -207,26 +211,23 @@ def test_seats_say_what_they_do_before_and_after(owner: Client, job: UUID) -> No
     assert owner.post(path, {"capacity": 0}).status_code == 422
 
 
-def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -> None:
-    path = f"/company/jobs/{job}/add/"
-    given = {"name": "Fay Moreau", "email": "Fay@Example.org"}
+def test_after_a_hire_it_says_how_to_stop(recruiter: Client, owner: Client, job: UUID) -> None:
+    people = {recruiter: "Ana Li", owner: "Bo Berg"}
 
-    assert "Fay Moreau waits in line now, as number 4." in follow(recruiter, path, given)
+    said = [
+        follow(client, f"/company/applications/{named(job, name).id}/decide/", {"outcome": "HIRED"})
+        for client, name in people.items()
+    ]
 
-    again = recruiter.post(path, given)
-    assert again.status_code == 422
-    assert "already is an application" in again.content.decode()
-    bad = recruiter.post(path, {"name": "A\nB", "email": "nobody"})
-    assert bad.status_code == 422
-    assert Application.objects.filter(job_id=job).count() == 6
+    assert "If nobody else is looked for, pause it." in said[0]
+    assert "If nobody else is looked for, pause it or close the job for good." in said[1]
 
 
-def test_nobody_is_added_to_a_job_that_is_not_open(recruiter: Client, job: UUID) -> None:
-    pause_job(job_id=job, actor=SYSTEM)
-    given = {"name": "Fay Moreau", "email": "fay@example.org"}
+def test_who_may_not_change_seats_reads_who_may(
+    recruiter: Client, owner: Client, job: UUID
+) -> None:
+    hint = "An owner can change seats and close the job."
 
-    answer = recruiter.post(f"/company/jobs/{job}/add/", given)
-
-    assert answer.status_code == 422
-    assert "This job takes nobody now" in answer.content.decode()
-    assert not Applicant.objects.filter(email="fay@example.org").exists()
+    assert hint in page_of(recruiter, f"/company/jobs/{job}/")
+    assert hint not in page_of(owner, f"/company/jobs/{job}/")
+    assert "Pause: nobody can apply or be promoted" in page_of(recruiter, f"/company/jobs/{job}/")

@@ -18,6 +18,8 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.models import DecisionNote
+from pipeline.services.remove import remove
+from pipeline.states import Outcome, Reason
 from tests import make
 from tests.conftest import ROOT
 from tests.pages.history.conftest import History, page
@@ -96,6 +98,23 @@ def test_applications_stand_there_as_they_are(viewer: Client, past: History) -> 
     raw = body_of(viewer, past.job, "applications.csv")
     assert raw.count("\r\n") == 4
     assert first_row(raw)["decision_note"].startswith("left")
+
+
+def test_a_decision_stands_there_with_its_reason_and_its_rules(
+    viewer: Client, past: History
+) -> None:
+    make.alter(past.job, policy={"penalty_places": 3})
+    remove(
+        application_id=past.cy.id,
+        outcome=Outcome.REJECTED,
+        actor=make.RECRUITER,
+        reason=Reason.NOT_A_MATCH,
+    )
+
+    ana, _, cy = lines_of(viewer, past.job, "applications.jsonl")
+
+    assert (ana["reason"], ana["policy_version"]) == (None, 1)
+    assert (cy["reason"], cy["policy_version"]) == ("NOT_A_MATCH", 2)
 
 
 @pytest.mark.parametrize(

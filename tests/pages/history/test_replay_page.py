@@ -64,6 +64,20 @@ def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: Histo
         assert "of 10" in words(viewer, f"{replay}?{nonsense}")
 
 
+def test_numbers_that_are_no_event_are_answered_in_words(viewer: Client, past: History) -> None:
+    replay = page(past.job, "replay/")
+
+    for nonsense in ("abc", "-4", "1.5"):
+        text = words(viewer, f"{replay}?seq={nonsense}")
+        assert "That is no number of an event." in text
+        assert "Event 10 of 10" in text
+    for nonsense in ("99", "0", "abc"):
+        text = words(viewer, f"{replay}?seq=5&with={nonsense}")
+        assert "no such event to compare with: choose one from 1 to 10" in text
+        assert "From event" not in text
+    assert "no such event" not in words(viewer, f"{replay}?seq=5&with=")
+
+
 def test_a_clock_that_is_a_little_ahead_is_not_remarked_upon(viewer: Client, past: History) -> None:
     soon = (database_now() + timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%S")
 

@@ -99,6 +99,20 @@ def test_who_got_more_time_answered_since_the_offer_and_not_since_the_extension(
     assert found.seat_time == pytest.approx((0, 400, 0, 0, 0), abs=4)
 
 
+def test_a_seat_that_was_offered_on_applying_is_the_first_offer() -> None:
+    job = make.job(capacity=1, acknowledge_first_seat=True, cooldown_seconds=60)
+    make.application(job)
+    let_time_pass(job, make.WINDOW + 1)
+    make.settle_all()
+    let_time_pass(job, 61)
+    make.settle_all()  # the same person is offered a seat for the second time
+
+    found = all_of(job)
+
+    assert [event.event for event in make.events(job)].count("PROMOTED") == 1
+    assert found.waits == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+
+
 def test_a_span_begins_with_how_things_stood_then(past: History) -> None:
     series = all_of(past.job, back=timedelta(hours=1))
 

@@ -61,6 +61,19 @@ def test_a_member_without_a_password_signs_in_by_the_code_of_a_mail(company: Com
     assert is_signed_in(client)
 
 
+def test_a_newcomer_is_welcomed_once_and_not_by_their_address(company: Company) -> None:
+    user = member(company, Role.VIEWER, password=None)
+
+    def signs_in() -> str:
+        client = Client()
+        ask_for_code(client, user.email)
+        try_code(client, code_to(user.email))
+        return client.get("/company/").content.decode()
+
+    assert f"Your address is confirmed. Welcome to {company.name}." in signs_in()
+    assert "Welcome to" not in signs_in()
+
+
 def test_a_code_is_guessed_three_times_at_most_even_where_the_session_forgets(ada: User) -> None:
     client = Client()
     ask_for_code(client, ada.email)

@@ -1,0 +1,50 @@
+"""Which test presses the button that posts to an address: every form of every page stands here."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+STORIES = "test_stories.py"
+PASSKEYS = "test_passkeys.py"
+PRESSED = {
+    "account_login": STORIES,
+    "account_logout": "test_staff_sign_in_by_a_code_and_sign_out",
+    "account_request_login_code": "test_staff_sign_in_by_a_code_and_sign_out",
+    "account_confirm_login_code": "test_staff_sign_in_by_a_code_and_sign_out",
+    "account_reset_password": "test_a_forgotten_password",
+    "account_email": "test_an_address_is_changed",
+    "account_change_password": "test_a_password_is_changed",
+    "account_set_password": "test_a_first_password_is_chosen",
+    "account_reauthenticate": PASSKEYS,
+    "mfa_login_webauthn": PASSKEYS,
+    "mfa_activate_totp": "test_an_authenticator_app_is_added",
+    "mfa_add_webauthn": PASSKEYS,
+    "add_person": STORIES,
+    "api_keys": "test_keys_are_made_and_revoked",
+    "apply": STORIES,
+    "confirm_mine": STORIES,
+    "decide": STORIES,
+    "enter_code": STORIES,
+    "erase_me": "test_an_applicant_erases_themselves",
+    "job_capacity": "test_seats_are_changed",
+    "job_close": STORIES,
+    "job_open": "test_a_draft_is_opened",
+    "job_pause": STORIES,
+    "job_settings": "test_settings_are_saved",
+    "new_job": STORIES,
+    "revoke_key": "test_keys_are_made_and_revoked",
+    "sign_in": "test_an_applicant_signs_in_with_a_second_code_and_out",
+    "sign_out": "test_an_applicant_signs_in_with_a_second_code_and_out",
+    "switch_company": "test_somebody_acts_for_another_company",
+    "system": "test_a_log_is_verified_from_the_system_page",
+    "take_offer": STORIES,
+    "team": "test_the_team_grows_changes_and_shrinks",
+    "team_member": "test_the_team_grows_changes_and_shrinks",
+    "verify_log": STORIES,
+    "withdraw_mine": STORIES,
+}
+
+
+def shows(page: Page, text: str) -> None:
+    """Wait until the page's content has the text."""
+    expect(page.locator("#main")).to_contain_text(text)

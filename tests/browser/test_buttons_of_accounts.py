@@ -1,0 +1,170 @@
+"""The buttons by which people and staff sign in, keep accounts and leave, pressed in a browser."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from playwright.sync_api import Page, expect
+
+from applicants.models import Applicant
+from pipeline.models import Application
+from tests import make
+from tests.browser.buttons import PASSKEYS, PRESSED, STORIES, shows
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.hands import Hands
+from tests.browser.helpers import half_a_minute_later, member, sign_in_applicant, sign_in_staff
+from tests.browser.mails import code_in, last_mail
+from tests.browser.world import World
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
+    user = member(make.company(name="Acme"))
+    they = Hands(page, "mouse")
+    page.goto("/account/login/")
+    they.follow("Send me a code by mail")
+    they.fill("Email", user.email)
+    they.press("Send the code")
+    mail = last_mail(site.mails, user.email)
+    code = next(line.strip() for line in mail.splitlines() if is_staff_code(line.strip()))
+
+    they.fill("Code", code)
+    they.press("Sign in")
+
+    expect(page.locator(".who-name")).to_have_text("Acme")
+    page.locator(".who summary").click()
+    they.press("Sign out")
+    page.goto("/company/")
+    shows(page, "Company sign-in")
+
+
+def is_staff_code(line: str) -> bool:
+    return 6 <= len(line) <= 12 and " " not in line and line.upper() == line and line.isascii()
+
+
+def test_a_forgotten_password(page: Page, site: Site) -> None:
+    user = member(make.company())
+    they = Hands(page, "mouse")
+    page.goto("/account/password/reset/")
+
+    they.fill("Email", user.email)
+    page.locator("#main form button").first.click()
+
+    assert "/account/password/reset/key/" in last_mail(site.mails, user.email)
+
+
+def test_a_first_password_is_chosen(owner: Hands, world: World) -> None:
+    owner.page.goto("/account/password/set/")
+
+    owner.page.locator("#id_password1").fill("a long and quiet sentence")
+    owner.page.locator("#id_password2").fill("a long and quiet sentence")
+    owner.page.locator("#main form button").first.click()
+
+    shows(owner.page, "Your account")
+    world.owner.refresh_from_db()
+    assert world.owner.check_password("a long and quiet sentence")
+
+
+def test_an_applicant_signs_in_with_a_second_code_and_out(page: Page, site: Site) -> None:
+    person = make.applicant(name="Ana")
+    they = Hands(page, "mouse")
+    page.goto("/sign-in/")
+    they.fill("Email address", person.email)
+    page.locator("#main form button").first.click()
+    first = code_in(last_mail(site.mails, person.email, saying="your code"))
+
+    they.press("Send a new code")
+    shows(page, "A code was sent a moment ago")
+    half_a_minute_later(page, person.email)
+    they.press("Send a new code")
+    shows(page, "A new code is on its way")
+    second = code_in(_another_than(first, site, person))
+    they.fill("Code", second)
+    they.press("Sign in")
+    shows(page, "Your applications")
+    page.locator(".who summary").click()
+    they.press("Sign out")
+
+    page.goto("/me/")
+    expect(page).to_have_url(f"{site.url}/sign-in/?next=/me/")
+
+
+def _another_than(code: str, site: Site, person: Applicant) -> str:
+    for _ in range(50):
+        mail = last_mail(site.mails, person.email, saying="your code")
+        if code not in mail:
+            return mail
+        time.sleep(0.1)
+    raise AssertionError("no second code came")
+
+
+def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, world: World) -> None:
+    page = browser_page("phone")
+    sign_in_applicant(page.context, site.url, world.applicant)
+    page.goto("/me/data/")
+    they = Hands(page, "mouse")
+
+    they.follow("What would go, and what would stay")
+    page.locator("#main input[type=checkbox]").check()
+    they.press("Erase me")
+
+    page.goto("/me/")
+    expect(page).to_have_url(f"{site.url}/sign-in/?next=/me/")
+    assert not Application.objects.filter(name=world.applicant.name).exists()
+
+
+def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
+    world.owner.set_password("correct horse")
+    world.owner.save()
+    sign_in_staff(page.context, site.url, world.owner)
+    page.goto("/account/password/change/")
+
+    page.locator("#id_oldpassword").fill("correct horse")
+    page.locator("#id_password1").fill("a long and quiet sentence")
+    page.locator("#id_password2").fill("a long and quiet sentence")
+    Hands(page, "mouse").press("Save the new password")
+
+    shows(page, "Your account")
+    world.owner.refresh_from_db()
+    assert world.owner.check_password("a long and quiet sentence")
+
+
+def test_an_address_is_changed(owner: Hands, site: Site, world: World) -> None:
+    mine = {"user": world.owner, "email": world.owner.email, "verified": True, "primary": True}
+    EmailAddress.objects.update_or_create(user=world.owner, defaults=mine)
+    owner.page.goto("/account/email/")
+
+    owner.fill("Email", "elsewhere@example.org")
+    owner.press("Send the link")
+
+    shows(owner.page, "elsewhere@example.org")
+    assert "/account/confirm-email/" in last_mail(site.mails, "elsewhere@example.org")
+
+
+def test_an_authenticator_app_is_added(owner: Hands, world: World) -> None:
+    owner.page.goto("/account/2fa/totp/activate/")
+    secret = str(owner.page.locator("code.secret").text_content())
+    now = next(iter(yield_hotp_counters_from_time()))
+
+    owner.fill("Code", format_hotp_value(hotp_value(secret, now)))
+    owner.press("Turn it on")
+
+    shows(owner.page, "ecovery codes")
+
+
+def test_every_button_is_pressed_by_a_test_that_is_there() -> None:
+    room = ROOT / "tests" / "browser"
+    said = "".join(path.read_text() for path in room.glob("test_*.py"))
+
+    files = {STORIES, PASSKEYS}
+    assert all((room / name).exists() for name in files)
+    assert [name for name in set(PRESSED.values()) - files if f"def {name}(" not in said] == []
