@@ -193,7 +193,7 @@ def _no_seat_free(facts: LineFacts) -> Answer:
         "No seat is free.",
         f"{_s(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
         f" {_holders(facts)}.",
-        _next_seat(facts),
+        _next_seat(facts) + ("" if facts.pending else " Nothing happens by itself."),
         *_deadline(facts),
         tone="plain" if facts.pending else "warn",
     )
@@ -202,7 +202,7 @@ def _no_seat_free(facts: LineFacts) -> Answer:
 def _next_seat(facts: LineFacts) -> str:
     own = "A seat opens when you decide on somebody in review"
     if not facts.pending:
-        return f"{own}, or when somebody there withdraws. Nothing happens by itself."
+        return f"{own}, or when somebody there withdraws."
     if not facts.active:
         return "A seat opens when somebody declines, or lets the deadline pass."
     return f"{own}, or when a deadline passes."

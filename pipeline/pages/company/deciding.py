@@ -166,7 +166,7 @@ def _who(seen: Seen) -> str:
 
 def _if_filled(member: Member, status: JobStatus) -> str:
     """What the member can do when nobody else is looked for."""
-    ways = ["pause it"] if status is JobStatus.OPEN else []
+    ways = ["pause the job"] if status is JobStatus.OPEN else []
     if member.is_owner and status is not JobStatus.CLOSED:
-        ways.append("close the job for good")
+        ways.append("close it for good" if ways else "close the job for good")
     return f" If nobody else is looked for, {' or '.join(ways)}." if ways else ""

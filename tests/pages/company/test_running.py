@@ -219,8 +219,8 @@ def test_after_a_hire_it_says_how_to_stop(recruiter: Client, owner: Client, job:
         for client, name in people.items()
     ]
 
-    assert "If nobody else is looked for, pause it." in said[0]
-    assert "If nobody else is looked for, pause it or close the job for good." in said[1]
+    assert "If nobody else is looked for, pause the job." in said[0]
+    assert "If nobody else is looked for, pause the job or close it for good." in said[1]
 
 
 def test_who_may_not_change_seats_reads_who_may(

@@ -73,6 +73,15 @@ def test_the_answer_says_who_holds_the_seats_and_until_when() -> None:
     assert full.at == SOON
 
 
+def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
+    moving = why_nobody_is_promoted(facts(last_promotion=PAST))
+    still = why_nobody_is_promoted(facts(last_promotion=LONG_AGO))
+
+    assert moving.title.startswith("They are")
+    assert "Nothing happens by itself" not in moving.next
+    assert "Nothing happens by itself" in still.next
+
+
 def test_a_drain_says_how_many_have_to_leave() -> None:
     assert "5 of 2" in why_nobody_is_promoted(facts(active=5)).title
     assert "After 4 of them" in why_nobody_is_promoted(facts(active=5)).next
