@@ -230,4 +230,4 @@ def test_who_may_not_change_seats_reads_who_may(
 
     assert hint in page_of(recruiter, f"/company/jobs/{job}/")
     assert hint not in page_of(owner, f"/company/jobs/{job}/")
-    assert "Pause: nobody can apply or be promoted" in page_of(recruiter, f"/company/jobs/{job}/")
+    assert "Pause: nobody is promoted" in page_of(recruiter, f"/company/jobs/{job}/")
