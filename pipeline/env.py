@@ -39,6 +39,12 @@ class _Env(environ.Env):
         return value
 
 
+NAMES = (
+    "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
+    " SITE_URL EMAIL_URL SECURE_COOKIES TRUSTED_PROXIES"
+).split()
+"""The variables that are read here, but for the rates of the throttles."""
+
 _env = _Env()
 _Env.read_env(BASE_DIR / ".env")
 

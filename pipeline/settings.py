@@ -182,5 +182,8 @@ vars().update(account_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
+# What the children in which tasks run see of the environment, besides paths and locale.
+TASK_ENVIRONMENT = env.NAMES
+
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")

@@ -1,6 +1,23 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+from django.utils.module_loading import autodiscover_modules
 
 
 class TasksConfig(AppConfig):
     name = "tasks"
     verbose_name = "Background work"
+
+    def ready(self) -> None:
+        """Learn every app's types: those of `<app>.tasks`, and our own."""
+        from tasks import builtin  # noqa: F401 -- registers its types
+
+        autodiscover_modules("tasks")
+        post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.types")
+
+
+def _write_types(using: str, **_: Any) -> None:
+    from tasks import types
+
+    types.sync()

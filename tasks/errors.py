@@ -1,0 +1,99 @@
+"""What can be refused or go wrong with background work: named facts with their data."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+
+class TaskError(Exception):
+    """The root of everything that this app refuses."""
+
+
+class UnknownType(TaskError):
+    """No type of this key (and version) is registered."""
+
+    def __init__(self, key: str, version: int | None = None) -> None:
+        super().__init__(f"no task type {key}" + (f"@{version}" if version else ""))
+        self.key = key
+        self.version = version
+
+
+class InvalidPayload(TaskError):
+    """The payload does not fit the type's schema, or is no JSON that PostgreSQL can keep."""
+
+    def __init__(self, key: str, problems: list[tuple[str, str]]) -> None:
+        told = "; ".join(f"{path or 'payload'}: {problem}" for path, problem in problems)
+        super().__init__(f"{key} does not take this payload: {told}")
+        self.key = key
+        self.problems = problems
+
+
+class PayloadTooLarge(TaskError):
+    """The payload is over the limit, both in bytes of JSON."""
+
+    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(f"the payload has {size_bytes} bytes, the limit is {limit_bytes}")
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class OutOfRange(TaskError):
+    """A number of the task lies outside its range."""
+
+    def __init__(self, name: str, value: Any, lowest: float, highest: float) -> None:
+        super().__init__(f"{name} is {value}; it must be {lowest} to {highest}")
+        self.name = name
+        self.value = value
+        self.lowest = lowest
+        self.highest = highest
+
+
+class TaskNotFound(TaskError):
+    """There is no such task, or it belongs to somebody else."""
+
+    def __init__(self, task_id: UUID | str) -> None:
+        super().__init__(f"no task {task_id}")
+        self.task_id = task_id
+
+
+class WrongStatus(TaskError):
+    """The task's status does not allow what was asked."""
+
+    def __init__(self, task_id: UUID | str, status: str, wanted: str) -> None:
+        super().__init__(f"task {task_id} is {status}, not {wanted}")
+        self.task_id = task_id
+        self.status = status
+        self.wanted = wanted
+
+
+class ConfirmationNeeded(TaskError):
+    """The type is sensitive: a replay must be confirmed."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"replaying {key} needs a confirmation: the type is sensitive")
+        self.key = key
+
+
+class BadSchedule(TaskError):
+    """The cron expression or the time zone of a schedule cannot be read."""
+
+
+class Retry(Exception):
+    """Raised by a handler: try again, after `after_seconds` if given, else after the back-off."""
+
+    def __init__(self, message: str = "", *, after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.after_seconds = after_seconds
+
+
+class Discard(Exception):
+    """Raised by a handler: the work is no longer wanted; neither retry it nor call it dead."""
+
+
+class Fatal(Exception):
+    """Raised by a handler: no further attempt can succeed; straight to the dead letters."""
+
+
+class Cancelled(BaseException):
+    """Raised inside a handler that did not end by itself after it was asked to."""

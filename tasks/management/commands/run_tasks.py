@@ -1,0 +1,43 @@
+"""`manage.py run_tasks`: workers for background work, with their scheduler."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from tasks.worker import Options, Worker
+
+MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 64, 1.0, 3_600.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Run background work, each task in a child process. Any number of these can run at once. "
+        "SIGTERM finishes what runs, a second one gives it back."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--queues", nargs="+", help="only these queues (default: all)")
+        parser.add_argument("--types", nargs="+", help="only these types (default: all)")
+        parser.add_argument("--slots", type=int, default=2, help="tasks at one time (%(default)s)")
+        parser.add_argument(
+            "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
+        )
+        parser.add_argument("--poll", type=float, default=2.0, help=argparse.SUPPRESS)
+
+    def handle(self, *, slots: int, lease: float, poll: float, **options: Any) -> None:
+        if not 1 <= slots <= MOST_SLOTS:
+            raise CommandError(f"--slots takes 1 to {MOST_SLOTS}.")
+        if not SHORTEST_LEASE <= lease <= LONGEST_LEASE:
+            raise CommandError(f"--lease takes {SHORTEST_LEASE} to {LONGEST_LEASE} seconds.")
+        Worker(
+            Options(
+                slots=slots,
+                lease_seconds=lease,
+                queues=options["queues"],
+                types=options["types"],
+                poll_seconds=poll,
+            )
+        ).run()

@@ -1,0 +1,126 @@
+"""Payloads: checked against the type's schema, bounded in size, and shown without their secrets."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from jsonschema.validators import validator_for
+
+from tasks.errors import InvalidPayload, PayloadTooLarge
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+    from tasks.types import Kind
+
+LARGEST_BYTES = 65_536
+HIDDEN = "[hidden]"
+SHORTEST_SECRET = 4  # characters; a shorter one, replaced, would spoil whatever is around it
+_encode = DjangoJSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_encode_plain = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def as_json(value: Any) -> str:
+    """A value as compact JSON; dates, UUIDs and decimals become text. Raises TypeError, ValueError.
+
+    NaN and infinity are refused: they are no JSON.
+    """
+    try:
+        return _encode_plain(value)
+    except TypeError:
+        return _encode(value)
+
+
+def checked(kind: Kind, payload: Any) -> str:
+    """The payload as JSON. Raises InvalidPayload (with each problem and where), PayloadTooLarge."""
+    try:
+        text = as_json(payload)
+        size = len(text.encode())
+    except (TypeError, ValueError) as error:
+        raise InvalidPayload(kind.key, [("", str(error))]) from None
+    if size > LARGEST_BYTES:
+        raise PayloadTooLarge(size, LARGEST_BYTES)
+    if "\\u0000" in text:
+        raise InvalidPayload(kind.key, [("", "text must not contain NUL characters")])
+    validator = _validator(kind.name, as_json(kind.schema))
+    if not validator.is_valid(plain := json.loads(text)):
+        raise InvalidPayload(kind.key, _problems(validator, plain))
+    return text
+
+
+@functools.lru_cache(maxsize=1024)
+def _validator(name: str, schema: str) -> Validator:
+    loaded = json.loads(schema)
+    maker = validator_for(loaded)
+    maker.check_schema(loaded)
+    return maker(loaded, format_checker=maker.FORMAT_CHECKER)
+
+
+def _problems(validator: Validator, payload: Any) -> list[tuple[str, str]]:
+    found = sorted(validator.iter_errors(payload), key=lambda error: list(map(str, error.path)))
+    secret = [value for value in secrets_in(validator.schema, payload) if value]
+    return [
+        (".".join(str(step) for step in error.absolute_path), hide(error.message, secret))
+        for error in found[:20]
+    ]
+
+
+def redacted(schema: Any, payload: Any) -> Any:
+    """The payload for pages, logs and events: what the schema calls `secret` is hidden.
+
+    A property is secret where its schema says `"secret": true` or `"writeOnly": true`.
+    """
+    if not isinstance(schema, dict):
+        return payload
+    if _is_secret(schema):
+        return HIDDEN
+    if isinstance(payload, dict):
+        inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
+        return {name: redacted(inner.get(name, other), value) for name, value in payload.items()}
+    if isinstance(payload, list):
+        return [redacted(schema.get("items", {}), value) for value in payload]
+    return payload
+
+
+def secrets_in(schema: Any, payload: Any) -> list[str]:
+    """The secret texts themselves, longest first, so that they can be taken out of other texts."""
+    return sorted(_collect(schema, payload), key=len, reverse=True)
+
+
+def _collect(schema: Any, payload: Any) -> set[str]:
+    if not isinstance(schema, dict):
+        return set()
+    if _is_secret(schema):
+        return _texts(payload)
+    found: set[str] = set()
+    if isinstance(payload, dict):
+        inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
+        for name, value in payload.items():
+            found |= _collect(inner.get(name, other), value)
+    elif isinstance(payload, list):
+        for value in payload:
+            found |= _collect(schema.get("items", {}), value)
+    return found
+
+
+def _texts(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set().union(*map(_texts, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(_texts, value))
+    text = str(value)
+    return {text} if len(text) >= SHORTEST_SECRET else set()
+
+
+def _is_secret(schema: dict[str, Any]) -> bool:
+    return schema.get("secret") is True or schema.get("writeOnly") is True
+
+
+def hide(text: str, secrets: list[str]) -> str:
+    """The text without the secrets."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text

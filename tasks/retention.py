@@ -1,0 +1,2 @@
+def clean_up() -> float:
+    return 60.0

@@ -1,0 +1,2 @@
+def enqueue_due() -> float:
+    return 5.0

@@ -1,0 +1,22 @@
+"""A task's whole way, with a real worker and real children."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tasks.seen import add, events, marks, status, task
+from tests.tasks.workers import StartWorker, eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
+
+
+def test_a_task_runs_in_a_child_and_is_acknowledged(start_worker: StartWorker) -> None:
+    first = add("test.mark", name="one")
+    worker = start_worker()
+
+    eventually(lambda: status(first) == "SUCCEEDED")
+
+    assert marks("one") == 1
+    assert events(first) == ["enqueued", "started", "succeeded"]
+    assert task(first).attempt == 1
+    assert worker.end()[0] == 0

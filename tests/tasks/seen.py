@@ -1,0 +1,36 @@
+"""What the tests look at: marks that handlers left, tasks, and what happened to them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection
+
+from tasks.enqueue import enqueue
+from tasks.models import Task, TaskEvent
+
+
+def marks(name: str) -> int:
+    """How many marks of this name there are."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM task_marks WHERE name = %s", [name])
+        return int(cursor.fetchone()[0])
+
+
+def add(key: str, **payload: object) -> UUID:
+    """Enqueue a task with this payload."""
+    return enqueue(key, payload).id
+
+
+def status(task_id: UUID) -> str:
+    return str(Task.objects.values_list("status", flat=True).get(id=task_id))
+
+
+def task(task_id: UUID) -> Task:
+    return Task.objects.get(id=task_id)
+
+
+def events(task_id: UUID) -> list[str]:
+    """The kinds of what happened, in order."""
+    found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
+    return list(found.values_list("kind", flat=True))

@@ -1,0 +1,76 @@
+"""Workers as processes of their own, and types that misbehave for the tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PATIENCE_SECONDS = 30.0
+
+
+class TaskWorker:
+    """One `manage.py run_tasks`, with the tests' own types."""
+
+    def __init__(self, environment: dict[str, str], log: Path, *options: str) -> None:
+        self._log = log
+        with log.open("wb") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "run_tasks", *options],
+                cwd=ROOT,
+                env=environment,
+                stderr=said,
+                stdout=said,
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> str:
+        """What it and its children wrote so far."""
+        return self._log.read_text()
+
+    def signal(self, which: signal.Signals) -> None:
+        os.kill(self.process.pid, which)
+
+    def end(self) -> tuple[int, float]:
+        """Send SIGTERM; its exit status, and how many seconds it took to end."""
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS), time.monotonic() - start
+
+
+StartWorker = Callable[..., TaskWorker]
+
+
+@pytest.fixture
+def start_worker(environment: dict[str, str], tmp_path: Path) -> Iterator[StartWorker]:
+    """Starts workers, and kills those that are left at the end."""
+    workers: list[TaskWorker] = []
+
+    def start(*options: str, **more: str) -> TaskWorker:
+        log = tmp_path / f"worker-{len(workers)}.log"
+        own = {"DJANGO_SETTINGS_MODULE": "tests.tasks.settings"}
+        workers.append(TaskWorker(environment | own | more, log, *options))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.process.kill()
+        worker.process.wait()
+
+
+def eventually(what: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> float:
+    """Wait until something is so; how many seconds it took. Fails when it never is."""
+    start = time.monotonic()
+    while not what():
+        assert time.monotonic() - start < seconds, "it never was so"
+        time.sleep(0.02)
+    return time.monotonic() - start
