@@ -15,6 +15,7 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 DATABASE = "bench"
+SETTINGS = "pipeline.settings"
 
 
 def start(*, durable: bool = True) -> None:
@@ -31,7 +32,7 @@ def start(*, durable: bool = True) -> None:
     _recreate(str(cluster.socket_dir))
     os.environ["DATABASE_URL"] = f"postgres://postgres@/{quote(str(cluster.socket_dir))}/{DATABASE}"
     os.environ["SECRET_KEY"] = "bench"  # noqa: S105
-    os.environ["DJANGO_SETTINGS_MODULE"] = "pipeline.settings"
+    os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS
     setup()
     from django.core.management import call_command
 

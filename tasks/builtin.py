@@ -74,6 +74,6 @@ def _misbehave(how: str | None) -> None:
 
 
 def _take_all_memory() -> None:
-    taken = []
+    taken: list[bytearray] = []
     while len(taken) < MOST_BLOCKS:
         taken.append(bytearray(16 * MEBIBYTE))

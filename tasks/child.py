@@ -78,7 +78,7 @@ class Child:
                 text = as_json(self._handle(kind, payload, context))
                 if len(text) > LARGEST_BYTES:
                     raise ResultTooLarge(f"the result has {len(text)} characters")
-            except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the handler's
+            except BaseException as error:
                 self._unlimited()
                 seconds = time.perf_counter() - begun
                 self._failed(kind, payload, context, error, seconds, last=attempt >= most)

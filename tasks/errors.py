@@ -10,7 +10,7 @@ class TaskError(Exception):
     """The root of everything that this app refuses."""
 
 
-class UnknownType(TaskError):
+class UnknownType(TaskError, LookupError):
     """No type of this key (and version) is registered."""
 
     def __init__(self, key: str, version: int | None = None) -> None:

@@ -44,7 +44,11 @@ def as_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[
 
 def _name_of(error: BaseException) -> str:
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def _message_of(error: BaseException) -> str:

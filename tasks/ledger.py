@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import Error
 
 from tasks import types
+from tasks.breaker import MEND, TRIP
 from tasks.models import Status
 from tasks.payloads import as_json
 from tasks.runs import Run
 from tasks.sql import BEAT, GIVE_BACK
 from tasks.store import Store, Unavailable
-from tasks.upkeep_sql import DOZE, MEND, NEXT_DUE, REAP, TELL, TRIP
+from tasks.upkeep_sql import DOZE, NEXT_DUE, REAP, TELL
 
 if TYPE_CHECKING:
     from tasks.desk import Desk
@@ -72,7 +73,7 @@ class Ledger:
         }
         rows = self._store.claim(given, self._bound)
         claimed = [row for row in rows if row[0] is not None]
-        for task, type_id, payload, attempt, most, request_id, _ in claimed:
+        for task, type_id, payload, attempt, most, request_id, is_probe, _ in claimed:
             run = Run(
                 id=str(task),
                 attempt=attempt,
@@ -82,6 +83,7 @@ class Ledger:
                 request_id=request_id,
                 lease_ends=now + self.options.lease_seconds,
                 claimed=now,
+                is_probe=is_probe,
             )
             self.desk.waiting.append(run)
         return len(claimed), rows[0][-1] if rows else 0
@@ -125,7 +127,7 @@ class Ledger:
         self.desk.cancel((name for name, cancelled in alive.items() if cancelled), sent)
         self.desk.lose([run for name, run in held.items() if name not in alive])
 
-    def give_back(self, runs: list[Any]) -> None:
+    def give_back(self, runs: list[Run]) -> None:
         """Let others have these; their attempts do not count."""
         if runs:
             given = {
@@ -157,7 +159,7 @@ class Ledger:
         return True
 
     def seconds_until_due(self) -> float:
-        """How long until the next task that we could claim becomes due; infinite if there is none."""
+        """How long until the next task that we could claim becomes due; may be infinite."""
         queues = list(self.options.queues) if self.options.queues else None
         [(seconds,)] = self._store.rows(NEXT_DUE, {"types": list(self._known()), "queues": queues})
         return float("inf") if seconds is None else max(0.0, seconds)

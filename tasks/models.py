@@ -103,7 +103,9 @@ class Task(models.Model):
             ),
             models.Index(fields=["type"], name="tasks_held", condition=Q(status__in=HELD)),
             models.Index(
-                fields=["finished_at"], name="tasks_finished", condition=Q(finished_at__isnull=False)
+                fields=["finished_at"],
+                name="tasks_finished",
+                condition=Q(finished_at__isnull=False),
             ),
             models.Index(fields=["type", "id"], name="tasks_dead", condition=Q(status="DEAD")),
             models.Index(

@@ -44,12 +44,13 @@ class Nursery:
             _kill(pid, signal.SIGKILL)
 
     def _serve(self, reader: int) -> bool:
-        readable, _, _ = select.select([self._control, reader], [], [])
+        control = self._control.fileno()
+        readable, _, _ = select.select([control, reader], [], [])
         if reader in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(reader, MESSAGE_BYTES)
             self._bury()
-        return self._obey() if self._control in readable else True
+        return self._obey() if control in readable else True
 
     def _obey(self) -> bool:
         message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 2)

@@ -1,2 +1,68 @@
+"""Cleaning up: what has ended is removed after its time, in batches that hold no lock for long."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+KEPT_SECONDS = 7 * 86_400
+DEAD_KEPT_SECONDS = 30 * 86_400
+LARGEST_BATCH, SMALLEST_BATCH = 10_000, 100
+AIM_SECONDS = 0.1
+"""A batch that took longer makes the next ones smaller."""
+REST_SECONDS = 60.0
+BETWEEN_SECONDS = 0.1
+
+_REMOVE = """
+WITH old AS MATERIALIZED (
+    SELECT id FROM tasks_task
+    WHERE finished_at < statement_timestamp() - %(kept)s * interval '1 second'
+      AND (status <> 'DEAD'
+           OR finished_at < statement_timestamp() - %(dead_kept)s * interval '1 second')
+    ORDER BY finished_at LIMIT %(batch)s FOR UPDATE SKIP LOCKED
+), events AS (
+    DELETE FROM tasks_taskevent WHERE task_id = ANY(ARRAY(SELECT id FROM old))
+)
+DELETE FROM tasks_task WHERE id = ANY(ARRAY(SELECT id FROM old))
+"""
+_OLD_TALLIES = "DELETE FROM tasks_tasktally WHERE slot < statement_timestamp() - interval '1 day'"
+_LOST_WORKERS = (
+    "DELETE FROM tasks_taskworker WHERE beat_at < statement_timestamp() - interval '1 day'"
+)
+
+_batch = [1_000]
+
+
 def clean_up() -> float:
-    return 60.0
+    """Remove one batch of what is old enough; says after how many seconds to come again."""
+    start = time.monotonic()
+    removed = remove_ended(batch=_batch[0])
+    took = time.monotonic() - start
+    if took > AIM_SECONDS:
+        _batch[0] = max(SMALLEST_BATCH, int(_batch[0] * AIM_SECONDS / took))
+    elif removed == _batch[0]:
+        _batch[0] = min(LARGEST_BATCH, 2 * _batch[0])
+    if removed:
+        return BETWEEN_SECONDS
+    _run(_OLD_TALLIES)
+    _run(_LOST_WORKERS)
+    return REST_SECONDS
+
+
+def remove_ended(*, batch: int = LARGEST_BATCH) -> int:
+    """Remove at most so many tasks with their events; says how many tasks.
+
+    The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS say how old they must be.
+    """
+    kept = getattr(settings, "TASK_KEPT_SECONDS", KEPT_SECONDS)
+    dead_kept = getattr(settings, "TASK_DEAD_KEPT_SECONDS", DEAD_KEPT_SECONDS)
+    return _run(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
+
+
+def _run(statement: str, parameters: dict[str, Any] | None = None) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tasks import failures, retry
@@ -31,7 +31,8 @@ class Run:
     asked: float = 0.0
     """When the child was asked to end it."""
     interrupted: bool = False
-    is_probe: bool = field(default=False)
+    is_probe: bool = False
+    """Whether its success closes the breaker of its type."""
 
     def message(self) -> bytes:
         """What the child is told; the payload is JSON already."""

@@ -132,7 +132,7 @@ WITH RECURSIVE {_quick}, {LANES}, probe AS (
       AND k.id IN (SELECT type_id FROM started)
 )
 SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id,
-       (SELECT count(*) FROM first) AS seen
+       s.type_id IN (SELECT id FROM probe), (SELECT count(*) FROM first) AS seen
 FROM quick LEFT JOIN started s ON true ORDER BY s.priority DESC, s.run_after, s.id
 """
 """Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.

@@ -1,7 +1,6 @@
-"""A worker's one connection to the database: its statements, its notifications, its interruptions."""
+"""A worker's one connection to the database: statements, notifications, interruptions."""
 
 from __future__ import annotations
-
 
 import logging
 import time
@@ -151,5 +150,3 @@ def _plain(end: dict[str, Any]) -> dict[str, Any]:
         "traceback": "",
     }
     return end | {"outcome": "DEAD", "failed": True, "result": None, "error": error}
-
-

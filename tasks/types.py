@@ -52,7 +52,7 @@ class Kind:
     memory_bytes: int = 512 * MEBIBYTE
     grace_seconds: float = 5.0
     max_attempts: int = 5
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
     cap: int | None = None
     rate: tuple[int, float] | None = None
     sensitive: bool = False

@@ -1,4 +1,4 @@
-"""The statements beside the hot path: the reaper, the next due time, the breaker, what runs tell."""
+"""The statements beside the hot path: the reaper, the next due time, what runs tell."""
 
 from __future__ import annotations
 
@@ -74,28 +74,6 @@ UPDATE tasks_taskworker w SET sleeping = %(sleeping)s FROM quick WHERE name = %(
 """
 """Say that this worker may sleep, and wants to be woken; or that it does not."""
 
-TRIP = """
-UPDATE tasks_tasktype k SET breaker = 'OPEN', breaker_changed_at = statement_timestamp(),
-    breaker_probe_at = statement_timestamp() + interval '1 minute'
-WHERE k.id = ANY(%(types)s) AND k.breaker = 'CLOSED' AND (
-    SELECT sum(failed + succeeded) >= 20 AND sum(failed) > 0.8 * sum(failed + succeeded)
-    FROM tasks_tasktally y
-    WHERE y.type_id = k.id AND y.slot > statement_timestamp() - interval '5 minutes'
-      AND y.slot >= k.breaker_changed_at)
-RETURNING k.id
-"""
-"""Open the breaker of types of whose runs, at least 20 in five minutes, over 80 % have failed.
-
-What was before the breaker closed the last time does not count.
-"""
-
-MEND = """
-UPDATE tasks_tasktype SET breaker = 'CLOSED', breaker_changed_at = statement_timestamp(),
-    breaker_probe_at = NULL
-WHERE id = ANY(%(types)s) AND breaker = 'OPEN' RETURNING id
-"""
-"""Close the breakers of types that have succeeded again."""
-
 TELL = """
 WITH said AS MATERIALIZED (
     SELECT s.* FROM json_to_recordset(%(said)s::json) AS s(
@@ -111,8 +89,3 @@ INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
 SELECT id, kind, attempt, %(worker)s, data FROM said ORDER BY n
 """
 """Write what running handlers tell: progress and events of their own, while the task is theirs."""
-
-FORGET_WORKERS = """
-DELETE FROM tasks_taskworker WHERE beat_at < statement_timestamp() - interval '1 day'
-"""
-"""Forget workers that have been gone for a day."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from tasks.desk import Desk
 from tasks.ledger import Ledger
 from tasks.loop import Rest, run_forever
-from tasks.runs import ENDING
+from tasks.runs import ENDING, Run
 from tasks.slots import Nursery
 from tasks.store import Unavailable
 from tasks.upkeep import Upkeep
@@ -153,7 +153,7 @@ class Worker:
                 second.for_seconds(min(self.rest_seconds(), 0.2), *self.sources())
         self._leave()
 
-    def _step_of_the_end(self, waiting: list[object]) -> None:
+    def _step_of_the_end(self, waiting: list[Run]) -> None:
         try:
             if waiting and self.ledger.is_up:
                 self.ledger.give_back(waiting)

@@ -1,0 +1,8 @@
+"""Procrastinate's task of the same benchmark."""
+
+from procrastinate.contrib.django import app
+
+
+@app.task(name="noop")
+def noop(n: int) -> None:
+    """Do nothing."""

@@ -1,0 +1,97 @@
+"""What people and other programs may tell tasks and types: cancel, pause, resume."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from tasks.enqueue import wake_after_commit
+from tasks.errors import TaskNotFound, UnknownType, WrongStatus
+from tasks.models import Breaker, Status, Task, TaskType
+
+log = logging.getLogger(__name__)
+
+_CANCEL = """
+WITH asked AS (
+    UPDATE tasks_task SET
+        status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE 'CANCELLING' END,
+        finished_at = CASE status WHEN 'PENDING' THEN statement_timestamp() END
+    WHERE id = %(task)s AND status IN ('PENDING', 'RUNNING')
+      AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
+    RETURNING id, status, attempt
+), told AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+    SELECT a.id, e.kind, a.attempt, %(actor)s FROM asked a CROSS JOIN LATERAL (
+        SELECT 1 AS n, 'cancel_requested' AS kind
+        UNION ALL SELECT 2, 'cancelled' WHERE a.status = 'CANCELLED' ORDER BY n) e
+)
+SELECT status FROM asked
+"""
+_TELL_WORKERS = "SELECT pg_notify('tasks', 'cancel')"
+
+
+def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status:
+    """Cancel a task: a pending one at once, a running one as soon as its child has ended.
+
+    Gives its status: CANCELLED, or CANCELLING. Cancelling twice is no error. Raises TaskNotFound
+    (also when it is not the owner's), WrongStatus when it has ended otherwise.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CANCEL, {"task": task_id, "owner": owner_id, "actor": actor})
+        found = cursor.fetchone()
+    status = Status(found[0]) if found else _status_of(task_id, owner_id)
+    if status is Status.CANCELLING:
+        transaction.on_commit(_tell_workers, robust=True)
+    elif status is not Status.CANCELLED:
+        raise WrongStatus(task_id, status, "pending or running")
+    return status
+
+
+def pause(key: str, *, actor: str, version: int | None = None) -> None:
+    """Start no more tasks of a type (of all its versions, unless one is named).
+
+    What runs goes on; what is enqueued waits. Raises UnknownType.
+    """
+    _change(key, version, paused=True, paused_by=actor)
+    log.info("%s was paused by %s", key, actor)
+
+
+def resume(key: str, *, actor: str, version: int | None = None) -> None:
+    """Take a pause back, and close an open breaker. Raises UnknownType."""
+    from django.db.models.functions import Now
+
+    closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
+    _change(key, version, paused=False, paused_by="", breaker_probe_at=None, **closed)
+    log.info("%s was resumed by %s", key, actor)
+    wake_after_commit()
+
+
+def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
+    """A task with its type. Raises TaskNotFound, also when it is not the owner's."""
+    tasks = Task.objects.select_related("type").filter(id=task_id)
+    if owner_id is not None:
+        tasks = tasks.filter(owner_id=owner_id)
+    task = tasks.first()
+    if task is None:
+        raise TaskNotFound(task_id)
+    return task
+
+
+def _change(key: str, version: int | None, **columns: Any) -> None:
+    rows = TaskType.objects.filter(key=key)
+    if version is not None:
+        rows = rows.filter(version=version)
+    if not rows.update(**columns):
+        raise UnknownType(key, version)
+
+
+def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:
+    return Status(find_task(task_id, owner_id=owner_id).status)
+
+
+def _tell_workers() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_TELL_WORKERS)
