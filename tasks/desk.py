@@ -26,7 +26,7 @@ from tasks.slots import Nursery, Slot
 log = logging.getLogger(__name__)
 
 AHEAD_SECONDS = 0.04
-MOST_AHEAD = 32
+MOST_AHEAD = 64
 SLOW_SECONDS = 0.05
 """A run that takes longer lets those behind it go to other children."""
 PATIENCE_SECONDS = 0.5

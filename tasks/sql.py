@@ -2,7 +2,9 @@
 
 Time is the database's everywhere: `statement_timestamp()`, which unlike `now()` moves on within a
 transaction. `quick` lets a commit not wait for the disk: what a crash of the server could lose by
-it (a claim, a renewed lease) only makes a task run again, which handlers must bear anyway.
+it (a claim, a renewed lease) only makes a task run again, which handlers must bear anyway. Exactly
+a task that a worker has, one that is RUNNING or CANCELLING, has a `lease_until`; asking for that,
+and not for the status, keeps the planner on the primary key.
 """
 
 from __future__ import annotations
@@ -83,9 +85,9 @@ WITH RECURSIVE {_quick}, {LANES}, probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
     WHERE k.breaker = 'OPEN' AND NOT k.paused AND k.id = ANY(%(types)s)
       AND k.breaker_probe_at <= statement_timestamp()
-      AND EXISTS (SELECT FROM tasks_task t WHERE t.status = 'PENDING' AND t.type_id = k.id
-                  AND t.run_after <= statement_timestamp()
-                  AND (%(queues)s::text[] IS NULL OR t.queue = ANY(%(queues)s)))
+      AND (SELECT 1 FROM tasks_task t WHERE t.status = 'PENDING' AND t.type_id = k.id
+           AND t.run_after <= statement_timestamp()
+           AND (%(queues)s::text[] IS NULL OR t.queue = ANY(%(queues)s)) LIMIT 1) = 1
     RETURNING k.id
 ), ready AS MATERIALIZED (
     SELECT k.id, k.rate_count, {_tokens} AS tokens, least(
@@ -147,7 +149,7 @@ WITH {_quick}, beat AS (
     UPDATE tasks_task t SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
     FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS held(id, attempt)
     WHERE t.id = held.id AND t.attempt = held.attempt AND t.worker = %(worker)s
-      AND t.status IN ('RUNNING', 'CANCELLING')
+      AND t.lease_until IS NOT NULL
     RETURNING t.id, t.status
 ), alive AS (
     INSERT INTO tasks_taskworker (name, slots, queues, types, running)
@@ -180,7 +182,7 @@ WITH given AS MATERIALIZED (
             g.error, '{at}', to_jsonb(statement_timestamp())) END
     FROM given g
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = g.worker
-      AND t.status IN ('RUNNING', 'CANCELLING')
+      AND t.lease_until IS NOT NULL
     RETURNING t.id, t.type_id, t.status, t.attempt, g.failed, g.seconds, g.worker,
               g.delay_seconds, g.outcome, g.error ->> 'class' AS class
 ), told AS (
@@ -223,7 +225,7 @@ WITH given AS MATERIALIZED (
         attempt = t.attempt - 1, worker = '', lease_until = NULL
     FROM given g
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = %(worker)s
-      AND t.status IN ('RUNNING', 'CANCELLING')
+      AND t.lease_until IS NOT NULL
     RETURNING t.id, t.attempt, t.status
 )
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)

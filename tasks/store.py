@@ -21,7 +21,8 @@ CONNECT_SECONDS = 3
 SESSION = (
     "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
     " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
-    " set_config('enable_mergejoin', 'off', false), set_config('statement_timeout', '15s', false)"
+    " set_config('enable_mergejoin', 'off', false), set_config('statement_timeout', '15s', false),"
+    " set_config('plan_cache_mode', 'force_generic_plan', false)"
 )
 
 Connection = psycopg.Connection[Any]

@@ -79,7 +79,7 @@ WITH said AS MATERIALIZED (
     SELECT s.* FROM json_to_recordset(%(said)s::json) AS s(
         n int, id uuid, attempt int, kind text, data jsonb)
     JOIN tasks_task t ON t.id = s.id AND t.attempt = s.attempt AND t.worker = %(worker)s
-     AND t.status IN ('RUNNING', 'CANCELLING')
+     AND t.lease_until IS NOT NULL
 ), moved AS (
     UPDATE tasks_task t SET progress = p.data FROM (
         SELECT DISTINCT ON (id) id, data FROM said WHERE kind = 'progress' ORDER BY id, n DESC) p
