@@ -72,3 +72,17 @@ def hog(payload: dict[str, Any], context: Context) -> None:
 def die(payload: dict[str, Any], context: Context) -> None:
     """Die as the out-of-memory killer would have it."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@task_type(
+    key="test.endless", backoff=AT_ONCE, timeout_seconds=1, grace_seconds=0.3, max_attempts=2
+)
+def endless(payload: dict[str, Any], context: Context) -> None:
+    """Sleep for a minute, which only an interruption ends."""
+    time.sleep(60)
+
+
+@task_type(key="test.short_slow", backoff=AT_ONCE, trusted_short=True)
+def short_slow(payload: dict[str, Any], context: Context) -> None:
+    """Claim to be short, and take long."""
+    time.sleep(payload["seconds"])
