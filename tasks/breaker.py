@@ -13,7 +13,7 @@ WHERE k.id = ANY(%(types)s) AND k.breaker = 'CLOSED' AND (
     SELECT sum(failed + succeeded) >= 20 AND sum(failed) > 0.8 * sum(failed + succeeded)
     FROM tasks_tasktally y
     WHERE y.type_id = k.id AND y.slot > statement_timestamp() - interval '5 minutes'
-      AND y.slot >= k.breaker_changed_at)
+      AND (k.breaker_changed_at IS NULL OR y.slot >= k.breaker_changed_at))
 RETURNING k.id
 """
 """Open the breaker of types of whose runs, at least 20 in five minutes, over 80 % have failed.

@@ -54,7 +54,7 @@ class TaskType(models.Model):
     paused = models.BooleanField(db_default=False)
     paused_by = models.CharField(max_length=200, db_default="")
     breaker = models.CharField(max_length=6, choices=Breaker, db_default=Breaker.CLOSED)
-    breaker_changed_at = models.DateTimeField(db_default=Now())
+    breaker_changed_at = models.DateTimeField(null=True)
     breaker_probe_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -86,3 +86,68 @@ def endless(payload: dict[str, Any], context: Context) -> None:
 def short_slow(payload: dict[str, Any], context: Context) -> None:
     """Claim to be short, and take long."""
     time.sleep(payload["seconds"])
+
+
+SECRET_SCHEMA = {
+    "type": "object",
+    "properties": {"token": {"type": "string", "secret": True}, "count": {"type": "integer"}},
+}
+
+
+@task_type(key="test.secret", backoff=AT_ONCE, schema=SECRET_SCHEMA, max_attempts=1)
+def secret(payload: dict[str, Any], context: Context) -> None:
+    """Give its secret away wherever it can."""
+    context.emit("leak", {"token": payload["token"]})
+    context.progress(1, 1, f"using {payload['token']}")
+    raise ValueError(f"cannot log in with {payload['token']}")
+
+
+@task_type(key="test.capped", cap=2)
+def capped(payload: dict[str, Any], context: Context) -> None:
+    """At most two at a time."""
+
+
+@task_type(key="test.rated", rate=(3, 60))
+def rated(payload: dict[str, Any], context: Context) -> None:
+    """At most three a minute."""
+
+
+@task_type(key="test.sensitive", sensitive=True)
+def sensitive(payload: dict[str, Any], context: Context) -> None:
+    """To be replayed only on purpose."""
+
+
+@task_type(key="test.versions", version=1)
+def old_version(payload: dict[str, Any], context: Context) -> str:
+    """The old one."""
+    return "old"
+
+
+@task_type(key="test.versions", version=2)
+def new_version(payload: dict[str, Any], context: Context) -> str:
+    """The new one."""
+    return "new"
+
+
+def _hook(name: str) -> Any:
+    def call(payload: dict[str, Any], context: Context) -> None:
+        mark(f"{payload['name']}:{name}")
+
+    return call
+
+
+@task_type(
+    key="test.hooked",
+    backoff=AT_ONCE,
+    max_attempts=2,
+    on_start=_hook("on_start"),
+    on_success=_hook("on_success"),
+    on_fail=_hook("on_fail"),
+    on_end=_hook("on_end"),
+)
+def hooked(payload: dict[str, Any], context: Context) -> None:
+    """End as told."""
+    if payload.get("then") == "fail":
+        raise RuntimeError("told to")
+    if payload.get("then") == "die":
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,92 @@
+"""Rules without a database: back-off, secrets, the registry, and whose clock is read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tasks import types
+from tasks.errors import UnknownType
+from tasks.models import Status
+from tasks.payloads import HIDDEN, hide, redacted, secrets_in
+from tasks.retry import Backoff, after_failure
+from tests.house.files import name_of, python_files
+from tests.tasks.handlers import SECRET_SCHEMA
+
+CLOCKS = re.compile(r"\btime\.time\(|timezone\.now|datetime\.(now|utcnow|today)|date\.today")
+
+
+def test_only_the_databases_clock_decides() -> None:
+    readers = [name_of(path) for path in python_files("tasks") if CLOCKS.search(path.read_text())]
+
+    assert readers == []
+
+
+@pytest.mark.parametrize(
+    ("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (20, 3600)]
+)
+def test_the_wait_doubles_up_to_an_hour_and_up_to_15_seconds_come_on_top(
+    attempt: int, seconds: float
+) -> None:
+    assert Backoff().after(attempt, chance=lambda: 0.0) == seconds
+    assert Backoff().after(attempt, chance=lambda: 1.0) == seconds + 15
+
+
+@pytest.mark.parametrize(
+    ("how", "attempt", "asked", "status", "delay"),
+    [
+        ("error", 1, None, Status.PENDING, 30),
+        ("error", 5, None, Status.DEAD, 0),
+        ("retry", 1, 7.0, Status.PENDING, 7),
+        ("retry", 1, None, Status.PENDING, 30),
+        ("retry", 1, 1e9, Status.PENDING, 7 * 86_400),
+        ("retry", 5, 7.0, Status.DEAD, 0),
+        ("fatal", 1, None, Status.DEAD, 0),
+        ("discard", 5, None, Status.DISCARDED, 0),
+    ],
+)
+def test_where_a_failure_leads(
+    how: str, attempt: int, asked: float | None, status: Status, delay: float
+) -> None:
+    decision = after_failure(
+        how,
+        attempt=attempt,
+        max_attempts=5,
+        backoff=Backoff(),
+        asked_seconds=asked,
+        chance=lambda: 0.0,
+    )
+
+    assert (decision.status, decision.delay_seconds) == (status, delay)
+
+
+def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "users": {"type": "array", "items": SECRET_SCHEMA},
+            "headers": {"type": "object", "additionalProperties": {"writeOnly": True}},
+        },
+    }
+    payload = {"users": [{"token": "abcd1234", "count": 1}], "headers": {"Auth": "efgh5678"}}
+
+    shown = redacted(schema, payload)
+
+    assert shown == {"users": [{"token": HIDDEN, "count": 1}], "headers": {"Auth": HIDDEN}}
+    assert secrets_in(schema, payload) in (["abcd1234", "efgh5678"], ["efgh5678", "abcd1234"])
+    assert hide("with abcd1234", secrets_in(schema, payload)) == f"with {HIDDEN}"
+
+
+def test_the_newest_version_is_found_unless_one_is_named() -> None:
+    assert types.find("test.versions").version == 2
+    assert types.find("test.versions", 1).version == 1
+    with pytest.raises(UnknownType):
+        types.find("test.versions", 3)
+
+
+def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        types.register(types.Kind("test.noop", handler=lambda payload, context: None))
+    with pytest.raises(ValueError, match="max_attempts"):
+        types.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)

@@ -1,0 +1,158 @@
+"""Schedules: one task for each time, by the zone's clocks, whoever leads."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tasks.errors import BadSchedule, InvalidPayload, UnknownType
+from tasks.models import Schedule, Task
+from tasks.schedules import Times, create_schedule, enqueue_due, save_schedule
+
+
+def times(cron: str, zone: str, start: str, count: int) -> list[str]:
+    """The next times of a schedule, as the clocks of UTC show them."""
+    found, at = [], datetime.fromisoformat(start)
+    for _ in range(count):
+        at = Times(cron, zone).after(at)
+        found.append(at.strftime("%d %H:%M"))
+    return found
+
+
+def test_a_daily_time_follows_the_zones_clocks() -> None:
+    spring = times("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00+00:00", 2)
+
+    assert spring == ["28 08:00", "29 07:00"]
+
+
+def test_a_time_that_the_change_to_summer_leaves_out_runs_right_after_it() -> None:
+    spring = times("30 2 * * *", "Europe/Berlin", "2026-03-28T03:00+00:00", 2)
+
+    assert spring == ["29 01:00", "30 00:30"]
+
+
+def test_a_time_that_comes_twice_runs_once() -> None:
+    autumn = times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+00:00", 2)
+
+    assert autumn == ["25 00:30", "26 01:30"]
+
+
+def test_every_half_hour_stays_every_half_hour_when_the_clocks_change() -> None:
+    autumn = times("*/30 * * * *", "Europe/Berlin", "2026-10-24T23:30+00:00", 5)
+    spring = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:00+00:00", 4)
+
+    assert autumn == ["25 00:00", "25 00:30", "25 01:00", "25 01:30", "25 02:00"]
+    assert spring == ["29 00:30", "29 01:00", "29 01:30", "29 02:00"]
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone"),
+    [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("", "UTC"),
+     ("0 0 31 2 *", "UTC"), ("0 0 * * *", "Mars/Olympus"), ("0 0 * * *", "../etc/passwd")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(cron: str, zone: str) -> None:
+    with pytest.raises(BadSchedule):
+        Times(cron, zone)
+
+
+def due_since(minutes: float, **columns: Any) -> Schedule:
+    """A schedule of every minute, whose next time was so many minutes ago."""
+    made = create_schedule(name="s", cron="* * * * *", type_key="test.noop", **columns)
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    Schedule.objects.filter(id=made.id).update(next_at=now - timedelta(minutes=minutes))
+    return made
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_schedule_waits_for_its_next_time() -> None:
+    made = create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+
+    rest = enqueue_due()
+
+    assert not Task.objects.exists()
+    assert 0 <= rest <= 5
+    assert made.next_at.second == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
+    made = due_since(0, payload={"a": 1}, priority=3)
+
+    def ask() -> None:
+        enqueue_due()
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    enqueue_due()
+
+    [task] = Task.objects.all()
+    assert (task.payload, task.priority) == ({"a": 1}, 3)
+    assert task.producer == f"schedule:{made.id}"
+    made.refresh_from_db()
+    assert made.next_at > task.created_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_even_a_schedule_that_was_set_back_repeats_no_time() -> None:
+    made = due_since(0)
+    enqueue_due()
+    made.refresh_from_db()
+    Schedule.objects.update(next_at=made.last_enqueued_for)
+
+    enqueue_due()
+
+    assert Task.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("catch_up", "made"), [(True, 11), (False, 1)])
+def test_missed_times_are_made_up_only_if_asked_for(catch_up: bool, made: int) -> None:
+    due_since(10, catch_up=catch_up)
+
+    enqueue_due()
+
+    assert Task.objects.count() in (made, made + 1)  # a minute may have begun meanwhile
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None:
+    bad, good = due_since(1), due_since(0)
+    Schedule.objects.filter(id=bad.id).update(type_key="no.such")
+
+    enqueue_due()
+
+    bad.refresh_from_db()
+    assert (bad.enabled, "no.such" in bad.problem) == (False, True)
+    assert Task.objects.get().producer == f"schedule:{good.id}"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled() -> None:
+    made = due_since(10, catch_up=True)
+    Schedule.objects.update(enabled=False)
+    enqueue_due()
+
+    made.refresh_from_db()
+    made.enabled = True
+    save_schedule(made)
+    enqueue_due()
+
+    assert not Task.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_schedule_of_what_cannot_be_enqueued_is_refused() -> None:
+    with pytest.raises(UnknownType):
+        create_schedule(name="s", cron="* * * * *", type_key="no.such")
+    with pytest.raises(InvalidPayload):
+        create_schedule(
+            name="s", cron="* * * * *", type_key="demo.sleep", payload={"seconds": "long"}
+        )
