@@ -194,6 +194,7 @@ def _leave_no_transaction_open() -> None:
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             connection.close()
+            del connections[connection.alias]  # it would refuse to be opened again
     close_old_connections()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
-SLACK = 16
+SLACK = 8
 MOST_ENDS = 500
 
 
@@ -67,7 +67,7 @@ class Ledger:
             "types": list(kinds),
             "queues": list(self.options.queues) if self.options.queues else None,
             "limit": limit,
-            "reach": 2 * limit + SLACK,
+            "reach": limit * 3 // 2 + SLACK,
             "worker": self.desk.worker,
             "lease": self.options.lease_seconds,
         }

@@ -138,6 +138,8 @@ def _connect() -> Connection:
     except Exception as error:
         raise psycopg.OperationalError(str(error)) from error
     raw.autocommit = True
+    raw.cursor_factory = psycopg.Cursor  # Django's would send no prepared statements
+    raw.prepare_threshold = 1
     raw.execute(SESSION)
     raw.execute(f"LISTEN {sql.CHANNEL}")
     return raw

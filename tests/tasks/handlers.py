@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from tasks.context import Context
 from tasks.retry import Backoff
@@ -151,3 +151,22 @@ def hooked(payload: dict[str, Any], context: Context) -> None:
         raise RuntimeError("told to")
     if payload.get("then") == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@task_type(key="test.environment")
+def environment(payload: dict[str, Any], context: Context) -> list[str]:
+    """The names of the environment's variables."""
+    return sorted(os.environ)
+
+
+@task_type(key="test.left_open")
+def left_open(payload: dict[str, Any], context: Context) -> None:
+    """Write something, and forget to commit."""
+    transaction.atomic().__enter__()
+    mark("left")
+
+
+@task_type(key="test.log")
+def write_log(payload: dict[str, Any], context: Context) -> None:
+    """Write to the log."""
+    context.logger.info("hello from the handler")

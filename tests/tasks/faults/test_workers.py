@@ -240,3 +240,30 @@ def test_the_loss_of_its_nursery_is_survived(start_worker: StartWorker) -> None:
     second = add("test.mark", name="second")
 
     eventually(lambda: status(second) == "SUCCEEDED")
+
+
+def test_two_schedulers_enqueue_each_time_once(start_worker: StartWorker) -> None:
+    from tasks.models import Schedule
+    from tasks.schedules import create_schedule
+
+    made = [
+        create_schedule(name=f"s{n}", cron="* * * * *", type_key="test.noop", catch_up=True)
+        for n in range(5)
+    ]
+    for schedule in made:
+        schedule.next_at = schedule.next_at.replace(year=schedule.next_at.year, second=0)
+    from datetime import timedelta
+
+    for schedule in made:
+        Schedule.objects.filter(id=schedule.id).update(
+            next_at=schedule.next_at - timedelta(minutes=30)
+        )
+    for _ in range(3):
+        start_worker(*SHORT)
+
+    eventually(lambda: Task.objects.filter(status="SUCCEEDED").count() >= 150)
+    time.sleep(1)
+
+    slots = list(Task.objects.values_list("idempotency_key", flat=True))
+    assert len(set(slots)) == len(slots)
+    assert len(slots) in (150, 155)  # a minute may have begun meanwhile

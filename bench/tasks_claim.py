@@ -1,0 +1,109 @@
+"""The claim beside a million finished tasks and a million that are due later; then the clean-up.
+
+    .venv/bin/python bench/tasks_claim.py [ROWS]
+
+Goals: claim p99 at most 5 ms; the clean-up holds no lock for longer than 0.2 s.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+import harness
+
+ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+CLAIMS = 500
+
+FILL = """
+INSERT INTO tasks_task (id, type_id, queue, status, priority, run_after, finished_at, payload)
+SELECT gen_random_uuid(), (SELECT min(id) + n %% 3 FROM tasks_tasktype), 'default',
+       %(status)s, n %% 5 - 2, now() + %(later)s * random() * interval '10 days',
+       CASE WHEN %(status)s = 'SUCCEEDED' THEN now() - interval '8 days' END,
+       jsonb_build_object('n', n)
+FROM generate_series(1, %(rows)s) n
+"""
+EVENTS = """
+INSERT INTO tasks_taskevent (task_id, kind)
+SELECT id, kind FROM tasks_task, unnest(ARRAY['enqueued', 'started', 'succeeded']) kind
+WHERE status = 'SUCCEEDED'
+"""
+
+
+def main() -> None:
+    harness.start()
+    from django.db import connection
+
+    from tasks import types
+
+    types.sync()
+    with connection.cursor() as cursor:
+        for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
+            cursor.execute(FILL, {"status": status, "later": later, "rows": ROWS})
+        cursor.execute(EVENTS)
+        cursor.execute("UPDATE tasks_task SET run_after = now() + interval '1 hour'"
+                       " WHERE status = 'PENDING' AND run_after < now() + interval '1 hour'")  # fmt: skip
+        for table in ("tasks_task", "tasks_taskevent"):
+            cursor.execute(f"VACUUM ANALYZE {table}")
+    claims()
+    clean_up()
+
+
+def claims() -> None:
+    """Time claims of one and of fifty tasks, each with enough of them due."""
+    from tasks import types
+    from tasks.enqueue import NewTask, enqueue_many
+    from tasks.store import Store
+    from tasks.upkeep_sql import NEXT_DUE
+
+    store = Store()
+    given = {"types": list(types.sync().values()), "queues": None, "worker": "w", "lease": 30.0}
+    for limit in (0, 1, 50):
+        if limit:
+            for _ in range(max(1, CLAIMS * limit // 1000)):
+                enqueue_many(
+                    [NewTask("demo.sleep", priority=n % 5 - 2, queue="default") for n in range(1000)]
+                )
+        took = []
+        for _ in range(CLAIMS):
+            start = time.perf_counter()
+            asked = given | {"limit": limit or 1, "reach": limit * 3 // 2 + 8}
+            rows = store.claim(asked, [])
+            took.append(1000 * (time.perf_counter() - start))
+            assert sum(1 for row in rows if row[0]) <= (limit or 1)
+        report(f"claim of {limit}" if limit else "claim with nothing due", took, goal=5)
+    took = []
+    for _ in range(CLAIMS):
+        start = time.perf_counter()
+        store.rows(NEXT_DUE, {"types": given["types"], "queues": None})
+        took.append(1000 * (time.perf_counter() - start))
+    report("next due time", took, goal=5)
+    store.close()
+
+
+def clean_up() -> None:
+    """Remove a hundred thousand ended tasks as a worker does, in its batches."""
+    from tasks import retention
+
+    took, removed, start = [], 0, time.perf_counter()
+    while removed < ROWS / 10:
+        begun, batch = time.perf_counter(), retention._batch[0]
+        retention.clean_up()
+        took.append(1000 * (time.perf_counter() - begun))
+        removed += batch
+    report(f"clean-up, a batch ({retention._batch[0]} tasks at last)", took, goal=200)
+    print(f"  {removed / (time.perf_counter() - start):,.0f} tasks/s with their events")
+
+
+def report(what: str, took: list[float], goal: float) -> None:
+    took.sort()
+    p99 = took[min(len(took) - 1, int(len(took) * 0.99))]
+    print(
+        f"{what}: p50 {statistics.median(took):.2f} ms, p99 {p99:.2f} ms (goal {goal} ms),"
+        f" most {took[-1]:.2f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

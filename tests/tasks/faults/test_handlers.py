@@ -1,0 +1,129 @@
+"""What handlers can do and say, in real children."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tasks.enqueue import enqueue
+from tasks.models import TaskEvent
+from tests.tasks.django_functions import add_up, count_attempts
+from tests.tasks.seen import add, events, marks, status, task
+from tests.tasks.workers import StartWorker, eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
+HOOKS = ("on_start", "on_success", "on_fail", "on_end")
+
+
+def hooks(name: str) -> list[int]:
+    return [marks(f"{name}:{hook}") for hook in HOOKS]
+
+
+def test_hooks_are_called_at_the_start_and_when_no_retry_follows(start_worker: StartWorker) -> None:
+    good = add("test.hooked", name="good")
+    bad = add("test.hooked", name="bad", then="fail")
+    dead = add("test.hooked", name="dead", then="die")
+    start_worker("--slots", "1")
+
+    eventually(lambda: (status(good), status(bad)) == ("SUCCEEDED", "DEAD"))
+    eventually(lambda: status(dead) == "DEAD" and marks("dead:on_end"))
+
+    assert hooks("good") == [1, 1, 0, 1]
+    assert hooks("bad") == [2, 0, 1, 1]
+    assert hooks("dead") == [2, 0, 1, 1]
+
+
+def test_a_secret_stands_nowhere_but_in_the_payload(start_worker: StartWorker) -> None:
+    name = add("test.secret", token="hunter2-hunter2")
+    worker = start_worker()
+
+    eventually(lambda: status(name) == "DEAD")
+
+    made = task(name)
+    told = list(TaskEvent.objects.filter(task_id=name).values_list("data", flat=True))
+    assert "cannot log in with [hidden]" in made.errors[0]["message"]
+    assert {"leak", "[hidden]"} <= {*_words(told)}
+    assert "hunter2" not in str(made.errors) + str(told) + str(made.progress) + worker.said
+
+
+def _words(told: list[Any]) -> list[str]:
+    found = []
+    for data in told:
+        if data and "name" in data:
+            found += [data["name"], data["data"]["token"]]
+    return found
+
+
+def test_demo_sleep_tells_its_progress_and_its_result(start_worker: StartWorker) -> None:
+    start_worker()
+    name = add("demo.sleep", seconds=1.5)
+
+    eventually(lambda: (task(name).progress or {}).get("done", 0) > 0)
+    eventually(lambda: status(name) == "SUCCEEDED")
+
+    assert task(name).result["slept_seconds"] == pytest.approx(1.5, abs=0.5)
+    assert events(name).count("progress") in (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("then", "end", "error"),
+    [
+        ("fail", "DEAD", "RuntimeError"),
+        ("fatal", "DEAD", "tasks.errors.Fatal"),
+        ("discard", "DISCARDED", "tasks.errors.Discard"),
+        ("hog", "DEAD", "MemoryError"),
+        ("die", "DEAD", "ChildDied"),
+    ],
+)
+def test_demo_sleep_misbehaves_as_told(
+    start_worker: StartWorker, then: str, end: str, error: str
+) -> None:
+    name = enqueue("demo.sleep", {"seconds": 0, "then": then}, max_attempts=1).id
+    start_worker("--slots", "1")
+
+    eventually(lambda: status(name) == end)
+
+    assert task(name).errors[0]["class"] == error
+
+
+def test_functions_of_django_tasks_run_as_they_stand(start_worker: StartWorker, settings: Any) -> None:
+    settings.TASKS = {"default": {"BACKEND": "tasks.backend.DurableBackend", "QUEUES": []}}
+    total, attempt = add_up.enqueue(1, b=2), count_attempts.enqueue()
+    start_worker()
+
+    for result in (total, attempt):
+        eventually(lambda: result.refresh() or result.is_finished)
+
+    assert (total.return_value, attempt.return_value) == (3, 1)
+
+
+def test_the_environment_of_children_is_clean(start_worker: StartWorker) -> None:
+    name = add("test.environment")
+    start_worker(PAYMENT_PASSWORD="x")
+
+    eventually(lambda: status(name) == "SUCCEEDED")
+
+    assert "DATABASE_URL" in task(name).result
+    assert "PAYMENT_PASSWORD" not in task(name).result
+
+
+def test_a_transaction_left_open_does_not_reach_the_next_run(start_worker: StartWorker) -> None:
+    start_worker("--slots", "1")
+    first = add("test.left_open")
+    eventually(lambda: status(first) == "SUCCEEDED")
+    second = add("test.mark", name="kept")
+    eventually(lambda: status(second) == "SUCCEEDED")
+
+    assert (marks("left"), marks("kept")) == (0, 1)
+
+
+def test_the_enqueuing_request_is_named_in_the_handlers_log(start_worker: StartWorker) -> None:
+    name = enqueue("test.log", request_id="req-42").id
+    worker = start_worker()
+
+    eventually(lambda: status(name) == "SUCCEEDED")
+
+    [line] = [line for line in worker.said.splitlines() if "hello from the handler" in line]
+    assert "req-42" in line
+    assert str(name) in line
