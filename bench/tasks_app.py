@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 from django.apps import AppConfig
+from django.db import connection
 
 
 class Bench(AppConfig):
@@ -12,10 +15,35 @@ class Bench(AppConfig):
     label = "bench"
 
     def ready(self) -> None:
-        from tasks.types import task_type
+        from tasks.retry import Backoff
+        from tasks.types import MEBIBYTE, task_type
 
+        soon = Backoff(base_seconds=0.5, cap_seconds=2, jitter_seconds=0.5)
         task_type(key="bench.noop", trusted_short=True)(noop)
+        task_type(
+            key="bench.mixed",
+            trusted_short=True,
+            max_attempts=3,
+            backoff=soon,
+            memory_bytes=32 * MEBIBYTE,
+        )(mixed)
 
 
 def noop(payload: dict[str, Any], context: Any) -> None:
     """Do nothing."""
+
+
+def mixed(payload: dict[str, Any], context: Any) -> None:
+    """Do as told, and leave a mark if that ends well."""
+    then = payload["then"]
+    if then == "poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if then == "hog":
+        bytearray(512 * 2**20)
+    if then == "fail" and context.attempt == 1:
+        raise RuntimeError("the first attempt fails")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO bench_marks (task, attempt) VALUES (%s, %s)",
+            [context.task_id, context.attempt],
+        )

@@ -51,9 +51,8 @@ def engine(workers: int) -> float:
 
 def procrastinate(count: int) -> float:
     """Procrastinate's tasks per second, with one worker process that runs ten at a time."""
-    from procrastinate.contrib.django.models import ProcrastinateJob
-
     import procrastinate_noop
+    from procrastinate.contrib.django.models import ProcrastinateJob
 
     procrastinate_noop.noop.configure().batch_defer(*[{"n": n} for n in range(count)])
     worker = run("manage.py", "procrastinate", "worker", "-c", "10")

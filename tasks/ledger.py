@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import Error
@@ -40,6 +41,7 @@ class Ledger:
         self._kinds: dict[int, types.Kind] = {}
         self._bound: list[int] = []
         self._says_sleeping: bool | None = None
+        self._looked: datetime | None = None
 
     @property
     def is_up(self) -> bool:
@@ -73,7 +75,7 @@ class Ledger:
         }
         rows = self._store.claim(given, self._bound)
         claimed = [row for row in rows if row[0] is not None]
-        for task, type_id, payload, attempt, most, request_id, is_probe, _ in claimed:
+        for task, type_id, payload, attempt, most, request_id, is_probe, *_ in claimed:
             run = Run(
                 id=str(task),
                 attempt=attempt,
@@ -86,7 +88,8 @@ class Ledger:
                 is_probe=is_probe,
             )
             self.desk.waiting.append(run)
-        return len(claimed), rows[0][-1] if rows else 0
+        *_, seen, self._looked = rows[0]
+        return len(claimed), seen
 
     def flush(self, now: float, *, wait_seconds: float) -> int:
         """Write how runs ended, and what they told, if the first of it has waited so long."""
@@ -161,7 +164,8 @@ class Ledger:
     def seconds_until_due(self) -> float:
         """How long until the next task that we could claim becomes due; may be infinite."""
         queues = list(self.options.queues) if self.options.queues else None
-        [(seconds,)] = self._store.rows(NEXT_DUE, {"types": list(self._known()), "queues": queues})
+        given = {"types": list(self._known()), "queues": queues, "looked": self._looked}
+        [(seconds,)] = self._store.rows(NEXT_DUE, given)
         return float("inf") if seconds is None else max(0.0, seconds)
 
     def say_goodbye(self) -> None:

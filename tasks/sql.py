@@ -134,14 +134,16 @@ WITH RECURSIVE {_quick}, {LANES}, probe AS (
       AND k.id IN (SELECT type_id FROM started)
 )
 SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id,
-       s.type_id IN (SELECT id FROM probe), (SELECT count(*) FROM first) AS seen
+       s.type_id IN (SELECT id FROM probe), (SELECT count(*) FROM first) AS seen,
+       statement_timestamp() AS looked
 FROM quick LEFT JOIN started s ON true ORDER BY s.priority DESC, s.run_after, s.id
 """
 """Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.
 
 Types that are paused, broken, at their cap or out of their rate are passed over. It looks at
 `reach` candidates, more than it takes, because other workers may be taking the first ones. The
-last column says how many there were: with fewer taken than seen, it is worth asking again.
+last columns say how many there were (with fewer taken than seen, it is worth asking again), and
+when it looked.
 """
 
 BEAT = f"""

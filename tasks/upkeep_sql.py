@@ -52,13 +52,13 @@ SELECT extract(epoch FROM least(
      CROSS JOIN LATERAL (
         SELECT run_after FROM tasks_task
         WHERE status = 'PENDING' AND type_id = lane.type_id AND queue = lane.queue
-          AND priority = lane.priority AND run_after > statement_timestamp()
+          AND priority = lane.priority AND run_after > %(looked)s
         ORDER BY run_after LIMIT 1) next
      WHERE k.id = ANY(%(types)s) AND NOT k.paused AND k.breaker = 'CLOSED'
        AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))),
     (SELECT min(breaker_probe_at) FROM tasks_tasktype
      WHERE id = ANY(%(types)s) AND breaker = 'OPEN' AND NOT paused
-       AND breaker_probe_at > statement_timestamp()),
+       AND breaker_probe_at > %(looked)s),
     (SELECT min(tokens_at + (ceil(greatest(tokens, 0) + 0.001) - tokens) * rate_seconds / rate_count
                 * interval '1 second')
      FROM tasks_tasktype
@@ -66,7 +66,10 @@ SELECT extract(epoch FROM least(
        AND tokens_at > statement_timestamp() - rate_seconds / rate_count * interval '1 second')
 ) - statement_timestamp())::float8
 """
-"""Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's."""
+"""Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
+
+Counted are tasks that were not due yet when the last claim looked: one may have become so since.
+"""
 
 DOZE = """
 WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))

@@ -39,7 +39,7 @@ class Claimer:
         rows = [row for row in self.store.claim(given, bound) if row[0]]
         return [
             Run(str(name), attempt, most, kinds[kind], payload, request, 0.0, 0.0, is_probe=probe)
-            for name, kind, payload, attempt, most, request, probe, _ in rows
+            for name, kind, payload, attempt, most, request, probe, *_ in rows
         ]
 
     def names(self, limit: int = 10, **options: Any) -> list[UUID]:

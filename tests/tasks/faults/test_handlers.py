@@ -87,7 +87,9 @@ def test_demo_sleep_misbehaves_as_told(
     assert task(name).errors[0]["class"] == error
 
 
-def test_functions_of_django_tasks_run_as_they_stand(start_worker: StartWorker, settings: Any) -> None:
+def test_functions_of_django_tasks_run_as_they_stand(
+    start_worker: StartWorker, settings: Any
+) -> None:
     settings.TASKS = {"default": {"BACKEND": "tasks.backend.DurableBackend", "QUEUES": []}}
     total, attempt = add_up.enqueue(1, b=2), count_attempts.enqueue()
     start_worker()

@@ -12,7 +12,8 @@ import pytest
 from tasks.control import cancel
 from tasks.models import Task, TaskWorker
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, TaskWorker as Process, eventually
+from tests.tasks.workers import StartWorker, eventually
+from tests.tasks.workers import TaskWorker as Process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 
