@@ -42,8 +42,10 @@ def main() -> None:
         for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
             cursor.execute(FILL, {"status": status, "later": later, "rows": ROWS})
         cursor.execute(EVENTS)
-        cursor.execute("UPDATE tasks_task SET run_after = now() + interval '1 hour'"
-                       " WHERE status = 'PENDING' AND run_after < now() + interval '1 hour'")  # fmt: skip
+        cursor.execute(
+            "UPDATE tasks_task SET run_after = now() + interval '1 hour'"
+            " WHERE status = 'PENDING' AND run_after < now() + interval '1 hour'"
+        )
         for table in ("tasks_task", "tasks_taskevent"):
             cursor.execute(f"VACUUM ANALYZE {table}")
     claims()

@@ -37,6 +37,8 @@ PR_SET_PDEATHSIG = 1
 NO_LIMIT = resource.RLIM_INFINITY
 STATM = Path("/proc/self/statm")
 CANCEL = b'["cancel"'
+LOOK_AFTER_RUNS = 50
+MOST_GROWTH_BYTES = 256 * types.MEBIBYTE
 
 
 class ResultTooLarge(Exception):
@@ -54,12 +56,13 @@ class Child:
         self._cancelled = False
         self._may_interrupt = False
         self._rest_bytes = _address_space_bytes()
+        self._runs = 0
 
     def serve(self) -> None:
         """Do as the messages say until the worker is gone."""
         signal.signal(signal.SIGTERM, self._interrupt)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        while size := self._messages.recv_into(self._buffer):
+        while not self._has_grown() and (size := self._messages.recv_into(self._buffer)):
             what, *rest = json.loads(self._buffer[:size])
             if what == "run":
                 self._run(*rest)
@@ -163,6 +166,14 @@ class Child:
             self._may_interrupt = False
             self._cancelled = True
             raise Cancelled
+
+    def _has_grown(self) -> bool:
+        """Whether runs have left so much behind that a fresh child should go on."""
+        self._runs += 1
+        return (
+            self._runs % LOOK_AFTER_RUNS == 0
+            and _address_space_bytes() > self._rest_bytes + MOST_GROWTH_BYTES
+        )
 
     def _limit(self, memory_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (self._rest_bytes + memory_bytes, NO_LIMIT))

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tasks import escalation
 from tasks.runs import CANCELLED, LOST, TIMED_OUT, Run
 from tasks.slots import Nursery, Slot
 
@@ -30,8 +31,6 @@ MOST_AHEAD = 64
 SLOW_SECONDS = 0.05
 """A run that takes longer lets those behind it go to other children."""
 PATIENCE_SECONDS = 0.5
-KILL_SECONDS = 2.0
-"""Between SIGTERM, which interrupts a handler, and SIGKILL."""
 SMOOTHING = 0.05
 
 
@@ -99,11 +98,11 @@ class Desk:
             if len(slot.runs) > 1 and (first.why or now - first.begun > SLOW_SECONDS):
                 self.waiting.extendleft(reversed(slot.take_back()))
             if first.lease_ends <= now and first.why != LOST:
-                self._lose(slot)
+                escalation.lose(slot)
             elif not first.why and now - first.begun > first.kind.timeout_seconds:
                 self.end(slot, TIMED_OUT, now)
             elif first.why:
-                self._insist(slot, now)
+                escalation.insist(slot, now)
 
     def too_long_waiting(self, now: float) -> list[Run]:
         """Runs that should rather be had by others; they are taken off the desk."""
@@ -136,14 +135,12 @@ class Desk:
                         reversed([back for back in slot.take_back() if back is not run])
                     )
                     if slot.runs and slot.runs[0] is run:
-                        self._lose(slot)
+                        escalation.lose(slot)
 
     def end(self, slot: Slot, why: str, now: float) -> None:
         """Ask a slot's child to end its run; what waits behind it is taken back first."""
         self.waiting.extendleft(reversed(slot.take_back()))
-        if slot.runs:
-            slot.runs[0].why, slot.runs[0].asked = why, now
-            slot.ask_to_end()
+        escalation.ask(slot, why, now)
 
     def next_time(self) -> float:
         """When `watch` has to look again, if nothing is said before; monotonic."""
@@ -152,7 +149,7 @@ class Desk:
             if slot.runs:
                 first = slot.runs[0]
                 times.append(first.lease_ends if first.why != LOST else math.inf)
-                times.append(_next_of(first))
+                times.append(escalation.next_step(first))
                 if len(slot.runs) > 1:
                     times.append(first.begun + SLOW_SECONDS)
         return min(times, default=math.inf)
@@ -232,31 +229,6 @@ class Desk:
         hooks = run.kind.hooks
         if run.attempt >= run.max_attempts and (hooks.on_fail or hooks.on_end):
             self.hooks.append(run)
-
-    def _lose(self, slot: Slot) -> None:
-        slot.runs[0].why = LOST
-        slot.signal(signal.SIGKILL)
-
-    def _insist(self, slot: Slot, now: float) -> None:
-        run = slot.runs[0]
-        since = now - run.asked
-        if run.why == LOST:
-            return
-        if since > run.kind.grace_seconds + KILL_SECONDS:
-            run.asked = math.inf
-            slot.signal(signal.SIGKILL)
-        elif since > run.kind.grace_seconds and not run.interrupted:
-            run.interrupted = True
-            slot.signal(signal.SIGTERM)
-
-
-def _next_of(run: Run) -> float:
-    """When the next step against a run is due."""
-    if run.why == LOST:
-        return math.inf
-    if not run.why:
-        return run.begun + run.kind.timeout_seconds
-    return run.asked + run.kind.grace_seconds + (KILL_SECONDS if run.interrupted else 0.0)
 
 
 def _told(code: int) -> str:

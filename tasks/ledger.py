@@ -151,6 +151,8 @@ class Ledger:
                 self.desk.hooks.append(
                     Run(str(task), attempt, most, kind, payload, request_id, 0.0, 0.0)
                 )
+        if rows:
+            self._store.rows(TRIP, {"types": sorted({row[1] for row in rows})})
         return len(rows)
 
     def doze(self, *, sleeping: bool) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from tasks.desk import Desk
 from tasks.ledger import Ledger
 from tasks.loop import Rest, run_forever
+from tasks.processes import is_orphan
 from tasks.runs import ENDING, Run
 from tasks.slots import Nursery
 from tasks.store import Unavailable
@@ -76,6 +77,8 @@ class Worker:
     def step(self) -> int:
         """Do what can be done now; says how much that was."""
         now = time.monotonic()
+        if is_orphan():
+            os.kill(os.getpid(), signal.SIGTERM)
         done = self.desk.hear(now)
         self.desk.watch(now)
         if self.ledger.is_up:

@@ -170,3 +170,12 @@ def left_open(payload: dict[str, Any], context: Context) -> None:
 def write_log(payload: dict[str, Any], context: Context) -> None:
     """Write to the log."""
     context.logger.info("hello from the handler")
+
+
+_left: list[bytearray] = []
+
+
+@task_type(key="test.leak")
+def leak(payload: dict[str, Any], context: Context) -> None:
+    """Leave 300 MiB behind."""
+    _left.append(bytearray(300 * MEBIBYTE))

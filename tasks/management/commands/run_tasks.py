@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from tasks.processes import Processes
 from tasks.worker import Options, Worker
 
-MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 64, 1.0, 3_600.0
+MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
 
 
 class Command(BaseCommand):
@@ -21,6 +23,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--queues", nargs="+", help="only these queues (default: all)")
         parser.add_argument("--types", nargs="+", help="only these types (default: all)")
+        parser.add_argument(
+            "--processes", type=int, default=1, help="worker processes (%(default)s)"
+        )
         parser.add_argument("--slots", type=int, default=2, help="tasks at one time (%(default)s)")
         parser.add_argument(
             "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
@@ -32,6 +37,12 @@ class Command(BaseCommand):
             raise CommandError(f"--slots takes 1 to {MOST_SLOTS}.")
         if not SHORTEST_LEASE <= lease <= LONGEST_LEASE:
             raise CommandError(f"--lease takes {SHORTEST_LEASE} to {LONGEST_LEASE} seconds.")
+        if not 1 <= options["processes"] <= MOST_PROCESSES:
+            raise CommandError(f"--processes takes 1 to {MOST_PROCESSES}.")
+        if options["processes"] > 1:
+            same = [*sys.argv, "--processes", "1"]  # the last one counts
+            Processes(same, options["processes"]).run()
+            return
         Worker(
             Options(
                 slots=slots,

@@ -94,9 +94,8 @@ def test_functions_of_django_tasks_run_as_they_stand(
     total, attempt = add_up.enqueue(1, b=2), count_attempts.enqueue()
     start_worker()
 
-    for result in (total, attempt):
-        eventually(lambda: result.refresh() or result.is_finished)
-
+    eventually(lambda: total.refresh() or total.is_finished)
+    eventually(lambda: attempt.refresh() or attempt.is_finished)
     assert (total.return_value, attempt.return_value) == (3, 1)
 
 

@@ -268,3 +268,40 @@ def test_two_schedulers_enqueue_each_time_once(start_worker: StartWorker) -> Non
     slots = list(Task.objects.values_list("idempotency_key", flat=True))
     assert len(set(slots)) == len(slots)
     assert len(slots) in (150, 155)  # a minute may have begun meanwhile
+
+
+def test_several_processes_start_and_end_as_one(start_worker: StartWorker) -> None:
+    worker = start_worker("--processes", "2", "--slots", "1")
+    eventually(lambda: TaskWorker.objects.count() == 2)
+    family = children_of(worker)
+    name = add("test.mark", name="one")
+    eventually(lambda: status(name) == "SUCCEEDED")
+
+    code, _ = worker.end()
+
+    assert code == 0
+    assert len(family) >= 6  # two workers, each with a nursery and a child
+    assert not any(alive(pid) for pid in family)
+
+
+def test_several_processes_end_with_the_one_that_started_them(start_worker: StartWorker) -> None:
+    worker = start_worker("--processes", "2", "--slots", "1")
+    eventually(lambda: TaskWorker.objects.count() == 2)
+    family = children_of(worker)
+
+    worker.signal(signal.SIGKILL)
+
+    eventually(lambda: not any(alive(pid) for pid in family), 15)
+
+
+def test_a_child_in_which_runs_left_much_behind_is_replaced(start_worker: StartWorker) -> None:
+    worker = start_worker("--slots", "1")
+    first = add("test.leak")
+    eventually(lambda: status(first) == "SUCCEEDED")
+    before = children_of(worker)
+
+    names = [add("test.noop") for _ in range(120)]
+
+    eventually(lambda: all(status(name) == "SUCCEEDED" for name in names))
+    assert children_of(worker) != before
+    assert not Task.objects.filter(attempt__gt=1).exists()

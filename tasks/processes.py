@@ -1,0 +1,71 @@
+"""Several worker processes as one: they start together, and get each signal."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.2
+AGAIN_SECONDS = 1.0
+"""A worker that ended by itself is started again, but not faster than this."""
+LEASH = "TASKS_STARTED_BY"
+"""Names the process whose end is to be the worker's end, too."""
+
+
+class Processes:
+    """So many processes of one command. SIGTERM and SIGINT go to all of them, each time."""
+
+    def __init__(self, command: list[str], count: int) -> None:
+        self._command = command
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._count = count
+        self._is_stopping = False
+
+    def run(self) -> None:
+        """Keep them running until a signal comes, then until the last one has ended."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._pass_on)
+        try:
+            while not self._is_stopping or self._running:
+                self._tick()
+                time.sleep(TICK_SECONDS)
+        finally:
+            for process in self._running:
+                process.kill()
+
+    def _tick(self) -> None:
+        ended = [process for process in self._running if process.poll() is not None]
+        self._running = [process for process in self._running if process not in ended]
+        if self._is_stopping:
+            return
+        if ended:
+            log.error("%s worker(s) ended by themselves; starting others", len(ended))
+            time.sleep(AGAIN_SECONDS)
+        while len(self._running) < self._count and not self._is_stopping:
+            self._running.append(
+                subprocess.Popen(
+                    [sys.executable, *self._command],
+                    env=os.environ | {LEASH: str(os.getpid())},
+                    start_new_session=True,
+                )
+            )
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        self._is_stopping = True
+        for process in self._running:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+
+
+def is_orphan() -> bool:
+    """Whether the process that started us, if it wants to be followed, is gone."""
+    starter = os.environ.get(LEASH)
+    return starter is not None and os.getppid() != int(starter)
