@@ -74,3 +74,25 @@ def eventually(what: Callable[[], object], seconds: float = PATIENCE_SECONDS) ->
         assert time.monotonic() - start < seconds, "it never was so"
         time.sleep(0.02)
     return time.monotonic() - start
+
+
+def children_of(process: TaskWorker) -> set[int]:
+    """The nursery and the children of a worker: what is in sessions it started."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = stat.read_text()
+        except OSError:
+            continue
+        parents[int(text.split()[0])] = int(text.rpartition(")")[2].split()[1])
+    found = {process.process.pid}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process.process.pid}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

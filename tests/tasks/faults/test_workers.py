@@ -5,41 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from tasks.control import cancel
 from tasks.models import Task, TaskWorker
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, eventually
-from tests.tasks.workers import TaskWorker as Process
+from tests.tasks.workers import StartWorker, alive, children_of, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 
 SHORT = ("--lease", "2")
-
-
-def children_of(process: Process) -> set[int]:
-    """The nursery and the children of a worker: what is in sessions it started."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = stat.read_text()
-        except OSError:
-            continue
-        parents[int(text.split()[0])] = int(text.rpartition(")")[2].split()[1])
-    found = {process.process.pid}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {process.process.pid}
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_after_kill_9_of_a_worker_another_one_runs_its_tasks(start_worker: StartWorker) -> None:
@@ -142,36 +118,6 @@ def test_a_task_that_takes_too_long_is_ended_and_retried(start_worker: StartWork
     assert "1 second" in task(endless).errors[0]["message"]
 
 
-def test_sigterm_finishes_what_runs_and_takes_nothing_new(start_worker: StartWorker) -> None:
-    worker = start_worker("--slots", "1")
-    first = add("test.slow", name="long", seconds=3)
-    eventually(lambda: marks("long:start") == 1)
-    second = add("test.mark", name="next")
-
-    code, seconds = worker.end()
-
-    assert code == 0
-    assert 0.5 < seconds < 15
-    assert status(first) == "SUCCEEDED"
-    assert (status(second), task(second).attempt) == ("PENDING", 0)
-    assert not TaskWorker.objects.exists()
-
-
-def test_a_second_sigterm_gives_everything_back(start_worker: StartWorker) -> None:
-    worker = start_worker("--slots", "1")
-    long = add("test.slow", name="long", seconds=60)
-    eventually(lambda: marks("long:start") == 1)
-
-    worker.signal(signal.SIGTERM)
-    eventually(lambda: "ending" in worker.said)
-    code, seconds = worker.end()
-
-    assert code == 0
-    assert seconds < 10
-    assert (status(long), task(long).attempt) == ("PENDING", 0)
-    assert events(long)[-1] == "returned"
-
-
 def test_short_tasks_behind_a_slow_one_are_had_by_others(start_worker: StartWorker) -> None:
     start_worker("--slots", "2")
     warm = [add("test.noop") for _ in range(400)]
@@ -241,67 +187,3 @@ def test_the_loss_of_its_nursery_is_survived(start_worker: StartWorker) -> None:
     second = add("test.mark", name="second")
 
     eventually(lambda: status(second) == "SUCCEEDED")
-
-
-def test_two_schedulers_enqueue_each_time_once(start_worker: StartWorker) -> None:
-    from tasks.models import Schedule
-    from tasks.schedules import create_schedule
-
-    made = [
-        create_schedule(name=f"s{n}", cron="* * * * *", type_key="test.noop", catch_up=True)
-        for n in range(5)
-    ]
-    for schedule in made:
-        schedule.next_at = schedule.next_at.replace(year=schedule.next_at.year, second=0)
-    from datetime import timedelta
-
-    for schedule in made:
-        Schedule.objects.filter(id=schedule.id).update(
-            next_at=schedule.next_at - timedelta(minutes=30)
-        )
-    for _ in range(3):
-        start_worker(*SHORT)
-
-    eventually(lambda: Task.objects.filter(status="SUCCEEDED").count() >= 150)
-    time.sleep(1)
-
-    slots = list(Task.objects.values_list("idempotency_key", flat=True))
-    assert len(set(slots)) == len(slots)
-    assert len(slots) in (150, 155)  # a minute may have begun meanwhile
-
-
-def test_several_processes_start_and_end_as_one(start_worker: StartWorker) -> None:
-    worker = start_worker("--processes", "2", "--slots", "1")
-    eventually(lambda: TaskWorker.objects.count() == 2)
-    family = children_of(worker)
-    name = add("test.mark", name="one")
-    eventually(lambda: status(name) == "SUCCEEDED")
-
-    code, _ = worker.end()
-
-    assert code == 0
-    assert len(family) >= 6  # two workers, each with a nursery and a child
-    assert not any(alive(pid) for pid in family)
-
-
-def test_several_processes_end_with_the_one_that_started_them(start_worker: StartWorker) -> None:
-    worker = start_worker("--processes", "2", "--slots", "1")
-    eventually(lambda: TaskWorker.objects.count() == 2)
-    family = children_of(worker)
-
-    worker.signal(signal.SIGKILL)
-
-    eventually(lambda: not any(alive(pid) for pid in family), 15)
-
-
-def test_a_child_in_which_runs_left_much_behind_is_replaced(start_worker: StartWorker) -> None:
-    worker = start_worker("--slots", "1")
-    first = add("test.leak")
-    eventually(lambda: status(first) == "SUCCEEDED")
-    before = children_of(worker)
-
-    names = [add("test.noop") for _ in range(120)]
-
-    eventually(lambda: all(status(name) == "SUCCEEDED" for name in names))
-    assert children_of(worker) != before
-    assert not Task.objects.filter(attempt__gt=1).exists()
