@@ -43,7 +43,8 @@ Parts of a WITH, for any statement that writes something and a task along with i
 
 ENQUEUE = f"""
 WITH {ENQUEUE_PARTS}
-SELECT g.n, g.type_id, m.id FROM tasks_given g LEFT JOIN tasks_made m ON m.id = g.id ORDER BY g.n
+SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
+FROM tasks_given ORDER BY n
 """
 """The same as a statement: for each task that has a type its number, the type, its id if new."""
 
