@@ -58,10 +58,11 @@ class Desk:
         """Whether nothing runs and nothing waits."""
         return not self.waiting and not self.hooks and all(slot.is_free for slot in self.slots)
 
-    def wanted(self) -> int:
-        """How many runs to claim now: for each free slot one, and some ahead of short ones."""
-        held = sum(1 for _ in self.held())
-        most = len(self.slots) * (1 + self._ahead())
+    def wanted(self, now: float) -> int:
+        """How many runs to claim now: one for each slot, and some ahead of short ones."""
+        held = len(self.waiting) + sum(len(slot.runs) for slot in self.slots)
+        quick = sum(not slot.runs or now - slot.runs[0].begun < SLOW_SECONDS for slot in self.slots)
+        most = len(self.slots) + quick * self._ahead()
         return most - held if held <= most // 2 or held < len(self.slots) else 0
 
     def hand_out(self, now: float) -> None:
@@ -109,6 +110,7 @@ class Desk:
         late = [run for run in self.waiting if now - run.claimed > PATIENCE_SECONDS]
         for run in late:
             self.waiting.remove(run)
+            self._pace_seconds = 1.0  # claim no more ahead before runs are short again
         return late
 
     def cancel(self, names: Iterable[str], now: float) -> None:

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 2.0
 """The longest rest of a worker with a free slot: what it finds if a NOTIFY was lost."""
 SHORTEST_REST_SECONDS = 0.001
+REST_WITHOUT_DATABASE_SECONDS = 0.05
 BATCH_SECONDS = 0.01
 """How long an end may wait for others, while children are busy."""
 FULL_CLAIMS = 3
@@ -93,11 +94,12 @@ class Worker:
         """How long to rest if nothing happens."""
         now = time.monotonic()
         if not self.ledger.is_up:
-            return min(self.ledger.retry_seconds, max(0.0, self.desk.next_time() - now))
+            soonest = min(self.ledger.retry_seconds, self.desk.next_time() - now)
+            return max(REST_WITHOUT_DATABASE_SECONDS, soonest)
         times = [self._beat_at, self.desk.next_time(), self.upkeep.next_time()]
         if self.desk.ends or self.desk.said:
             times.append(self.ledger.oldest_end + BATCH_SECONDS)
-        if self.desk.wanted() and not self._is_ending:
+        if self.desk.wanted(now) and not self._is_ending:
             times.append(self._claim_at)
         return max(SHORTEST_REST_SECONDS, min(times) - now)
 
@@ -114,7 +116,7 @@ class Worker:
             self.ledger.beat()
         if "work" in heard:
             self._claim_at = 0.0
-        done = self.ledger.flush(now, wait_seconds=0.0 if self.desk.wanted() else BATCH_SECONDS)
+        done = self.ledger.flush(now, wait_seconds=0.0 if self.desk.wanted(now) else BATCH_SECONDS)
         if not self._is_ending:
             done += self._claim(now)
             self.upkeep.run(now)
@@ -122,7 +124,7 @@ class Worker:
         return done
 
     def _claim(self, now: float) -> int:
-        wanted = self.desk.wanted()
+        wanted = self.desk.wanted(now)
         if not wanted or now < self._claim_at:
             return 0
         claimed, seen = self.ledger.claim(wanted)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tasks.control import cancel
-from tasks.models import Task, TaskWorker
+from tasks.models import Task, TaskEvent, TaskWorker
 from tests.tasks.seen import add, events, marks, status, task
 from tests.tasks.workers import StartWorker, alive, children_of, eventually
 
@@ -129,6 +129,19 @@ def test_short_tasks_behind_a_slow_one_are_had_by_others(start_worker: StartWork
     assert eventually(lambda: not Task.objects.filter(id__in=quick, status="PENDING").exists()) < 4
     eventually(lambda: all(status(each) == "SUCCEEDED" for each in quick))
     assert status(slow) == "RUNNING"
+
+
+def test_a_busy_worker_does_not_keep_claiming_what_it_cannot_run(start_worker: StartWorker) -> None:
+    start_worker("--slots", "2")
+    warm = [add("test.noop") for _ in range(400)]
+    eventually(lambda: all(status(each) == "SUCCEEDED" for each in warm[-5:]))
+
+    for _ in range(2):
+        add("test.slow", name="slow", seconds=4)
+    quick = [add("test.noop") for _ in range(200)]
+    eventually(lambda: all(status(each) == "SUCCEEDED" for each in quick))
+
+    assert TaskEvent.objects.filter(kind="returned").count() < 2 * len(quick)
 
 
 def test_a_worker_with_a_wrong_clock_changes_nothing(start_worker: StartWorker) -> None:
