@@ -1,6 +1,6 @@
 """The product's settings, with the benchmarks' own task types, and Procrastinate beside them."""
 
-from pipeline.settings import *  # noqa: F403
+from pipeline.settings import *  # noqa: F403  the product's
 
 INSTALLED_APPS = [*INSTALLED_APPS, "procrastinate.contrib.django", "tasks_app.Bench"]  # noqa: F405
 PROCRASTINATE_IMPORT_PATHS = ["procrastinate_noop"]

@@ -19,7 +19,7 @@ from jobs.admin_base import BoundedPaginator, ShownOnly, in_hex, searched
 from jobs.models import ApiKey, Company, Job, Membership, User
 
 # The staff's sign-in, so that a second step counts here too. Others are told that they may not.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
 admin.site.site_header = admin.site.site_title = "Next in Line: back office"
 admin.site.index_title = "What there is"
 admin.site.unregister(Group)

@@ -20,7 +20,7 @@ class BoundedPaginator(Paginator):
     @cached_property
     def count(self) -> int:
         """How many rows there are, or MOST_LISTED if there are more."""
-        rows = self.object_list.order_by().values("pk")[:MOST_LISTED]  # type: ignore[attr-defined]
+        rows = self.object_list.order_by().values("pk")[:MOST_LISTED]  # type: ignore[attr-defined]  # not for lists
         return int(rows.count())
 
 

@@ -73,5 +73,5 @@ def what_does_not_exist(
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
 
-    middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
     return middleware

@@ -27,7 +27,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _is_in_head = True
     _head_bytes = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Give the client so long to ask something."""
         super().connection_made(Closing(transport, self))
         self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)

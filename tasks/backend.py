@@ -47,7 +47,7 @@ def limits(**of_type: Any) -> Callable[[F], F]:
     """Under `@task`, say how the engine runs the function: timeout_seconds, cap, see `Kind`."""
 
     def wrap(function: F) -> F:
-        function.task_limits = of_type  # type: ignore[attr-defined]
+        function.task_limits = of_type  # type: ignore[attr-defined]  # @task reads it
         return function
 
     return wrap

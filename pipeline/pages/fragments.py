@@ -75,7 +75,7 @@ def _take_parameter(request: HttpRequest) -> bool:
     wanted = query.pop(PARAMETER, []) == ["1"]
     if wanted:
         request.META["QUERY_STRING"] = query.urlencode()
-        request.GET = query  # type: ignore[assignment]
+        request.GET = query  # type: ignore[assignment]  # a copy that can be changed
     return wanted
 
 

@@ -176,7 +176,7 @@ def _hang(trees: dict[int, Tree], children: Iterable[Event]) -> None:
     for child in children:
         tree = trees[child.cause_seq or 0]
         tree.children.append(child)
-        tree.total = child.total  # type: ignore[attr-defined]
+        tree.total = child.total  # type: ignore[attr-defined]  # the statement adds it
 
 
 _COLUMNS = ", ".join(f"e.{field.attname}" for field in Event._meta.concrete_fields)

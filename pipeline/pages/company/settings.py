@@ -139,4 +139,8 @@ def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str
 
 
 def _shown(value: object) -> str:
-    return {None: "any number", True: "yes", False: "no", "": "nothing"}.get(value, str(value))  # type: ignore[call-overload]
+    if value is None:
+        return "any number"
+    if isinstance(value, bool):  # before it is looked up or compared: True == 1
+        return "yes" if value else "no"
+    return str(value) or "nothing"

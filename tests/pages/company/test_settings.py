@@ -176,6 +176,19 @@ def test_a_stale_form_says_what_changed_and_keeps_what_was_typed(owner: Client, 
     assert owner.post(path, typed(owner, job, title="Mine")).status_code == 302
 
 
+@pytest.mark.parametrize(("places", "misses"), [(1, 0), (0, 1)])
+def test_a_stale_form_shows_one_and_none_as_numbers(
+    owner: Client, job: UUID, places: int, misses: int
+) -> None:
+    given = typed(owner, job, penalty_places=5, max_decays=5)
+    make.alter(job, policy={"penalty_places": places, "max_decays": misses})
+
+    stale = text_of(owner.post(f"/company/jobs/{job}/settings/", given))
+
+    assert f"<dt>Places lost by a miss</dt><dd>{places}</dd>" in stale
+    assert f"<dt>Misses that keep a place</dt><dd>{misses}</dd>" in stale
+
+
 def test_the_settings_show_how_the_api_and_the_exports_are_reached(
     viewer: Client, job: UUID
 ) -> None:
