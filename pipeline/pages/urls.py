@@ -6,5 +6,7 @@ urlpatterns = [
     path("", include("pipeline.pages.applicant.urls")),
     path("", include("pipeline.pages.company.urls")),
     path("", include("pipeline.pages.history.urls")),
+    path("", include("pipeline.pages.importing.urls")),
     path("", include("pipeline.pages.staff.urls")),
+    path("", include("pipeline.pages.work.urls")),
 ]

@@ -1,0 +1,37 @@
+"""Every row of the pipeline; who uses one imports it from here."""
+
+from pipeline.models.line import (
+    FOUND_BY_KIND,
+    NOTE_LENGTH,
+    Application,
+    DecisionNote,
+    Event,
+    NameWord,
+)
+from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
+from pipeline.models.work import (
+    ImportRefusal,
+    ImportRun,
+    Producer,
+    StoredFile,
+    StoredPart,
+    WeeklyReport,
+)
+
+__all__ = [
+    "FOUND_BY_KIND",
+    "NOTE_LENGTH",
+    "Application",
+    "DecisionNote",
+    "Event",
+    "Heartbeat",
+    "IdempotencyRecord",
+    "ImportRefusal",
+    "ImportRun",
+    "NameWord",
+    "Producer",
+    "StoredFile",
+    "StoredPart",
+    "Throttle",
+    "WeeklyReport",
+]
