@@ -14,6 +14,8 @@ from django.db import connection
 
 from pipeline.models import Event
 
+pytest_plugins = ("tests.emptying",)
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -8,7 +8,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.database.errors import ClusterError
-from pipeline.selectors.health import decay_worker_is_alive, migrations_are_applied
+from pipeline.selectors.health import (
+    decay_worker_is_alive,
+    migrations_are_applied,
+    task_worker_is_alive,
+)
 
 
 @never_cache
@@ -33,6 +37,7 @@ def _missing() -> list[str]:
     try:
         if not migrations_are_applied():
             return ["migrations"]
-        return [] if decay_worker_is_alive() else ["decay_worker"]
+        workers = {"decay_worker": decay_worker_is_alive(), "task_worker": task_worker_is_alive()}
     except (OperationalError, InterfaceError, ClusterError):
         return ["database"]
+    return [name for name, is_alive in workers.items() if not is_alive]

@@ -19,6 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from pipeline import env
+from pipeline.api.task_metrics import task_families
 from pipeline.database.errors import ClusterError
 from pipeline.selectors.metrics import Vitals, read_vitals
 from pipeline.telemetry import exposition
@@ -33,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not (_is_from_here(request) or _has_token(request)):
         raise Http404
     registry = CollectorRegistry()
-    registry.register(_Lines())
+    registry.register(_Standing())
     return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -53,16 +54,16 @@ def _has_token(request: HttpRequest) -> bool:
     return bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
 
 
-class _Lines(Collector):
-    """How the lines stand, read when asked. Without a database only that is said."""
+class _Standing(Collector):
+    """How lines and background work stand, read when asked; that there is no database, if so."""
 
     def collect(self) -> Iterable[Metric]:
-        """The numbers, in one query."""
+        """The numbers; of the lines in one query."""
         try:
-            vitals = read_vitals()
+            found = [*_families(read_vitals()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):
             return [_gauge("database_up", "Whether the database answers.", 0)]
-        return [_gauge("database_up", "Whether the database answers.", 1), *_families(vitals)]
+        return [_gauge("database_up", "Whether the database answers.", 1), *found]
 
 
 def _families(vitals: Vitals) -> Iterator[Metric]:

@@ -14,6 +14,7 @@ import sys
 import time
 
 GRACE_SECONDS = 10
+URGE_SECONDS = 5  # then it is asked again
 TICK_SECONDS = 0.2
 INHERITED_FDS = 256  # only what the starter passed on is open, and its numbers are small
 
@@ -35,12 +36,13 @@ def _watch(leader: int) -> None:
 
 
 def _stop(leader: int) -> None:
-    """Ask `leader` to end; if it does not, end it and all that it started in its session."""
-    deadline = time.monotonic() + GRACE_SECONDS
-    if _leads_us(leader):
-        os.kill(leader, signal.SIGTERM)
-    while _leads_us(leader) and time.monotonic() < deadline:
-        time.sleep(TICK_SECONDS)
+    """Ask `leader` to end, twice; if it does not, end it and all that it started in its session."""
+    start = time.monotonic()
+    for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
+        if _leads_us(leader):
+            os.kill(leader, signal.SIGTERM)
+        while _leads_us(leader) and time.monotonic() < until:
+            time.sleep(TICK_SECONDS)
     if _leads_us(leader):
         os.killpg(leader, signal.SIGKILL)
 

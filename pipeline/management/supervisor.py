@@ -16,6 +16,7 @@ from types import FrameType, TracebackType
 LEASH = (sys.executable, "-m", "pipeline.management.leash")
 TICK_SECONDS = 0.2
 GRACE_SECONDS = 12  # longer than gunicorn gives its requests
+URGE_SECONDS = 6  # then we ask again: a task worker gives back what it has not finished by then
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,15 @@ class Supervisor:
         time.sleep(TICK_SECONDS)
 
     def _stop_all(self) -> None:
-        """Ask all to end, wait for them, and kill what is left when the grace is over."""
-        deadline = time.monotonic() + GRACE_SECONDS
+        """Ask all to end, twice; kill what is left when the grace is over."""
+        start = time.monotonic()
+        for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
+            for process in self._running.values():
+                process.terminate()
+            for process in self._running.values():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=max(0.0, until - time.monotonic()))
         for process in self._running.values():
-            process.terminate()
-        for process in self._running.values():
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=max(0.0, deadline - time.monotonic()))
             _kill_session(process.pid)
 
 

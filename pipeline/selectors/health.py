@@ -11,6 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 
 from pipeline.models import Heartbeat
+from tasks.models import TaskWorker
 
 FRESH = timedelta(seconds=30)
 """How long ago a worker may have completed its last cycle."""
@@ -25,6 +26,11 @@ def decay_worker_is_alive() -> bool:
     """Whether the decay worker was seen in the last 30 seconds, by the database's clock."""
     fresh = Heartbeat.objects.filter(completed_at__gt=Now() - FRESH)
     return fresh.filter(worker="decay").exists()
+
+
+def task_worker_is_alive() -> bool:
+    """Whether a task worker gave a sign of life in the last 30 seconds, by the database's clock."""
+    return TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).exists()
 
 
 @cache

@@ -12,15 +12,19 @@ from django.db.models.functions import Now
 
 from jobs.models import Job
 from pipeline.models import Heartbeat
+from pipeline.selectors.health import FRESH
 from pipeline.selectors.reading import Page, database_now
+from tasks.models import TaskWorker
 
 
 @dataclass(frozen=True, slots=True)
 class Machinery:
-    """The decay worker and the database, and what is due in one company's jobs."""
+    """The workers and the database, and what is due in one company's jobs."""
 
     now: datetime
     decay_seen_at: datetime | None
+    task_workers: int
+    """How many have given a sign of life in the last 30 seconds."""
     overdue_since: datetime | None
     """The earliest deadline that has passed and is not dealt with yet; None: nothing waits."""
     next_due_at: datetime | None
@@ -39,14 +43,15 @@ class Machinery:
 
 
 def machinery_for(company_id: UUID) -> Machinery:
-    """How the machinery does, in three queries; of other companies' jobs it tells nothing."""
+    """How the machinery does, in four queries; of other companies' jobs it tells nothing."""
     jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
     due = jobs.aggregate(
         overdue=Min("next_due_at", filter=Q(next_due_at__lte=Now())),
         next=Min("next_due_at", filter=Q(next_due_at__gt=Now())),
     )
     seen = Heartbeat.objects.filter(worker="decay").values_list("completed_at", flat=True).first()
-    return Machinery(database_now(), seen, due["overdue"], due["next"], _database())
+    workers = TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).count()
+    return Machinery(database_now(), seen, workers, due["overdue"], due["next"], _database())
 
 
 def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:

@@ -12,11 +12,18 @@ from django.test import Client
 
 from pipeline.database.errors import ClusterError
 from pipeline.models import Heartbeat
+from tasks.models import TaskWorker
 
 
 def beat(worker: str = "decay", *, seconds_ago: int = 0) -> None:
     """The worker completed a cycle that long ago."""
     Heartbeat.objects.create(worker=worker, completed_at=Now() - timedelta(seconds=seconds_ago))
+
+
+def task_worker(*, seconds_ago: int = 0) -> None:
+    """A task worker gave a sign of life that long ago."""
+    beat_at = Now() - timedelta(seconds=seconds_ago)
+    TaskWorker.objects.create(name="one", slots=2, beat_at=beat_at)
 
 
 def test_the_process_lives_whatever_happens_to_the_database() -> None:
@@ -29,8 +36,9 @@ def test_the_process_lives_whatever_happens_to_the_database() -> None:
 @pytest.mark.django_db
 def test_with_everything_there_the_site_is_ready(django_assert_max_num_queries: Any) -> None:
     beat(seconds_ago=25)
+    task_worker(seconds_ago=25)
 
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         answer = Client().get("/health/ready")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "missing": []})
@@ -40,11 +48,24 @@ def test_with_everything_there_the_site_is_ready(django_assert_max_num_queries: 
 @pytest.mark.parametrize(("worker", "seconds_ago"), [("decay", 31), ("decay", 3_600), ("mail", 0)])
 def test_a_decay_worker_that_was_not_seen_is_named(worker: str, seconds_ago: int) -> None:
     beat(worker, seconds_ago=seconds_ago)
+    task_worker()
 
     answer = Client().get("/health/ready")
 
     assert answer.status_code == 503
     assert answer.json() == {"status": "unavailable", "missing": ["decay_worker"]}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seconds_ago", [31, None])
+def test_task_workers_that_were_not_seen_are_named(seconds_ago: int | None) -> None:
+    beat()
+    if seconds_ago:
+        task_worker(seconds_ago=seconds_ago)
+
+    answer = Client().get("/health/ready")
+
+    assert (answer.status_code, answer.json()["missing"]) == (503, ["task_worker"])
 
 
 @pytest.mark.django_db

@@ -10,13 +10,16 @@ from uuid import uuid4
 
 import pytest
 from django.db import OperationalError
+from django.db.models.functions import Now
 from django.test import Client
 
 from pipeline import env
 from pipeline.live import tickets
 from pipeline.models import Application
+from tasks.enqueue import enqueue
+from tasks.models import Task
 from tests import make
-from tests.api.test_health import beat
+from tests.api.test_health import beat, task_worker
 from tests.clock import let_time_pass
 from tests.live.listening import Stream, wait_until
 from tests.server import serving
@@ -43,7 +46,7 @@ def test_they_say_how_the_lines_stand(django_assert_num_queries: Any) -> None:
     make.job(open_now=False)
     beat(seconds_ago=20)
 
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(1 + 8):  # of background work, see below
         found = values()
 
     assert found['nextinline_jobs{status="OPEN"}'] == 1
@@ -75,6 +78,25 @@ def test_they_say_what_is_late() -> None:
     assert overdue["nextinline_seats_idle_with_eligible"] == 0
     assert values()["nextinline_seats_idle_with_eligible"] == 1
     assert "nextinline_decay_heartbeat_age_seconds" not in overdue
+
+
+@pytest.mark.django_db
+def test_they_say_how_background_work_stands() -> None:
+    for priority in (0, 0, 7):
+        enqueue("demo.sleep", {}, priority=priority)
+    enqueue("demo.sleep", {}, delay_seconds=60)
+    died = enqueue("demo.sleep", {})
+    Task.objects.filter(id=died.id).update(status="DEAD", finished_at=Now())
+    task_worker(seconds_ago=25)
+
+    found = values()
+
+    assert found['nextinline_tasks_pending{priority="0",type="demo.sleep@1"}'] == 3
+    assert found['nextinline_tasks_pending{priority="7",type="demo.sleep@1"}'] == 1
+    assert 0 <= found['nextinline_tasks_oldest_pending_seconds{priority="7"}'] < 60
+    assert found['nextinline_tasks_dead{type="demo.sleep@1"}'] == 1
+    assert found["nextinline_task_workers"] == 1
+    assert found["nextinline_tasks_enqueued_5m"] == 5
 
 
 @pytest.mark.django_db(transaction=True)

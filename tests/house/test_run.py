@@ -184,7 +184,7 @@ def test_when_one_program_ends_so_do_the_others(up: Callable[..., Up], tree: Pat
     running = up()
     running.hear("is ready")
 
-    os.kill(decay_worker_in(tree), signal.SIGKILL)
+    os.kill(worker_in(tree, "run_decay"), signal.SIGKILL)
     code, said = running.end()
 
     assert code == 1
@@ -192,12 +192,12 @@ def test_when_one_program_ends_so_do_the_others(up: Callable[..., Up], tree: Pat
     assert programs_in(tree) == {}
 
 
-def decay_worker_in(tree: Path) -> int:
+def worker_in(tree: Path, name: str) -> int:
     """The worker itself, not the watcher beside it, which still has the leash's command line."""
     return next(
         process_id
         for process_id, command in programs_in(tree).items()
-        if "run_decay" in command and "leash" not in command
+        if name in command and "leash" not in command
     )
 
 

@@ -35,7 +35,7 @@ BACKLOG = 128
 
 READY_PATH = "/health/ready"
 READY_SECONDS = 60
-WORKER_SECONDS = 10  # that the decay worker has for its first cycle before we greet without it
+WORKER_SECONDS = 10  # that the workers have for their first cycle before we greet without them
 PROBE_SECONDS = 2
 ALL_THERE, SOMETHING_MISSING = 200, 503
 
@@ -95,7 +95,7 @@ class Command(BaseCommand):
     def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
         """Greet when the web pages answer, then wait for the end."""
         try:
-            wait_for_web_and_worker(supervisor, port)
+            wait_for_web_and_workers(supervisor, port)
             if not supervisor.is_stopping:
                 self.print_welcome(port, demo)
             supervisor.wait()
@@ -162,6 +162,7 @@ def programs(listener: socket.socket) -> list[Program]:
     return [
         Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),
         Program("decay", [sys.executable, "manage.py", "run_decay"]),
+        Program("tasks", [sys.executable, "manage.py", "run_tasks"]),
     ]
 
 
@@ -187,8 +188,8 @@ def one_at_a_time() -> Iterator[None]:
         connection.close()  # which frees the lock, also where a failure left a broken transaction
 
 
-def wait_for_web_and_worker(supervisor: Supervisor, port: int) -> None:
-    """Wait until the web pages answer, and a little longer for the decay worker.
+def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
+    """Wait until the web pages answer, and a little longer for the workers.
 
     Raises ProgramEnded if one ends meanwhile, NotReady if the web pages do not answer.
     """

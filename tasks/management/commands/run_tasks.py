@@ -12,6 +12,7 @@ from tasks.processes import Processes
 from tasks.worker import Options, Worker
 
 MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
+LONGEST_DRAIN = 86_400.0
 
 
 class Command(BaseCommand):
@@ -30,13 +31,24 @@ class Command(BaseCommand):
         parser.add_argument(
             "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
         )
+        parser.add_argument(
+            "--drain",
+            type=float,
+            default=600.0,
+            metavar="SECONDS",
+            help="after SIGTERM, give back what is not finished by then (%(default)s)",
+        )
         parser.add_argument("--poll", type=float, default=2.0, help=argparse.SUPPRESS)
 
-    def handle(self, *, slots: int, lease: float, poll: float, **options: Any) -> None:
+    def handle(
+        self, *, slots: int, lease: float, drain: float, poll: float, **options: Any
+    ) -> None:
         if not 1 <= slots <= MOST_SLOTS:
             raise CommandError(f"--slots takes 1 to {MOST_SLOTS}.")
         if not SHORTEST_LEASE <= lease <= LONGEST_LEASE:
             raise CommandError(f"--lease takes {SHORTEST_LEASE} to {LONGEST_LEASE} seconds.")
+        if not 0 <= drain <= LONGEST_DRAIN:
+            raise CommandError(f"--drain takes 0 to {LONGEST_DRAIN} seconds.")
         if not 1 <= options["processes"] <= MOST_PROCESSES:
             raise CommandError(f"--processes takes 1 to {MOST_PROCESSES}.")
         if options["processes"] > 1:
@@ -49,6 +61,7 @@ class Command(BaseCommand):
                 lease_seconds=lease,
                 queues=options["queues"],
                 types=options["types"],
+                drain_seconds=drain,
                 poll_seconds=poll,
             )
         ).run()

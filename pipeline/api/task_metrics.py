@@ -1,0 +1,81 @@
+"""How background work stands, for Prometheus. Labels are types and priorities, never ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from tasks import metrics
+
+WINDOW_SECONDS = 300.0
+"""Ends of runs are told as so many in the last five minutes: nobody counts them for ever."""
+
+
+def task_families() -> Iterator[Metric]:
+    """The numbers of `tasks.metrics`, each by one statement."""
+    yield from _standing()
+    yield from _moving()
+
+
+def _standing() -> Iterator[Metric]:
+    depth = {(name, str(priority)): count for (name, priority), count in metrics.depth().items()}
+    yield _gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
+    yield _gauge(
+        "tasks_oldest_pending_seconds",
+        "For how long the oldest due task has been waiting.",
+        ["priority"],
+        {(str(priority),): age for priority, age in metrics.oldest_age_seconds().items()},
+    )
+    yield _gauge("tasks_running", "Tasks that workers have.", ["type"], _one(metrics.running()))
+    yield _gauge(
+        "tasks_dead", "Dead letters that wait for a person.", ["type"], _one(metrics.dead_depth())
+    )
+    yield _gauge(
+        "tasks_breaker_open",
+        "Types that are held back because too many of their runs fail.",
+        ["type"],
+        {(name,): 1 for name in metrics.open_breakers()},
+    )
+    yield _gauge(
+        "task_workers",
+        "Workers that gave a sign of life within a minute.",
+        [],
+        {(): metrics.workers_alive()},
+    )
+
+
+def _moving() -> Iterator[Metric]:
+    ended = metrics.ended(within_seconds=WINDOW_SECONDS)
+    results = ("succeeded", "failed", "retried", "dead", "cancelled", "expired")
+    yield _gauge(
+        "task_runs_5m",
+        "How the runs of the last five minutes ended; expired: their lease did.",
+        ["type", "result"],
+        {(name, each): getattr(of, each) for name, of in ended.items() for each in results},
+    )
+    yield _gauge(
+        "task_run_seconds_5m",
+        "How long the runs that ended in the last five minutes took, together.",
+        ["type"],
+        {(name,): of.seconds for name, of in ended.items()},
+    )
+    yield _gauge(
+        "tasks_enqueued_5m",
+        "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
+        [],
+        {(): metrics.enqueued(within_seconds=WINDOW_SECONDS)},
+    )
+
+
+def _one(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+    return {(name,): count for name, count in counts.items()}
+
+
+def _gauge(
+    name: str, about: str, labels: list[str], values: Mapping[tuple[str, ...], float]
+) -> Metric:
+    family = GaugeMetricFamily(f"nextinline_{name}", about, labels=labels)
+    for of, value in values.items():
+        family.add_metric(list(of), value)
+    return family
