@@ -19,7 +19,9 @@ def task_families() -> Iterator[Metric]:
 
 
 def _standing() -> Iterator[Metric]:
-    depth = {(name, str(priority)): count for (name, priority), count in metrics.depth().items()}
+    depth: dict[tuple[str, ...], float] = {
+        (name, str(priority)): count for (name, priority), count in metrics.depth().items()
+    }
     yield _gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
     yield _gauge(
         "tasks_oldest_pending_seconds",

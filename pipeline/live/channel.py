@@ -32,11 +32,7 @@ def changes(payload: str) -> dict[UUID, int]:
 
 
 def connection_parameters() -> dict[str, Any]:
-    """How to connect to the product's database, past Django and with a session of one's own.
-
-    A server that vanishes without a word is noticed after about a minute.
-    """
+    """How to connect to the product's database, past Django and with a session of one's own."""
     given = connections["default"].get_connection_params()
     own = {"port": PORT} | {name: given[name] for name in given if name not in _OF_DJANGO}
-    alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-    return own | alive | {"autocommit": True, "connect_timeout": 5}
+    return own | {"autocommit": True, "connect_timeout": 5}

@@ -70,6 +70,12 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
     assert config["OPTIONS"]["sslmode"] == "require"
 
 
+def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_otherwise() -> None:
+    assert settings_module._database()["OPTIONS"]["tcp_user_timeout"] == 10_000
+    given = settings_module._database(OPTIONS={"tcp_user_timeout": 1})
+    assert given["OPTIONS"]["tcp_user_timeout"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "networks"),
     [("", []), ("10.0.0.1/8, fd00::1", [ip_network("10.0.0.0/8"), ip_network("fd00::1")])],

@@ -1,0 +1,159 @@
+"""`manage.py tasks`: what an operator may want to know of background work, and do about it."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from tasks import control, dead, metrics
+from tasks.errors import ConfirmationNeeded, TaskError
+from tasks.models import Status, Task, TaskEvent
+from tasks.payloads import redacted
+
+MOST_SHOWN = 1_000
+
+
+class Command(BaseCommand):
+    help = (
+        "Look after background work: everybody's, and the site's own. What is done here is written "
+        "into the task's history under --actor."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actor = f"operator:{getpass.getuser()}"
+        parser.add_argument("--actor", default=actor, help="who does it (%(default)s)")
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+        verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
+        _listing(verbs.add_parser("list", help="the newest tasks"))
+        _typed(verbs.add_parser("dead", help="dead letters, the oldest first"))
+        for verb, does in _ONE.items():
+            one = verbs.add_parser(verb, help=does)
+            one.add_argument("task", type=UUID, metavar="TASK_ID")
+        for replay in (verbs.choices["replay"], _all(verbs)):
+            replay.add_argument("--confirmed", action="store_true", help=_CONFIRMED)
+        for verb, does in _TYPES.items():
+            whole = verbs.add_parser(verb, help=does)
+            whole.add_argument("type", metavar="TYPE", help="the key of the type")
+
+    def handle(self, *, verb: str, **options: Any) -> None:
+        """Raises CommandError with a sentence when it is refused."""
+        act: Callable[..., None] = getattr(self, f"_{verb.replace('-', '_')}")
+        try:
+            act(options)
+        except ConfirmationNeeded as error:
+            raise CommandError(f"{error}. Say --confirmed if it may run once more.") from None
+        except TaskError as error:
+            raise CommandError(f"{error}.") from None
+
+    def _stats(self, options: dict[str, Any]) -> None:
+        for (name, priority), count in sorted(metrics.depth().items()):
+            self.stdout.write(f"pending  {name:32} priority {priority:4}  {count}")
+        for priority, seconds in sorted(metrics.oldest_age_seconds().items()):
+            self.stdout.write(f"oldest   priority {priority:4}  {seconds:.1f} s")
+        for word, counts in (("running", metrics.running()), ("dead", metrics.dead_depth())):
+            for name, count in sorted(counts.items()):
+                self.stdout.write(f"{word:8} {name:32} {count}")
+        for name in metrics.open_breakers():
+            self.stdout.write(f"breaker  {name:32} open: too many of its runs fail")
+        self.stdout.write(f"workers  {metrics.workers_alive()} alive")
+
+    def _list(self, options: dict[str, Any]) -> None:
+        tasks = Task.objects.select_related("type").order_by("-id")
+        if options["status"]:
+            tasks = tasks.filter(status=options["status"])
+        if options["type"]:
+            tasks = tasks.filter(type__key=options["type"])
+        self._rows(list(tasks[: options["limit"]]))
+
+    def _dead(self, options: dict[str, Any]) -> None:
+        self._rows(dead.dead_letters(key=options["type"], limit=options["limit"]))
+
+    def _show(self, options: dict[str, Any]) -> None:
+        task = control.find_task(options["task"])
+        payload = json.dumps(redacted(task.type.schema, task.payload), indent=2, sort_keys=True)
+        self.stdout.write(f"{task.id}  {task.type}  {task.status}")
+        self.stdout.write(f"attempt {task.attempt} of {task.max_attempts}, due {task.run_after}")
+        self.stdout.write(f"by {task.producer or 'the site'}, for {task.owner_id or 'the site'}")
+        self.stdout.write(f"payload {payload}")
+        for event in TaskEvent.objects.filter(task_id=task.id).order_by("id")[:MOST_SHOWN]:
+            self.stdout.write(f"{event.at:%Y-%m-%d %H:%M:%S.%f} {event.kind} {event.actor}")
+        for error in task.errors:
+            self.stdout.write(json.dumps(error, indent=2, sort_keys=True).replace("\\n", "\n"))
+
+    def _cancel(self, options: dict[str, Any]) -> None:
+        self.stdout.write(control.cancel(options["task"], actor=options["actor"]))
+
+    def _replay(self, options: dict[str, Any]) -> None:
+        dead.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
+        self.stdout.write("pending")
+
+    def _replay_all(self, options: dict[str, Any]) -> None:
+        chosen = {name: options[name] for name in ("actor", "limit", "confirmed")}
+        self.stdout.write(f"{dead.replay_many(options['type'], **chosen)} pending")
+
+    def _discard(self, options: dict[str, Any]) -> None:
+        dead.discard(options["task"], actor=options["actor"])
+        self.stdout.write("discarded")
+
+    def _pause(self, options: dict[str, Any]) -> None:
+        control.pause(options["type"], actor=options["actor"])
+        self.stdout.write("paused: what runs goes on, nothing else is started")
+
+    def _resume(self, options: dict[str, Any]) -> None:
+        control.resume(options["type"], actor=options["actor"])
+        self.stdout.write("resumed, its breaker closed")
+
+    def _rows(self, tasks: list[Task]) -> None:
+        for task in tasks:
+            last = task.errors[-1] if task.errors else {}
+            told = f"{last.get('class', '')} {last.get('message', '')}".strip().splitlines()
+            self.stdout.write(
+                f"{task.id}  {task.status:10} {task.type!s:32}"
+                f" {task.attempt}/{task.max_attempts}  {told[0][:120] if told else ''}".rstrip()
+            )
+        if not tasks:
+            self.stdout.write("none")
+
+
+_CONFIRMED = "replay a type that is sensitive, too"
+_ONE = {
+    "show": "one task: payload, history, errors with their tracebacks",
+    "cancel": "end a task that waits or runs",
+    "replay": "let a dead letter run again, with all its attempts",
+    "discard": "give a dead letter up for good",
+}
+_TYPES = {
+    "pause": "start no more tasks of a type, for everybody",
+    "resume": "take that back, and close an open breaker",
+}
+
+
+def _listing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--status", choices=Status.values, help="only these")
+    _typed(parser)
+
+
+def _typed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--type", help="only of this type, by its key")
+    parser.add_argument("--limit", type=_limit, default=50, help="so many (%(default)s)")
+
+
+def _all(verbs: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "replay-all", help="let the oldest dead letters of a type run again"
+    )
+    parser.add_argument("type", metavar="TYPE", help="the key of the type")
+    parser.add_argument("--limit", type=_limit, default=100, help="so many (%(default)s)")
+    return parser
+
+
+def _limit(text: str) -> int:
+    if text.isdecimal() and 1 <= (count := int(text)) <= MOST_SHOWN:
+        return count
+    raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {MOST_SHOWN}")
