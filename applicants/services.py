@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.core.validators import validate_email
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -23,14 +25,20 @@ def normal_address(email: str) -> str:
     return email.strip().lower()
 
 
+def checked_address(email: str) -> str:
+    """An address in its one spelling. Raises django.core.exceptions.ValidationError."""
+    email = normal_address(email)
+    validate_email(email)
+    Applicant._meta.get_field("email").run_validators(email)  # its length
+    return email
+
+
 def find_or_create_applicant(email: str) -> Applicant:
     """The person with an address, in whatever case it is written.
 
     Raises django.core.exceptions.ValidationError when it is no address.
     """
-    email = normal_address(email)
-    validate_email(email)
-    Applicant._meta.get_field("email").run_validators(email)  # its length
+    email = checked_address(email)
     while not (found := _found_or_created(email)):
         pass  # somebody else has just committed the same address: now it can be read
     return found[0]
@@ -52,6 +60,33 @@ SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(ema
 
 def _found_or_created(email: str) -> list[Applicant]:
     return list(Applicant.objects.raw(_FIND_OR_CREATE, {"id": uuid4(), "email": email}))
+
+
+_FIND_OR_CREATE_MANY = """
+WITH wanted AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email)
+), made AS (
+    INSERT INTO applicants_applicant (id, email, name, created_at)
+    SELECT id, email, '', statement_timestamp() FROM wanted ORDER BY email
+    ON CONFLICT (email) DO NOTHING
+    RETURNING id, email
+)
+SELECT email, id FROM made
+UNION ALL
+SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
+"""
+"""In the order of addresses: two who do this at once wait for each other in one direction only."""
+
+
+def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
+    """The ids of the people with these addresses, which `checked_address` gave, by address."""
+    found: dict[str, UUID] = {}
+    while missing := [email for email in set(emails) if email not in found]:
+        wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
+        with connection.cursor() as cursor:
+            cursor.execute(_FIND_OR_CREATE_MANY, wanted)
+            found |= cursor.fetchall()
+    return found
 
 
 class CodeRefused(Exception):

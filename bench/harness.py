@@ -10,7 +10,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from pipeline.database.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -18,9 +22,10 @@ DATABASE = "bench"
 SETTINGS = "pipeline.settings"
 
 
-def start(*, durable: bool = True) -> None:
+def start(*, durable: bool = True) -> Cluster:
     """Make a fresh, migrated database, and set Django up on it, in this process and its children.
 
+    Gives the cluster on which it is.
     `durable`: commits wait for the disk, as in production; else the machine's disk is left out.
     """
     from pipeline.database.cluster import Cluster
@@ -37,6 +42,7 @@ def start(*, durable: bool = True) -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
+    return cluster
 
 
 def setup() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Any
 
 from django.apps import AppConfig
 from django.db import connection
+
+CAP = 2
 
 
 class Bench(AppConfig):
@@ -19,14 +22,13 @@ class Bench(AppConfig):
         from tasks.types import MEBIBYTE, task_type
 
         soon = Backoff(base_seconds=0.5, cap_seconds=2, jitter_seconds=0.5)
+        usual = {"max_attempts": 3, "backoff": soon, "memory_bytes": 32 * MEBIBYTE}
         task_type(key="bench.noop", trusted_short=True)(noop)
-        task_type(
-            key="bench.mixed",
-            trusted_short=True,
-            max_attempts=3,
-            backoff=soon,
-            memory_bytes=32 * MEBIBYTE,
-        )(mixed)
+        task_type(key="bench.mixed", trusted_short=True, **usual)(mixed)
+        task_type(key="bench.paused", trusted_short=True, **usual)(mixed)
+        task_type(key="bench.tick", trusted_short=True, **usual)(mixed)
+        task_type(key="bench.capped", cap=CAP, **usual)(mixed)
+        task_type(key="bench.slow", grace_seconds=0.5, **usual)(mixed)
 
 
 def noop(payload: dict[str, Any], context: Any) -> None:
@@ -42,6 +44,9 @@ def mixed(payload: dict[str, Any], context: Any) -> None:
         bytearray(512 * 2**20)
     if then == "fail" and context.attempt == 1:
         raise RuntimeError("the first attempt fails")
+    if then == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(payload.get("seconds", 0))
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO bench_marks (task, attempt) VALUES (%s, %s)",

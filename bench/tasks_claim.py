@@ -56,8 +56,8 @@ def claims() -> None:
     """Time claims of one and of fifty tasks, each with enough of them due."""
     from tasks import types
     from tasks.enqueue import NewTask, enqueue_many
-    from tasks.store import Store
-    from tasks.upkeep_sql import NEXT_DUE
+    from tasks.working.claim_sql import NEXT_DUE
+    from tasks.working.store import Store
 
     store = Store()
     given = {"types": list(types.sync().values()), "queues": None, "worker": "w", "lease": 30.0}

@@ -1,10 +1,9 @@
-"""Enqueueing, lateness of due tasks, and pick-up of a task that is due at once.
+"""Lateness of due tasks, and pick-up of a task that is due at once.
 
     .venv/bin/python bench/tasks_latency.py [TASKS]
 
 All times are the database's: of a run, the `started` event against `run_after`. Handlers begin a
-millisecond later. Goals: enqueue p50 2 ms and p99 6 ms in a transaction, batches of 100 at 15,000
-tasks a second; lateness p99 100 ms; pick-up p99 50 ms.
+millisecond later. Goals: lateness p99 100 ms; pick-up p99 50 ms.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ LATENESS = (
 
 def main() -> None:
     harness.start()
-    enqueueing()
     worker = subprocess.Popen(
         [sys.executable, "manage.py", "run_tasks", "--slots", "2"], cwd=harness.ROOT
     )
@@ -36,27 +34,6 @@ def main() -> None:
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait(60)
-
-
-def enqueueing() -> None:
-    """Single tasks in a transaction each, then batches of a hundred."""
-    from django.db import transaction
-
-    from tasks.enqueue import NewTask, enqueue, enqueue_many
-
-    took = []
-    for n in range(4 * TASKS):
-        start = time.perf_counter()
-        with transaction.atomic():
-            enqueue("bench.noop", {"n": n})
-        took.append(1000 * (time.perf_counter() - start))
-    report("enqueue in a transaction", took, "p50 2 ms, p99 6 ms")
-    start = time.perf_counter()
-    for _ in range(100):
-        enqueue_many([NewTask("bench.noop", {"n": n}) for n in range(100)])
-    print(
-        f"enqueue in batches of 100: {10_000 / (time.perf_counter() - start):,.0f}/s (goal 15,000)"
-    )
 
 
 def late() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 
 from applicants.models import Applicant
-from jobs.admin_base import ShownOnly, in_hex
 from pipeline.models import Application, Event
+from tasks.admin_base import ShownOnly, in_hex
 
 
 @admin.register(Event)

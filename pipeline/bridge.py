@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,10 @@ MOST_BODY_BYTES = 3_000_000
 """More than Django takes. A body that says it is longer is left unread; it is refused by that, and
 the connection ends."""
 BODY_SECONDS = 30.0
+MOST_FILE_BYTES = 17_000_000
+"""The same where a file of people is taken in, which may have 16 MB beside its form."""
+FILE_SECONDS = 120.0
+_TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
 TAKING_SECONDS = 60.0
 """How long a client may take nothing of a large answer."""
 PIECE_BYTES = 65_536
@@ -50,7 +55,7 @@ class Bridge:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with asyncio.timeout(FILE_SECONDS if _takes_files(scope) else BODY_SECONDS):
                 body = await _read(scope, receive)
         except _Gone:
             return
@@ -70,8 +75,16 @@ class Bridge:
             await answer.finish(rest)
 
 
+def _takes_files(scope: Message) -> bool:
+    return _TAKES_FILES.fullmatch(scope["path"]) is not None
+
+
+def _most_bytes(scope: Message) -> int:
+    return MOST_FILE_BYTES if _takes_files(scope) else MOST_BODY_BYTES
+
+
 def _is_left_unread(scope: Message) -> bool:
-    return int(dict(scope["headers"]).get(b"content-length", 0)) > MOST_BODY_BYTES
+    return int(dict(scope["headers"]).get(b"content-length", 0)) > _most_bytes(scope)
 
 
 async def _read(scope: Message, receive: Receive) -> bytes:
@@ -85,7 +98,7 @@ async def _read(scope: Message, receive: Receive) -> bytes:
         pieces.append(message.get("body", b""))
         length += len(pieces[-1])
         more = message.get("more_body", False)
-        if length > MOST_BODY_BYTES:
+        if length > _most_bytes(scope):
             raise _Refused(413)
     return b"".join(pieces)
 

@@ -38,10 +38,18 @@ class _Env(environ.Env):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
         return value
 
+    def at_least_one(self, var: str, default: int) -> int:
+        """A whole number from 1. Raises ImproperlyConfigured when it is none."""
+        text = str(self.str(var, default=str(default))).strip()
+        if not text.isascii() or not text.isdecimal() or int(text) < 1:
+            raise ImproperlyConfigured(f"{var} must be a whole number from 1; not {text!r}.")
+        return int(text)
+
 
 NAMES = (
     "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
-    " SITE_URL EMAIL_URL SECURE_COOKIES TRUSTED_PROXIES"
+    " SITE_URL EMAIL_URL SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT"
+    " TASK_BACKLOG_PER_COMPANY"
 ).split()
 """The variables that are read here, but for the rates of the throttles."""
 
@@ -68,7 +76,12 @@ _RATES = {
     "code_request": "10/h",
     "code_try": "20/h",
     "verify": "120/min",
+    "tasks": "6000/min",
 }
+TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
+"""How many tasks may wait before companies can start no more."""
+TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
+"""How many of them may be one company's, so that none takes all the room."""
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 

@@ -27,6 +27,22 @@ class ApplicantNotFound(LineError):
     message = "There is no such applicant."
 
 
+class StoredFileNotFound(LineError):
+    message = "There is no such file."
+
+
+class ImportFileRefused(LineError):
+    message = "{what}"
+
+
+class ScheduleNotFound(LineError):
+    message = "There is no such schedule."
+
+
+class TaskTypeNotFound(LineError):
+    message = "There is no such type of background work."
+
+
 class AlreadyApplied(LineError):
     message = "This applicant already has a live application to this job."
 

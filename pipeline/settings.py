@@ -175,6 +175,8 @@ REST_FRAMEWORK = {
 
 TRUSTED_PROXIES = env.trusted_proxies()
 THROTTLE_RATES = env.throttle_rates()
+TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
+TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 
 # The default is shared by all processes, because allauth counts in it; every look is a query. What
 # one process may keep for itself goes into "local".

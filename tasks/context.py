@@ -18,7 +18,10 @@ Say = Callable[[list[Any]], None]
 
 
 class Context:
-    """The handler's own view of its task. Not for use after the handler has returned."""
+    """The handler's own view of its task. Not for use after the handler has returned.
+
+    `owner_id` is the company for which the task runs, None for work of the product's own.
+    """
 
     def __init__(
         self,
@@ -27,10 +30,12 @@ class Context:
         attempt: int,
         say: Say,
         is_cancelled: Callable[[], bool],
+        owner_id: UUID | None = None,
         secrets: list[str] | None = None,
     ) -> None:
         self.task_id = task_id
         self.attempt = attempt
+        self.owner_id = owner_id
         self.logger = logging.LoggerAdapter(
             logging.getLogger("tasks.handler"), {"task_id": str(task_id), "attempt": attempt}
         )

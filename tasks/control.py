@@ -7,10 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
-from tasks.models import Breaker, Status, Task, TaskType
+from tasks.lanes_sql import PARKED_AT_ONCE, UNPARK
+from tasks.models import Breaker, Status, Task, TaskPause, TaskType
 
 log = logging.getLogger(__name__)
 
@@ -50,23 +52,46 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     return status
 
 
-def pause(key: str, *, actor: str, version: int | None = None) -> None:
+def pause(
+    key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
+) -> None:
     """Start no more tasks of a type (of all its versions, unless one is named).
 
-    What runs goes on; what is enqueued waits. Raises UnknownType.
+    With an owner only tasks of this owner wait, without one everybody's. What runs goes on; what
+    is enqueued waits. Pausing twice is no error. Raises UnknownType.
     """
-    _change(key, version, paused=True, paused_by=actor)
-    log.info("%s was paused by %s", key, actor)
+    log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
+    if owner_id is None:
+        _change(key, version, paused=True, paused_by=actor)
+        return
+    pauses = [
+        TaskPause(type_id=row, owner_id=owner_id, actor=actor) for row in _types(key, version)
+    ]
+    TaskPause.objects.bulk_create(pauses, ignore_conflicts=True)
 
 
-def resume(key: str, *, actor: str, version: int | None = None) -> None:
-    """Take a pause back, and close an open breaker. Raises UnknownType."""
-    from django.db.models.functions import Now
+def resume(
+    key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
+) -> None:
+    """Take a pause back: the owner's own one, or, without an owner, everybody's.
 
+    The latter closes an open breaker, too. Resuming what goes on is no error. Raises UnknownType.
+    """
+    log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
+    wake_after_commit()
+    if owner_id is not None:
+        TaskPause.objects.filter(type_id__in=_types(key, version), owner_id=owner_id).delete()
+        with connection.cursor() as cursor:
+            cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers let go of the others
+        return
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
     _change(key, version, paused=False, paused_by="", breaker_probe_at=None, **closed)
-    log.info("%s was resumed by %s", key, actor)
-    wake_after_commit()
+
+
+def paused_by_owner(owner_id: UUID) -> dict[str, str]:
+    """The keys of the types that an owner has paused for itself, and who did it."""
+    found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
+    return dict(found.values_list("type__key", "actor"))
 
 
 def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
@@ -80,12 +105,18 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
     return task
 
 
-def _change(key: str, version: int | None, **columns: Any) -> None:
+def _types(key: str, version: int | None) -> list[int]:
     rows = TaskType.objects.filter(key=key)
     if version is not None:
         rows = rows.filter(version=version)
-    if not rows.update(**columns):
+    found = list(rows.values_list("id", flat=True))
+    if not found:
         raise UnknownType(key, version)
+    return found
+
+
+def _change(key: str, version: int | None, **columns: Any) -> None:
+    TaskType.objects.filter(id__in=_types(key, version)).update(**columns)
 
 
 def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:

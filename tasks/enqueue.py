@@ -12,7 +12,7 @@ import structlog
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
-from tasks import types
+from tasks import tracing, types
 from tasks.errors import OutOfRange
 from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
 from tasks.payloads import as_json, checked
@@ -137,6 +137,7 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
         "owner_id": task.owner_id,
         "producer": task.producer,
         "request_id": request_id,
+        "trace": tracing.current(),
     }
 
 

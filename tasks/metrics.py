@@ -8,6 +8,13 @@ from typing import Any
 
 from django.db import connection
 
+from tasks import own_metrics
+from tasks.lanes_sql import LANES
+
+own_depth = own_metrics.own_depth
+own_counts = own_metrics.own_counts
+own_oldest_age_seconds = own_metrics.own_oldest_age_seconds
+
 ALIVE_SECONDS = 60.0
 """A worker without a sign of life for so long counts as gone."""
 BACKLOG_CACHE_SECONDS = 1.0
@@ -23,23 +30,34 @@ class Ended:
     dead: int
     cancelled: int
     expired: int
+    discarded: int
     seconds: float
 
 
 def depth() -> dict[tuple[str, int], int]:
     """How many tasks are pending, by type (key@version) and priority."""
     return _counts(
-        "SELECT k.key || '@' || k.version, t.priority, count(*) FROM tasks_task t"
-        " JOIN tasks_tasktype k ON k.id = t.type_id WHERE t.status = 'PENDING' GROUP BY 1, 2"
+        "SELECT k.key || '@' || k.version, t.priority, sum(t.count)::bigint FROM ("
+        "  SELECT type_id, priority, count(*) FROM tasks_task"
+        "  WHERE status = 'PENDING' AND NOT parked GROUP BY 1, 2"
+        "  UNION ALL SELECT type_id, priority, count(*) FROM tasks_task"
+        "  WHERE status = 'PENDING' AND parked GROUP BY 1, 2) t"
+        " JOIN tasks_tasktype k ON k.id = t.type_id GROUP BY 1, 2"
     )
 
 
 def oldest_age_seconds() -> dict[int, float]:
-    """How long the oldest due task of each priority has waited; starvation shows here."""
+    """How long the oldest due task of each priority has waited; starvation shows here.
+
+    Tasks that wait because their owner has paused the type are left out once they are parked.
+    """
     rows = _rows(
-        "SELECT priority, extract(epoch FROM statement_timestamp() - min(run_after))::float8"
-        " FROM tasks_task WHERE status = 'PENDING' AND run_after <= statement_timestamp()"
-        " GROUP BY 1"
+        f"WITH RECURSIVE {LANES} SELECT lane.priority,"
+        " extract(epoch FROM statement_timestamp() - min(t.run_after))::float8"
+        " FROM lane CROSS JOIN LATERAL (SELECT run_after FROM tasks_task"
+        "  WHERE status = 'PENDING' AND NOT parked AND type_id = lane.type_id"
+        "    AND queue = lane.queue AND priority = lane.priority"
+        "    AND run_after <= statement_timestamp() ORDER BY run_after LIMIT 1) t GROUP BY 1"
     )
     return dict(rows)
 
@@ -79,7 +97,7 @@ def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
     """How the attempts of each type ended lately (at most a day back, in steps of ten seconds)."""
     rows = _rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
-        " sum(cancelled), sum(expired), sum(seconds) FROM tasks_tasktally y"
+        " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"
         " JOIN tasks_tasktype k ON k.id = y.type_id"
         " WHERE slot > statement_timestamp() - %s * interval '1 second' GROUP BY 1",
         [within_seconds],
@@ -107,6 +125,16 @@ def open_breakers() -> list[str]:
     ]
 
 
+def paused() -> list[str]:
+    """The types that somebody has paused for everybody."""
+    return [
+        name
+        for (name,) in _rows(
+            "SELECT key || '@' || version FROM tasks_tasktype WHERE paused ORDER BY 1"
+        )
+    ]
+
+
 _backlog: tuple[float, int, int] = (float("-inf"), 0, 0)
 
 
@@ -117,7 +145,7 @@ def backlog(limit: int) -> int:
     if time.monotonic() - at > BACKLOG_CACHE_SECONDS or counted_to != limit:
         [(count,)] = _rows(
             "SELECT count(*) FROM"
-            " (SELECT FROM tasks_task WHERE status = 'PENDING' LIMIT %s) pending",
+            " (SELECT FROM tasks_task WHERE status = 'PENDING' AND NOT parked LIMIT %s) pending",
             [limit],
         )
         _backlog = (time.monotonic(), limit, count)

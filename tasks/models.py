@@ -12,29 +12,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
-MOST_ATTEMPTS = 20
-
-
-class Status(models.TextChoices):
-    """Where a task stands. The comment says who moves it on."""
-
-    PENDING = "PENDING"  # a worker's claim, once run_after has come; a person's cancel
-    RUNNING = "RUNNING"  # its worker's acknowledgement; the reaper, when the lease has expired
-    CANCELLING = "CANCELLING"  # its worker, when the child has ended; the reaper
-    SUCCEEDED = "SUCCEEDED"  # retention removes it
-    CANCELLED = "CANCELLED"  # retention removes it
-    DEAD = "DEAD"  # a person: replay or discard; retention, at last
-    DISCARDED = "DISCARDED"  # retention removes it
-
-
-HELD = [Status.RUNNING, Status.CANCELLING]
-"""A worker has it."""
-
-
-class Breaker(models.TextChoices):
-    CLOSED = "CLOSED"  # the acknowledgement that tips the balance of failures opens it
-    OPEN = "OPEN"  # the success of a probe closes it; so does a person
+from tasks.statuses import HELD, HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
+from tasks.statuses import MOST_ATTEMPTS as MOST_ATTEMPTS
 
 
 class TaskType(models.Model):
@@ -65,7 +44,11 @@ class TaskType(models.Model):
 
 
 class Task(models.Model):
-    """One piece of background work: a row, and a state machine."""
+    """One piece of background work: a row, and a state machine.
+
+    `parked` takes a pending task out of the claim's way while its owner has paused its type.
+    `begun` says whether the present attempt may have begun, and so counts if its worker dies.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     type = models.ForeignKey(
@@ -90,6 +73,9 @@ class Task(models.Model):
     owner_id = models.UUIDField(null=True)
     producer = models.CharField(max_length=200, db_default="")
     request_id = models.CharField(max_length=100, db_default="")
+    trace = models.CharField(max_length=55, db_default="")  # W3C traceparent of who enqueued it
+    parked = models.BooleanField(db_default=False)
+    begun = models.BooleanField(db_default=True)
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -99,7 +85,12 @@ class Task(models.Model):
             models.Index(
                 fields=["type", "queue", "priority", "run_after", "id"],
                 name="tasks_pending",
-                condition=Q(status="PENDING"),
+                condition=Q(status="PENDING", parked=False),
+            ),
+            models.Index(
+                fields=["type", "owner_id"],
+                name="tasks_parked",
+                condition=Q(status="PENDING", parked=True),
             ),
             models.Index(fields=["type"], name="tasks_held", condition=Q(status__in=HELD)),
             models.Index(
@@ -110,6 +101,11 @@ class Task(models.Model):
             models.Index(fields=["type", "id"], name="tasks_dead", condition=Q(status="DEAD")),
             models.Index(
                 fields=["owner_id", "id"], name="tasks_owner", condition=Q(owner_id__isnull=False)
+            ),
+            models.Index(
+                fields=["owner_id", "status", "id"],
+                name="tasks_owner_status",
+                condition=Q(owner_id__isnull=False),
             ),
         ]
         constraints = [
@@ -123,6 +119,21 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class TaskPause(models.Model):
+    """An owner has paused a type for itself: its tasks of it wait, those of others go on."""
+
+    type = models.ForeignKey(TaskType, models.CASCADE, related_name="+", db_index=False)
+    owner_id = models.UUIDField(db_index=True)
+    actor = models.CharField(max_length=200)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["type", "owner_id"], name="tasks_pause_one")]
+
+    def __str__(self) -> str:
+        return f"{self.type_id} {self.owner_id}"
 
 
 class TaskEvent(models.Model):
@@ -174,6 +185,7 @@ class TaskTally(models.Model):
     dead = models.IntegerField(db_default=0)
     cancelled = models.IntegerField(db_default=0)
     expired = models.IntegerField(db_default=0)
+    discarded = models.IntegerField(db_default=0)
     seconds = models.FloatField(db_default=0)
 
     class Meta:

@@ -23,7 +23,7 @@ from tasks.models import Schedule
 
 log = logging.getLogger(__name__)
 
-LEADER_LOCK = 7_305_114_001
+LEADER_LOCK, ENSURE_LOCK = 7_305_114_001, 7_305_114_002
 LONGEST_REST_SECONDS = 5.0
 MOST_AT_ONCE = 100
 """Schedules kept in one transaction."""
@@ -83,6 +83,36 @@ def create_schedule(
     """
     schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
     return save_schedule(schedule)
+
+
+def ensure(
+    name: str,
+    cron: str,
+    type_key: str,
+    payload: dict[str, Any] | None = None,
+    zone: str = "UTC",
+) -> Schedule:
+    """A standing schedule of the product's own, without an owner; it is made if there is none yet.
+
+    Safe to call at every start, by any number of processes at once. One of this name that is there
+    already stays as it is, with what people have changed. Raises what `create_schedule` raises.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_LOCK])
+        found = Schedule.objects.filter(name=name, owner_id=None).first()
+        return found or create_schedule(
+            name=name, cron=cron, type_key=type_key, zone=zone, payload=payload or {}
+        )
+
+
+def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
+    """The next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
+    times, at, found = Times(cron, zone), _database_time(), []
+    for _ in range(count):
+        at = times.after(at)
+        found.append(at)
+    return found
 
 
 def save_schedule(schedule: Schedule) -> Schedule:

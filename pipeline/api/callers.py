@@ -32,6 +32,16 @@ class CompanyCaller:
         """How the log names this caller."""
         return Actor(ActorKind.COMPANY, self.actor_id)
 
+    @property
+    def producer(self) -> str:
+        """How background work names this caller."""
+        return f"{'member' if self.role else 'key'}:{self.actor_id}"
+
+    @property
+    def key_id(self) -> UUID | None:
+        """The key's id; None for a member."""
+        return None if self.role else self.actor_id
+
     def may(self, scope: Scope) -> bool:
         """Whether this caller may do that. Who may write may read: as an owner may."""
         return scope in self.scopes or Scope.WRITE in self.scopes

@@ -16,7 +16,7 @@ from pipeline.api import idempotency, throttles
 from pipeline.api.callers import caller_of
 from pipeline.api.conditional import answer_with_tag, weak_tag
 from pipeline.api.pagination import link_to_next
-from pipeline.api.parsing import refuse_unfit_body
+from pipeline.api.parsing import MOST_BYTES, refuse_unfit_body
 
 
 class Endpoint(APIView):
@@ -26,6 +26,9 @@ class Endpoint(APIView):
 
     answers_hold_secrets: ClassVar[bool] = False
     """Answers are stored nowhere: not by caches, nor under an Idempotency-Key."""
+
+    most_bytes: ClassVar[int] = MOST_BYTES
+    """The longest body that is read."""
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -41,7 +44,7 @@ class Endpoint(APIView):
 
         Then who calls, how often, and whether this very request was answered before.
         """
-        refuse_unfit_body(request)
+        refuse_unfit_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
         if request.method in self.allowed_methods:
             idempotency.begin(request)

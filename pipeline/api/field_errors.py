@@ -21,8 +21,9 @@ def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
             whole = name == "non_field_errors"
             yield from _flatten(pointer if whole else f"{pointer}/{_escaped(name)}", inner)
     elif isinstance(detail, list):
-        for inner in detail:
-            yield from _flatten(pointer, inner)
+        for number, inner in enumerate(detail):
+            inside = isinstance(inner, Mapping)  # of the objects of a list, which one
+            yield from _flatten(f"{pointer}/{number}" if inside else pointer, inner)
     else:
         code = str(getattr(detail, "code", "invalid")).upper()
         yield {"pointer": pointer, "code": code, "detail": str(detail)}

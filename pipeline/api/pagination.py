@@ -46,6 +46,14 @@ def seq_after(request: Request) -> int:
     return int(parts[0])
 
 
+def number_after(request: Request) -> int | None:
+    """The number after which a page starts, or None for the first page."""
+    parts = parts_after(request)
+    if parts is None:
+        return None
+    return int(parts[0]) if len(parts) == 1 and is_number(parts[0]) else refuse_cursor()
+
+
 def id_after(request: Request) -> UUID | None:
     """The id after which a page starts, or None for the first page."""
     parts = parts_after(request)

@@ -63,6 +63,14 @@ def search(request: Request) -> str:
     return text
 
 
+def short_text(request: Request, name: str) -> str | None:
+    """A text of some length, or None if it is not given."""
+    text = request.query_params.get(name)
+    if text is not None and (len(text) > LONGEST_SEARCH or not is_fit(text)):
+        refuse(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
+    return text
+
+
 def address(request: Request) -> str:
     """The address that is looked for; it need not be anybody's. Raises ValidationError without."""
     text = request.query_params.get("email", "").strip()

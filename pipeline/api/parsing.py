@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import IO, Any, NoReturn
 
 from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser
+from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.request import Request
 
 from pipeline.api.errors import LengthRequired, PayloadTooLarge
 
 MOST_BYTES = 1_000_000
+PIECE_BYTES = 65_536
 
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
@@ -49,13 +51,28 @@ class StrictJSONParser(JSONParser):
         return value
 
 
-def refuse_unfit_body(request: Request) -> None:
+class CSVParser(BaseParser):
+    """CSV, in the pieces in which it is to be read; what is in it is none of HTTP's business."""
+
+    media_type = "text/csv"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The pieces of a body."""
+        return iter(partial(stream.read, PIECE_BYTES), b"")
+
+
+def refuse_unfit_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
     """Refuse a body by its headers alone. Raises PayloadTooLarge, LengthRequired."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal():
         raise LengthRequired
-    if int(length) > MOST_BYTES:
-        raise PayloadTooLarge
+    if int(length) > most_bytes:
+        raise PayloadTooLarge(f"The body can have at most {most_bytes / 1e6:.3g} MB here.")
     if "HTTP_TRANSFER_ENCODING" in request.META:
         raise LengthRequired
 

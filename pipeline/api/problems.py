@@ -19,7 +19,10 @@ from jobs.errors import ApiKeyNotFound
 from pipeline import errors as line
 from pipeline.api import errors as api
 from pipeline.api.field_errors import field_errors
+from pipeline.api.work_problems import reason_of, work_detail, work_errors
 from pipeline.database.errors import ClusterError
+from pipeline.work import errors as work
+from tasks import errors as tasks
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +46,13 @@ class Kind:
 
 VALIDATION_ERROR = Kind(400, "VALIDATION_ERROR", "The request is not valid")
 MALFORMED_REQUEST = Kind(400, "MALFORMED_REQUEST", "The request cannot be read")
+UNKNOWN_TASK_TYPE = Kind(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
+INVALID_PAYLOAD = Kind(400, "INVALID_PAYLOAD", "Invalid payload")
+INVALID_FILE = Kind(400, "INVALID_FILE", "Invalid file")
+INVALID_SCHEDULE = Kind(400, "INVALID_SCHEDULE", "Invalid schedule")
 NOT_AUTHENTICATED = Kind(401, "NOT_AUTHENTICATED", "Not authenticated")
 PERMISSION_DENIED = Kind(403, "PERMISSION_DENIED", "Permission denied")
+TYPE_NOT_ALLOWED = Kind(403, "TYPE_NOT_ALLOWED", "Type not allowed")
 NOT_FOUND = Kind(404, "NOT_FOUND", "Not found")
 METHOD_NOT_ALLOWED = Kind(405, "METHOD_NOT_ALLOWED", "Method not allowed")
 NOT_ACCEPTABLE = Kind(406, "NOT_ACCEPTABLE", "Not acceptable")
@@ -52,6 +60,8 @@ DUPLICATE_SUBMISSION = Kind(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
 ALREADY_DECIDED = Kind(409, "ALREADY_DECIDED", "Already decided")
 JOB_NOT_OPEN = Kind(409, "JOB_NOT_OPEN", "Job not open")
 INVALID_TRANSITION = Kind(409, "INVALID_TRANSITION", "Invalid transition")
+CONFIRMATION_NEEDED = Kind(409, "CONFIRMATION_NEEDED", "Confirmation needed")
+LIMIT_REACHED = Kind(409, "LIMIT_REACHED", "Limit reached")
 ACKNOWLEDGMENT_EXPIRED = Kind(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
 PRECONDITION_FAILED = Kind(412, "PRECONDITION_FAILED", "Precondition failed")
 PAYLOAD_TOO_LARGE = Kind(413, "PAYLOAD_TOO_LARGE", "Payload too large")
@@ -60,6 +70,7 @@ IDEMPOTENCY_KEY_REUSED = Kind(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key re
 UNSUPPORTED_MEDIA_TYPE = Kind(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
 PRECONDITION_REQUIRED = Kind(428, "PRECONDITION_REQUIRED", "Precondition required")
 THROTTLED = Kind(429, "THROTTLED", "Too many requests")
+BACKPRESSURE = Kind(429, "BACKPRESSURE", "Too much waits already")
 INTERNAL_ERROR = Kind(500, "INTERNAL_ERROR", "Internal error")
 BUSY = Kind(503, "BUSY", "Busy", retry_after_seconds=1)
 UNAVAILABLE = Kind(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
@@ -79,6 +90,23 @@ KINDS: dict[type[Exception], Kind] = {
     line.VerifierBusy: BUSY,
     line.FutureMoment: VALIDATION_ERROR,
     line.UnknownPlace: VALIDATION_ERROR,
+    line.StoredFileNotFound: NOT_FOUND,
+    line.ImportFileRefused: VALIDATION_ERROR,
+    line.ImportFileRefused: INVALID_FILE,
+    line.ScheduleNotFound: NOT_FOUND,
+    line.TaskTypeNotFound: NOT_FOUND,
+    tasks.TaskNotFound: NOT_FOUND,
+    tasks.UnknownType: UNKNOWN_TASK_TYPE,
+    tasks.InvalidPayload: INVALID_PAYLOAD,
+    tasks.PayloadTooLarge: PAYLOAD_TOO_LARGE,
+    tasks.OutOfRange: VALIDATION_ERROR,
+    tasks.WrongStatus: INVALID_TRANSITION,
+    tasks.ConfirmationNeeded: CONFIRMATION_NEEDED,
+    tasks.BadSchedule: INVALID_SCHEDULE,
+    work.TypeNotAllowed: TYPE_NOT_ALLOWED,
+    work.TooManySchedules: LIMIT_REACHED,
+    work.Backlogged: BACKPRESSURE,
+    work.RateExceeded: THROTTLED,
     api.PreconditionFailed: PRECONDITION_FAILED,
     api.PreconditionRequired: PRECONDITION_REQUIRED,
     api.PayloadTooLarge: PAYLOAD_TOO_LARGE,
@@ -139,7 +167,7 @@ def kind_of(exc: BaseException | None) -> Kind:
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
-    ancestors = type(exc).__mro__
+    ancestors = type(reason_of(exc)).__mro__
     return next((KINDS[each] for each in ancestors if each in KINDS), INTERNAL_ERROR)
 
 
@@ -153,9 +181,15 @@ def problem(kind: Kind, request: HttpRequest, exc: BaseException | None = None) 
         "detail": detail,
         "code": kind.code,
         "request_id": getattr(request, "request_id", None),
-        "errors": field_errors(exc.detail) if isinstance(exc, rest.ValidationError) else [],
+        "errors": _errors(exc),
         "error": {"code": kind.code, "message": detail},
     }
+
+
+def _errors(exc: BaseException | None) -> list[dict[str, str]]:
+    if isinstance(exc, rest.ValidationError):
+        return field_errors(exc.detail)
+    return work_errors(exc)
 
 
 def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
@@ -163,13 +197,15 @@ def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
     headers = {}
     if kind is NOT_AUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
-    wait = getattr(exc, "wait", None) or kind.retry_after_seconds
+    wait = getattr(reason_of(exc), "wait", None) or kind.retry_after_seconds
     if wait:
         headers["Retry-After"] = str(round(wait))
     return headers
 
 
 def _detail(kind: Kind, exc: BaseException | None) -> str:
+    if kind is not NOT_FOUND and (told := work_detail(exc)):
+        return told
     if isinstance(exc, line.LineError):
         return str(exc)
     if isinstance(exc, api.WrongCode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
@@ -75,6 +75,13 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """An answer that is no JSON, and of which kinds it can be."""
+
+    media: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """What a client has to know of one method of one address."""
 
@@ -84,6 +91,7 @@ class Operation:
     gives: Mapping[int, Any]
     takes: tuple[Shape, ...] = ()
     media: str = "application/json"
+    bodies: Mapping[str, Schema] = field(default_factory=dict)
     refuses: tuple[Kind, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[str, ...] = ()
@@ -101,8 +109,9 @@ def describes(
     """Say what a view's method is to clients; the sentence about it is its docstring.
 
     `name`: the operation's id. `gives`: the type of the answer, or one for each status; None for
-    no body. `takes`: the shapes of the body, any of which will do. `refuses`: the problems beyond
-    those that every operation has. `tagged`: the answer has an ETag, and If-None-Match is honoured.
+    no body. `takes`: the shapes of the body, any of which will do; `bodies`: the schemas of those
+    that are no JSON, by their media type. `refuses`: the problems beyond those that every operation
+    has. `tagged`: the answer has an ETag, and If-None-Match is honoured.
     """
     answers = gives if isinstance(gives, Mapping) else {status: gives}
     operation = Operation(name, tag, who, answers, **more)

@@ -41,6 +41,11 @@ def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> N
         raise Throttled(wait=tally.wait_seconds)
 
 
+def note_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
+    """Tell of a rate that was counted elsewhere, in the headers of the answer."""
+    _told(request).append(Told(name, rate, tally))
+
+
 def check_call(request: Request, caller: Any) -> None:
     """Count a call of the API: by credential, or by address if there is none. Raises Throttled."""
     match caller:

@@ -68,6 +68,16 @@ def read_history(job: LockedJob, applicant_id: UUID) -> History:
     return _history(told[0])
 
 
+def read_histories(job: LockedJob, applicant_ids: Collection[UUID]) -> dict[UUID, History]:
+    """What many people have behind them at a job that was settled; who was erased is left out.
+
+    Until the change ends none of them can be erased.
+    """
+    people = {"job": job.id, "applicants": list(applicant_ids)}
+    (rows,) = fetch(sql.READ_HISTORIES, parameters=people)
+    return {row[0]: _history(row[1:]) for row in rows if not row[-1].startswith(ERASED)}
+
+
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the job that is due for longest and that nobody else has locked, if there is one."""
     (rows,) = fetch(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})

@@ -76,8 +76,10 @@ def canonical(row: Any) -> bytes:
         "seq": row.seq,
         "to_status": row.to_status,
     }
-    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode()
+    return _to_json(facts).encode()
+
+
+_to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _text(value: UUID | None) -> str | None:

@@ -69,6 +69,22 @@ FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)
 """What a person has behind them at this job: live, decided, misses, the last cool-down's end, and
 their address; nobody can erase them before this change is committed."""
 
+READ_HISTORIES = """
+WITH people AS MATERIALIZED (
+    SELECT id, email FROM applicants_applicant WHERE id = ANY(%(applicants)s) FOR KEY SHARE
+)
+SELECT people.id,
+       count(*) FILTER (WHERE status <> 'INACTIVE'),
+       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
+       coalesce(max(decay_count), 0),
+       max(eligible_at),
+       people.email
+FROM people
+LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
+GROUP BY people.id, people.email
+"""
+"""The same of many people at once, each with their id; who has nothing behind them, too."""
+
 READ_DUE = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
@@ -139,7 +155,7 @@ APPEND = """
 INSERT INTO pipeline_event ({names}, company_id, txid)
 SELECT {names},
        %(company_id)s,
-       greatest(pipeline_feed_place(), %(last_txid)s)
+       (SELECT greatest(pipeline_feed_place(), %(last_txid)s))
 FROM {source}
 """.format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
 """Append a change's events to the log, each with its place in the feed.

@@ -60,8 +60,12 @@ def _parts(job: LockedJob) -> tuple[list[str], dict[str, str]]:
 
 
 def _as_json(things: Iterable[Any], columns: list[str]) -> str:
-    records = [{name: getattr(thing, name) for name in columns} for thing in things]
-    return json.dumps(records, default=_plain)
+    """The rows as the database unpacks them; a column that is left out is NULL."""
+    records = [
+        {name: value for name in columns if (value := getattr(thing, name)) is not None}
+        for thing in things
+    ]
+    return _to_json(records)
 
 
 def _plain(value: object) -> str:
@@ -73,6 +77,9 @@ def _plain(value: object) -> str:
         case bytes() | memoryview():
             return f"\\x{bytes(value).hex()}"
     raise TypeError(f"{type(value)} does not belong in the line's rows")
+
+
+_to_json = json.JSONEncoder(default=_plain, separators=(",", ":"), check_circular=False).encode
 
 
 def _hot(job: LockedJob) -> dict[str, Any]:

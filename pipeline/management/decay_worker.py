@@ -18,7 +18,6 @@ from django.db.models.functions import Now
 from pipeline.models import Heartbeat
 from pipeline.services.names import learn_names
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
-from pipeline.services.tidy import remove_expired
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +26,6 @@ CHANNEL = "line_due"
 LONGEST_REST_SECONDS = 5.0
 SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
-TIDY_SECONDS = 60.0
-"""How often a worker that is idle removes what has expired."""
 LEARN_SECONDS = 2.0
 """How often, at most, an idle worker learns the names of who has applied."""
 SET_ASIDE_SECONDS = 30.0
@@ -42,7 +39,7 @@ class DecayWorker:
         self.longest_rest_seconds = longest_rest_seconds
         self._aside: dict[UUID, float] = {}
         self._last_beat = float("-inf")
-        self._last_tidy = self._last_learned = float("-inf")
+        self._last_learned = float("-inf")
         self._listener: psycopg.Connection | None = None
 
     def step(self) -> int:
@@ -56,7 +53,7 @@ class DecayWorker:
             return 1
         self._beat()
         if settled is None:
-            self._tidy()
+            self._learn()
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1
@@ -115,14 +112,10 @@ class DecayWorker:
                 update_fields=["completed_at"],
             )
 
-    def _tidy(self) -> None:
+    def _learn(self) -> None:
         now = time.monotonic()
         if now - self._last_learned >= LEARN_SECONDS:
             self._last_learned = float("-inf") if learn_names() else now
-        if now - self._last_tidy >= TIDY_SECONDS:
-            self._last_tidy = now
-            if remove_expired():
-                self._last_tidy = float("-inf")  # there is more: go on at the next idle step
 
 
 def _listening_connection() -> psycopg.Connection:

@@ -72,11 +72,12 @@ class Migration(migrations.Migration):
             name='ImportRun',
             fields=[
                 ('file', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='import_run', serialize=False, to='pipeline.storedfile')),
-                ('total_rows', models.IntegerField(null=True)),
+                ('total_rows', models.IntegerField()),
                 ('next_row', models.IntegerField(default=0)),
                 ('accepted', models.IntegerField(default=0)),
                 ('refused', models.IntegerField(default=0)),
                 ('started_by', models.UUIDField()),
+                ('ending', models.CharField(choices=[('COMPLETE', 'Complete'), ('JOB_PAUSED', 'Job Paused'), ('JOB_CLOSED', 'Job Closed')], default='', max_length=10)),
                 ('finished_at', models.DateTimeField(null=True)),
             ],
         ),
@@ -110,10 +111,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='weeklyreport',
             constraint=models.UniqueConstraint(models.F('job'), models.F('week'), name='one_report_a_week'),
-        ),
-        migrations.AddIndex(
-            model_name='importrefusal',
-            index=models.Index(models.F('email'), name='refusal_email'),
         ),
         migrations.AddConstraint(
             model_name='importrefusal',

@@ -65,17 +65,24 @@ class StoredPart(models.Model):
 class ImportRun(models.Model):
     """How far the import of a file is. Moved on in the transaction that takes in the rows.
 
-    `next_row` is the first row, from 0, that was neither taken in nor refused yet.
+    `next_row` is the first row, from 0, that was neither taken in nor refused yet; those before it
+    are no longer in the file. `ending` says why it has ended, at `finished_at`.
     """
+
+    class Ending(models.TextChoices):
+        COMPLETE = "COMPLETE"  # every row was taken in or refused
+        JOB_PAUSED = "JOB_PAUSED"
+        JOB_CLOSED = "JOB_CLOSED"
 
     file = models.OneToOneField(
         StoredFile, models.CASCADE, primary_key=True, related_name="import_run"
     )
-    total_rows = models.IntegerField(null=True)
+    total_rows = models.IntegerField()
     next_row = models.IntegerField(default=0)
     accepted = models.IntegerField(default=0)
     refused = models.IntegerField(default=0)
     started_by = models.UUIDField()
+    ending = models.CharField(max_length=10, choices=Ending, default="")
     finished_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -83,7 +90,10 @@ class ImportRun(models.Model):
 
 
 class ImportRefusal(models.Model):
-    """A row that an import did not take in, and why; what it said, for the report."""
+    """A row that an import did not take in, and why; what it said, for the report.
+
+    `row` is counted as a spreadsheet counts: the one with the names of the columns is 1.
+    """
 
     run = models.ForeignKey(ImportRun, models.CASCADE, related_name="refusals")
     row = models.IntegerField()
@@ -93,7 +103,6 @@ class ImportRefusal(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint("run", "row", name="one_refusal_a_row")]
-        indexes = [models.Index("email", name="refusal_email")]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.row} {self.reason}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 1_000
 """Changes of lines whose mails wait; each is one event or a cascade."""
 
+_going_on: set[Future[None]] = set()
 _sender = ThreadPoolExecutor(max_workers=2, thread_name_prefix="notify")
 _room = BoundedSemaphore(MOST_WAITING)
 
@@ -47,7 +48,18 @@ def after_commit(sender: object, *, entries: Iterable[Told], **_: Any) -> None:
     if not _room.acquire(blocking=False):
         logger.error("The mails about %d events were given up: too many wait", len(told))
         return
-    _sender.submit(_deliver, told).add_done_callback(_make_room)
+    delivery = _sender.submit(_deliver, told)
+    _going_on.add(delivery)
+    delivery.add_done_callback(_make_room)
+
+
+def wait_until_sent(seconds: float) -> int:
+    """Wait until the mails about what this process has committed were handed over, at most so long;
+    says about how many changes there are some left.
+
+    For who causes very many, or ends with its work: else they wait in memory, or are lost.
+    """
+    return len(wait(list(_going_on), timeout=seconds).not_done)
 
 
 def _deliver(told: list[Told]) -> None:
@@ -99,5 +111,6 @@ def _facts(event: Told, application: Application) -> Facts:
     )
 
 
-def _make_room(_done: Future[None]) -> None:
+def _make_room(done: Future[None]) -> None:
+    _going_on.discard(done)
     _room.release()

@@ -17,6 +17,7 @@ CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of those that
 KINDS: list[tuple[type[forms.Field], dict[str, str]]] = [
     (forms.IntegerField, {"invalid": "Write a whole number, in digits."}),
     (forms.EmailField, {"invalid": "This is no email address: one looks like name@example.org."}),
+    (forms.FileField, {"required": "Choose a file."}),
     (forms.ChoiceField, CHOICE),
     (forms.MultipleChoiceField, {"required": "Choose at least one."}),
 ]

@@ -56,5 +56,11 @@ def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T 
     return result
 
 
-NOT_FOUND = (errors.JobNotFound, errors.ApplicationNotFound, errors.ApplicantNotFound)
+NOT_FOUND = (
+    errors.JobNotFound,
+    errors.ApplicationNotFound,
+    errors.ApplicantNotFound,
+    errors.StoredFileNotFound,
+    errors.ScheduleNotFound,
+)
 """What does not exist, or not for the one who asks."""

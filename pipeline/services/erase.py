@@ -12,6 +12,7 @@ from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from pipeline import devmail
 from pipeline.errors import ApplicantNotFound, IllegalMove
 from pipeline.models import Application, DecisionNote
+from pipeline.services.erase_files import forget_exported, forget_imported, hold_imports
 from pipeline.services.withdraw import withdraw
 from pipeline.states import Actor, ActorKind, Status
 
@@ -32,6 +33,7 @@ def erase(*, applicant_id: UUID) -> int:
     while not _remove_traces(person):  # they have applied somewhere meanwhile
         withdrawn += _leave_lines(person)
     devmail.forget(person.email)
+    forget_exported(person.email, _jobs(person))  # those begun before and read before the commit
     return withdrawn
 
 
@@ -55,9 +57,10 @@ def _withdraw(application_id: UUID, person: Applicant) -> bool:
 def _remove_traces(person: Applicant) -> bool:
     """All at once, so that nobody is half erased; or nothing, if they have a live application.
 
-    The row goes first: who is applying for the person is waited for, and who comes later finds
-    nobody (`pipeline.line.lock.lock_job_for`).
+    Imports are held up before anything else. Then the row goes: who is applying for the person is
+    waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
     """
+    hold_imports()
     Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
     if _live(person):
         transaction.set_rollback(True)
@@ -67,8 +70,15 @@ def _remove_traces(person: Applicant) -> bool:
     DecisionNote.objects.filter(application__applicant=person).delete()
     ApplicantToken.objects.filter(applicant=person).delete()
     codes.forget(person.email)
+    forget_imported(person.email)
+    forget_exported(person.email, _jobs(person))
     _remove_answers(person, list(theirs.values_list("id", flat=True)))
     return True
+
+
+def _jobs(person: Applicant) -> list[UUID]:
+    theirs = Application.objects.filter(applicant=person)
+    return list(theirs.values_list("job_id", flat=True).distinct())
 
 
 _REMOVE_ANSWERS = """

@@ -22,7 +22,7 @@ WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
 """
-"""Takes one, and says in how many seconds all are back; no row if there is none left.
+"""Takes some, and says in how many seconds all are back; no row if too few are left.
 
 Of several at once, one that was sent earlier may have waited for one that was sent later; seen from
 the moment of its answer, what is left is right all the same.
@@ -62,29 +62,36 @@ class Tally:
     """Until one more is allowed; 0 if it is now."""
 
 
-def count(name: str, subject: str, rate: Rate) -> Tally:
-    """Count one against the rate of that name for that subject; what is refused does not count."""
+def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
+    """Count one against the rate of that name for that subject; what is refused does not count.
+
+    `cost`: as how many it counts. All of them are taken, or none; more than the limit never are.
+    """
     row = {
         "id": sha256(f"{name}\n{subject}".encode()).digest(),
-        "step": rate.step_seconds,
+        "step": rate.step_seconds * cost,
         "seconds": float(rate.seconds),
     }
+    if cost > rate.limit:
+        return Tally(
+            allowed=False, remaining=0, reset_seconds=rate.seconds, wait_seconds=rate.seconds
+        )
     with connection.cursor() as cursor, connection.wrap_database_errors:
         session = psycopg.Cursor(cursor.connection)
         taken = session.execute(_COUNT, row).fetchone()
         if taken:
-            return _tally(rate, taken[0], allowed=True)
+            return _tally(rate, taken[0], cost, allowed=True)
         left = session.execute(_LOOK, row).fetchone()
-        return _tally(rate, left[0] if left else 0.0, allowed=False)
+        return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
 
 
-def _tally(rate: Rate, used_seconds: float, *, allowed: bool) -> Tally:
+def _tally(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
     free_seconds = rate.seconds - used_seconds
     remaining = math.floor(free_seconds / rate.step_seconds + 1e-6)
-    wait = rate.step_seconds - free_seconds
+    wait = rate.step_seconds * (1 if allowed else cost) - free_seconds
     return Tally(
         allowed=allowed,
-        remaining=min(rate.limit - 1, max(0, remaining)) if allowed else 0,
+        remaining=min(rate.limit - cost, max(0, remaining)) if allowed else 0,
         reset_seconds=max(1, math.ceil(used_seconds)),
         wait_seconds=0 if allowed and remaining else max(1, math.ceil(wait)),
     )

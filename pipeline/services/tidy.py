@@ -5,43 +5,106 @@ from __future__ import annotations
 from django.db import connection
 
 BATCH = 5_000
+PARTS = 64
+"""Parts of files in one statement: each is up to a megabyte."""
 
 _TURN = 7_463_001
 """An advisory lock: of several workers one removes at a time, so that none waits for another."""
 
-_RECORDS = """
-DELETE FROM pipeline_idempotencyrecord
-WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s)) AND id = ANY(ARRAY(
-    SELECT id FROM pipeline_idempotencyrecord WHERE expires_at <= clock_timestamp()
-    ORDER BY expires_at LIMIT %(batch)s))
-AND expires_at <= clock_timestamp()
-"""
-
-_THROTTLES = """
-DELETE FROM pipeline_throttle
-WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s)) AND id = ANY(ARRAY(
-    SELECT id FROM pipeline_throttle WHERE empty_at <= clock_timestamp() LIMIT %(batch)s))
-AND empty_at <= clock_timestamp()
-"""
-
-_SESSIONS = """
-DELETE FROM django_session
-WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s)) AND session_key = ANY(ARRAY(
-    SELECT session_key FROM django_session WHERE expire_date <= clock_timestamp()
-    ORDER BY expire_date LIMIT %(batch)s))
-AND expire_date <= clock_timestamp()
-"""
+_OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
 
-def remove_expired() -> bool:
-    """Remove answers kept for 24 h, rates all of which is back, and sessions that have expired.
+def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
+    """Remove some rows for which something holds, in the order of an index if there is one."""
+    chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
+    return (
+        f"DELETE FROM {table} WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s))"  # noqa: S608 -- of texts that stand below
+        f" AND {key} = ANY(ARRAY({chosen})) AND {condition}"
+    )
 
-    At most 5,000 of each. Says whether there may be more.
+
+STATEMENTS: dict[str, tuple[str, int]] = {
+    "answers": (
+        _some(
+            "pipeline_idempotencyrecord",
+            "id",
+            "expires_at <= clock_timestamp()",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
+    "rates": (_some("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
+    "sessions": (
+        _some(
+            "django_session",
+            "session_key",
+            "expire_date <= clock_timestamp()",
+            order="ORDER BY expire_date",
+        ),
+        BATCH,
+    ),
+    "tokens": (
+        _some(
+            "applicants_applicanttoken",
+            "id",
+            "expires_at <= clock_timestamp()",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
+    "codes": (
+        _some(
+            "applicants_signincode",
+            "address",
+            "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
+            order="ORDER BY counted_until",
+        ),
+        BATCH,
+    ),
+    "refusals": (_some("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
+    "imports": (
+        _some(
+            "pipeline_importrun",
+            "file_id",
+            f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
+            " WHERE refusal.run_id = pipeline_importrun.file_id)",
+        ),
+        BATCH,
+    ),
+    "parts": (_some("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
+    "files": (
+        _some(
+            "pipeline_storedfile",
+            "id",
+            "expires_at <= clock_timestamp()"
+            " AND NOT EXISTS (SELECT FROM pipeline_storedpart part WHERE part.file_id ="
+            " pipeline_storedfile.id)"
+            " AND NOT EXISTS (SELECT FROM pipeline_importrun run WHERE run.file_id ="
+            " pipeline_storedfile.id)",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
+}
+"""What goes, each with its statement and how many rows that removes at most. A file's parts and
+what was told of its import go before the file does."""
+
+
+def remove_expired() -> dict[str, int]:
+    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions, tokens
+    and codes of applicants, files with all that hangs on them.
+
+    Says how many rows of each kind went. A bounded number of each, in transactions of their own:
+    as long as any kind went up to its bound (`is_there_more`), there may be more.
     """
+    removed = {}
     with connection.cursor() as cursor:
-        bounds = {"turn": _TURN, "batch": BATCH}
-        removed = []
-        for statement in (_RECORDS, _THROTTLES, _SESSIONS):
-            cursor.execute(statement, bounds)
-            removed.append(cursor.rowcount)
-        return BATCH in removed
+        for kind, (statement, batch) in STATEMENTS.items():
+            cursor.execute(statement, {"turn": _TURN, "batch": batch})
+            removed[kind] = cursor.rowcount
+    return removed
+
+
+def is_there_more(removed: dict[str, int]) -> bool:
+    """Whether some kind went up to its bound."""
+    return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -2,10 +2,12 @@
 //
 // A stream says that something has changed; then the region is fetched again, and every half
 // minute anyway, with the tag of what is shown: 304 if that is still so. Where streams do not get
-// through, the half minute is what is left. While the server is away, ever longer waits.
+// through, the half minute is what is left; a region that shows something that moves without a
+// stream asks more often, as its `data-poll-seconds` says. While the server is away, ever longer
+// waits.
 import { morphKeepingFocus } from "./morph.js";
 
-const POLL_MS = 30_000;
+const POLL_SECONDS = 30;
 const SPREAD_MS = 250; // many pages hear of the same change at once
 const WIDE_SPREAD_MS = 3_000; // … and all of them when the server is back
 const FIRST_WAIT_MS = 1_000, LONGEST_WAIT_MS = 60_000;
@@ -15,7 +17,7 @@ const STEADY_MS = 10_000; // a stream that lasted this long was a good one
 
 const WORDS = {
   live: "Live",
-  poll: "Updates every 30 s",
+  poll: (seconds) => `Updates every ${seconds} s`,
   away: "Reconnecting…",
   over: "This page has changed for you.",
 };
@@ -47,7 +49,10 @@ class LiveRegion {
 
   some = (span) => Math.random() * span;
 
-  pause = () => POLL_MS * 0.85 + this.some(POLL_MS * 0.3);
+  seconds = () =>
+    Number(this.region.querySelector("[data-poll-seconds]")?.dataset.pollSeconds) || POLL_SECONDS;
+
+  pause = () => this.seconds() * (850 + this.some(300));
 
   // Look again after so many ms, or earlier if that was planned already.
   later(wait) {
@@ -184,10 +189,11 @@ class LiveRegion {
   show() {
     if (!this.state) return;
     const name = this.over ? "over" : this.failures ? "away" : this.opened ? "live" : "poll";
-    if (this.state.dataset.state === name) return;
+    const words = name === "poll" ? WORDS.poll(this.seconds()) : WORDS[name];
+    if (this.state.dataset.state === name && this.state.textContent.startsWith(words)) return;
     if (name === "poll" && this.stream && !this.looked) return; // it may open yet
     this.state.dataset.state = name;
-    this.state.textContent = WORDS[name];
+    this.state.textContent = words;
     if (name === "over") this.state.append(" ", this.reload());
   }
 

@@ -14,7 +14,8 @@ from jobs.models import Membership, Role
 from jobs.services import create_api_key
 from pipeline.api.v1.urls import urlpatterns
 from tests import make
-from tests.api.caller import Answer, Caller, key_of, person, signed_in
+from tests.api import tasks_of
+from tests.api.caller import JSON, Answer, Caller, key_of, person, signed_in
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,19 @@ class Sent:
 
     caller: Caller
     path: str
-    body: dict[str, Any]
+    body: Any
+    content_type: str = JSON
 
     def under(self, key: str, **changes: Any) -> Answer:
         """Send it under a key; `changes` are to the body."""
-        return self.caller.post(self.path, self.body | changes, idempotency_key=key)
+        body = self.body | changes if changes else self.body
+        return self.caller.post(
+            self.path, body, idempotency_key=key, content_type=self.content_type
+        )
+
+    def plainly(self) -> Answer:
+        """Send it without a key."""
+        return self.caller.post(self.path, self.body, content_type=self.content_type)
 
 
 SAME = ("Content-Type", "ETag", "Location")
@@ -107,6 +116,49 @@ def revocation() -> Sent:
     return Sent(caller, f"/api-keys/{key.id}/revoke", {})
 
 
+def some_work() -> Sent:
+    return Sent(key_of(make.company().id), "/tasks", {"type": "demo.sleep"})
+
+
+def some_batch() -> Sent:
+    body = {"tasks": [{"type": "demo.sleep"}, {"type": "demo.sleep"}]}
+    return Sent(key_of(make.company().id), "/tasks/batch", body)
+
+
+def some_plan() -> Sent:
+    body = {"name": "Mondays", "cron": "0 9 * * 1", "type": "demo.sleep"}
+    return Sent(key_of(make.company().id), "/schedules", body)
+
+
+def some_import() -> Sent:
+    company = make.company().id
+    path = f"/jobs/{make.job(company_id=company)}/applications/import"
+    return Sent(key_of(company), path, b"name,email\nAnn,ann@example.org\n", "text/csv")
+
+
+def _verb_on_a_task(verb: str, make_one: Callable[[UUID], UUID]) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = make.company().id
+        return Sent(key_of(company), f"/tasks/{make_one(company)}/{verb}", {})
+
+    return sent
+
+
+def replays() -> Sent:
+    company = make.company().id
+    tasks_of.dead_sleep(company)
+    return Sent(key_of(company), "/tasks/dead/replay", {"type": "demo.sleep"})
+
+
+def _verb_on_a_type(verb: str) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = make.company().id
+        tasks_of.sleep(company)
+        return Sent(key_of(company), f"/task-types/demo.sleep/{verb}", {})
+
+    return sent
+
+
 POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs": [a_job],
     "jobs/<uuid:job_id>/applications": [own_application, submission, unproved_application],
@@ -116,6 +168,16 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/acknowledge": [acknowledgement],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     "applications/<uuid:application_id>/remove": [removal],
+    "jobs/<uuid:job_id>/applications/import": [some_import],
+    "tasks": [some_work],
+    "tasks/batch": [some_batch],
+    "tasks/dead/replay": [replays],
+    "tasks/<uuid:task_id>/cancel": [_verb_on_a_task("cancel", tasks_of.sleep)],
+    "tasks/<uuid:task_id>/replay": [_verb_on_a_task("replay", tasks_of.dead_sleep)],
+    "tasks/<uuid:task_id>/discard": [_verb_on_a_task("discard", tasks_of.dead_sleep)],
+    "task-types/<str:type_key>/pause": [_verb_on_a_type("pause")],
+    "task-types/<str:type_key>/resume": [_verb_on_a_type("resume")],
+    "schedules": [some_plan],
     "auth/code": [code],
     "api-keys/<uuid:key_id>/revoke": [revocation],
 }

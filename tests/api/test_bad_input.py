@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.models import Application
+from tasks.schedules import create_schedule
+from tests.api import tasks_of
 from tests.api.browser import member_of
 from tests.api.caller import Answer, Caller, code_of, key_of, pointers, signed_in
 
@@ -23,7 +26,11 @@ SCHEMAS = document()["components"]["schemas"]
 OPERATIONS = {
     each["operationId"]: (path, how, each) for path, how, each in operations_of(document())
 }
-WITH_BODY = [name for name, (_, _, each) in OPERATIONS.items() if "requestBody" in each]
+WITH_BODY = [
+    name
+    for name, (_, _, each) in OPERATIONS.items()
+    if "application/json" in each.get("requestBody", {}).get("content", {})
+]
 WITH_ID = [name for name, (path, _, _) in OPERATIONS.items() if "{" in path]
 OF_EACH_TYPE: dict[str, Any] = {
     "null": None,
@@ -45,6 +52,10 @@ class Scene:
             "application_id": str(offered.id),
             "applicant_id": str(offered.applicant_id),
             "key_id": make_key(company),
+            "task_id": str(tasks_of.dead_sleep(company.id)),
+            "schedule_id": str(make_schedule(company)),
+            "file_id": "00000000-0000-7000-8000-000000000000",
+            "type_key": "demo.sleep",
         }
         self.callers: dict[str, Caller] = {
             "apiKey": key_of(company.id),
@@ -61,6 +72,12 @@ class Scene:
         return (
             caller.get(where) if method == "get" else caller._send(method.upper(), where, body, {})
         )
+
+
+def make_schedule(company: Company) -> UUID:
+    return create_schedule(
+        name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
+    ).id
 
 
 def make_key(company: Company) -> str:

@@ -22,7 +22,12 @@ from tests.conftest import ROOT
 from tests.server import serving
 
 PACKAGE = "client_of_next_in_line"
-CONFIG = f"post_hooks: []\npackage_name_override: {PACKAGE}\n"
+CONFIG = f"""post_hooks: []
+package_name_override: {PACKAGE}
+content_type_overrides:
+  text/csv: application/octet-stream
+  application/jsonl: application/octet-stream
+"""
 
 Call = Callable[..., Any]
 

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 STORIES = "test_stories.py"
 PASSKEYS = "test_passkeys.py"
+DEAD = "test_a_dead_letter_is_looked_into_edited_and_replayed"
 PRESSED = {
     "account_login": STORIES,
     "account_logout": "test_staff_sign_in_by_a_code_and_sign_out",
@@ -23,25 +24,41 @@ PRESSED = {
     "api_keys": "test_keys_are_made_and_revoked",
     "apply": STORIES,
     "confirm_mine": STORIES,
+    "dead_replay": "test_dead_letters_are_replayed_all_at_once_and_discarded",
     "decide": STORIES,
+    "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "end_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "enter_code": STORIES,
     "erase_me": "test_an_applicant_erases_themselves",
+    "import_applications": "test_a_file_is_imported_and_the_page_follows",
     "job_capacity": "test_seats_are_changed",
     "job_close": STORIES,
     "job_open": "test_a_draft_is_opened",
     "job_pause": STORIES,
     "job_settings": "test_settings_are_saved",
+    "make_report": "test_a_report_is_made_read_and_made_every_monday",
     "new_job": STORIES,
+    "new_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "prepare_export": "test_a_long_log_is_prepared_and_taken_away",
+    "report_schedule": "test_a_report_is_made_read_and_made_every_monday",
     "revoke_key": "test_keys_are_made_and_revoked",
     "sign_in": "test_an_applicant_signs_in_with_a_second_code_and_out",
     "sign_out": "test_an_applicant_signs_in_with_a_second_code_and_out",
     "switch_company": "test_somebody_acts_for_another_company",
+    "switch_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "system": "test_a_log_is_verified_from_the_system_page",
     "take_offer": STORIES,
+    "task_cancel": "test_a_task_is_started_seen_moving_and_cancelled",
+    "task_discard": "test_dead_letters_are_replayed_all_at_once_and_discarded",
+    "task_edit": DEAD,
+    "task_replay": DEAD,
     "team": "test_the_team_grows_changes_and_shrinks",
     "team_member": "test_the_team_grows_changes_and_shrinks",
+    "type_pause": "test_a_type_is_paused_and_resumed",
+    "type_resume": "test_a_type_is_paused_and_resumed",
     "verify_log": STORIES,
     "withdraw_mine": STORIES,
+    "work": "test_a_task_is_started_seen_moving_and_cancelled",
 }
 
 

@@ -73,6 +73,7 @@ COMPANY: dict[str, Where] = {
     "job_close": _job,
     "job_capacity": _job,
     "add_person": _job,
+    "import_applications": _job,
     "job_settings": _job,
     "application": _theirs,
     "decide": _theirs,
@@ -82,6 +83,29 @@ COMPANY: dict[str, Where] = {
     "verify_log": _job,
     "replay": _job,
     "figures": _job,
+    "reports": _job,
+}
+
+
+def _task(world: World) -> dict[str, Any]:
+    return {"task_id": world.work.dead}
+
+
+def _schedule(world: World) -> dict[str, Any]:
+    return {"schedule_id": world.work.schedule}
+
+
+WORK: dict[str, Where] = {
+    "work": _nothing,
+    "task": _task,
+    "task_edit": _task,
+    "task_discard": _task,
+    "dead_letters": _nothing,
+    "work_types": _nothing,
+    "schedules": _nothing,
+    "new_schedule": _nothing,
+    "edit_schedule": _schedule,
+    "end_schedule": _schedule,
 }
 STAFF: dict[str, Where] = {
     "account": _nothing,
@@ -100,23 +124,41 @@ STAFF: dict[str, Where] = {
 ONLY_POSTED_TO = {
     "apply",
     "confirm_mine",
+    "dead_replay",
     "job_open",
     "job_pause",
+    "make_report",
+    "prepare_export",
+    "report_schedule",
     "sign_out",
     "switch_company",
+    "switch_schedule",
     "take_offer",
+    "task_cancel",
+    "task_replay",
+    "type_pause",
+    "type_resume",
 }
-NO_PAGES = {"export", "my_data_download"}
+NO_PAGES = {
+    "export",
+    "import_refused",
+    "import_sample",
+    "my_data_download",
+    "report_csv",
+    "stored_file",
+}
 ELSEWHERE = {
     "dev_mail": "test_dev_mail.py",
     "dev_mails": "test_dev_mail.py",
     "enter_code": "test_stories.py",
+    "import_result": "test_importing.py",
+    "report": "test_reports.py",
 }
 """Pages that another test of this room looks at in the same way: they need something first."""
 
 
 def test_no_page_is_left_out() -> None:
-    seen = {*ANYBODY, *APPLICANT, *COMPANY, *STAFF}
+    seen = {*ANYBODY, *APPLICANT, *COMPANY, *STAFF, *WORK}
     ours = set(_names("pipeline.pages."))
 
     assert len(ours) > 40
@@ -136,7 +178,9 @@ def _names(package: str) -> Iterator[str]:
     return walk(get_resolver().url_patterns)
 
 
-@pytest.mark.parametrize("group", [ANYBODY, APPLICANT, COMPANY, STAFF], ids=["1", "2", "3", "4"])
+@pytest.mark.parametrize(
+    "group", [ANYBODY, APPLICANT, COMPANY, STAFF, WORK], ids=["1", "2", "3", "4", "5"]
+)
 def test_every_page_can_be_used_by_everybody(
     browser_page: OpenPage, site: Site, world: World, group: dict[str, Where]
 ) -> None:
@@ -174,6 +218,7 @@ def _sign_in(page: Page, site: Site, world: World, group: dict[str, Where]) -> N
         id(APPLICANT): world.applicant,
         id(COMPANY): world.owner,
         id(STAFF): world.owner,
+        id(WORK): world.owner,
     }.get(id(group))
     if isinstance(who, Applicant):
         sign_in_applicant(page.context, site.url, who)

@@ -19,6 +19,7 @@ from pipeline.services.withdraw import withdraw
 from pipeline.states import Actor, ActorKind, Outcome
 from tests import make
 from tests.browser.helpers import member
+from tests.browser.work_rows import Work, make_work
 from tests.clock import let_time_pass
 
 HOUR = 3_600
@@ -46,6 +47,7 @@ class World:
     applicant: Applicant
     offered: Application
     waiting: Application
+    work: Work
 
     @property
     def actor(self) -> Actor:
@@ -84,6 +86,7 @@ def make_world() -> World:
         applicant=me,
         offered=_apply(offer, me),
         waiting=crowd[16],
+        work=make_work(company.id, job, owner.id),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -16,14 +17,16 @@ from applicants.models import Applicant
 from applicants.services import issue_token
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
+from tasks.schedules import create_schedule
 from tests import make
+from tests.api import tasks_of
 from tests.api.browser import CSRF_TOKEN, member_of
 from tests.api.caller import key_of
 from tests.faults.fuzzing import fuzz
 from tests.server import serving
 from tests.sound import assert_line_is_sound
 
-RATES = ("API", "ANONYMOUS", "ANONYMOUS_APPLY", "CODE_REQUEST", "CODE_TRY")
+RATES = ("API", "ANONYMOUS", "ANONYMOUS_APPLY", "CODE_REQUEST", "CODE_TRY", "TASKS")
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 SEED = int(os.environ["FUZZ_SEED"]) if "FUZZ_SEED" in os.environ else None
 
@@ -55,6 +58,13 @@ def people(company: Company) -> list[Application]:
     return make.applications(job, 6)
 
 
+def some_schedule(company: Company) -> UUID:
+    """A schedule that never runs: there is no worker here."""
+    return create_schedule(
+        name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
+    ).id
+
+
 def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, str]:
     """What shows who calls."""
     match caller:
@@ -81,6 +91,9 @@ def test_no_request_breaks_the_api_or_the_promises_of_its_document(
             "job_id": [str(people[0].job_id)],
             "application_id": [str(each.id) for each in people],
             "applicant_id": [str(people[0].applicant_id)],
+            "task_id": [str(tasks_of.sleep(company.id)), str(tasks_of.dead_sleep(company.id))],
+            "schedule_id": [str(some_schedule(company))],
+            "type_key": ["demo.sleep", "log.export"],
         },
         examples=EXAMPLES,
         phases=EVERYTHING if caller == "company" or SEED is not None else RANDOM,

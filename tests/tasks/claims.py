@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from tasks import types
-from tasks.runs import Run
-from tasks.sql import BEAT, GIVE_BACK
-from tasks.store import Store
+from tasks.working.run_sql import BEAT, BEGIN, GIVE_BACK
+from tasks.working.runs import Run
+from tasks.working.store import Store
 
 
 class Claimer:
@@ -39,7 +39,7 @@ class Claimer:
         rows = [row for row in self.store.claim(given, bound) if row[0]]
         return [
             Run(str(name), attempt, most, kinds[kind], payload, request, 0.0, 0.0, is_probe=probe)
-            for name, kind, payload, attempt, most, request, probe, *_ in rows
+            for name, kind, payload, attempt, most, request, _, _, probe, *_ in rows
         ]
 
     def names(self, limit: int = 10, **options: Any) -> list[UUID]:
@@ -59,6 +59,11 @@ class Claimer:
             for run in runs
         ]
         return len(self.store.acknowledge(ends))
+
+    def begin(self, *runs: Run) -> int:
+        """Say that last attempts begin; of how many that was accepted."""
+        given = {"ids": [run.id for run in runs], "attempts": [run.attempt for run in runs]}
+        return len(self.store.rows(BEGIN, given | {"worker": self.name}))
 
     def beat(self, *runs: Run, lease: float = 30.0) -> dict[str, bool]:
         """Renew leases; which tasks are still ours, and whether they are cancelled."""

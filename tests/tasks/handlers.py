@@ -107,6 +107,13 @@ def capped(payload: dict[str, Any], context: Context) -> None:
     """At most two at a time."""
 
 
+@task_type(key="test.one_at_a_time", cap=1)
+def one_at_a_time(payload: dict[str, Any], context: Context) -> str:
+    """Alone in the cluster; says for whom."""
+    time.sleep(payload.get("seconds", 0))
+    return str(context.owner_id)
+
+
 @task_type(key="test.rated", rate=(3, 60))
 def rated(payload: dict[str, Any], context: Context) -> None:
     """At most three a minute."""

@@ -8,9 +8,10 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from tasks import breaker, control, dead, errors, metrics
+from tasks import control, dead, errors, metrics
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskType
+from tasks.working import breaker
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import events, status, task
 
@@ -121,6 +122,17 @@ def test_an_open_breaker_lets_one_probe_a_minute_through_and_closes_on_success(
     worker.store.rows(breaker.MEND, {"types": list(TaskType.objects.values_list("id", flat=True))})
     assert len(worker.claim()) == 4
     assert metrics.open_breakers() == []
+
+
+def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: Any) -> None:
+    worker = claimer()
+    enqueue_many([NewTask("test.noop")] * 25)
+    worker.fail(*worker.claim(25), how="discard")
+
+    kinds = list(TaskType.objects.values_list("id", flat=True))
+    assert worker.store.rows(breaker.TRIP, {"types": kinds}) == []
+    numbers = metrics.ended()["test.noop@1"]
+    assert (numbers.discarded, numbers.failed, numbers.dead) == (25, 0, 0)
 
 
 def test_resuming_closes_the_breaker_and_forgets_the_failures(claimer: Any) -> None:

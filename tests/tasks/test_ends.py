@@ -11,7 +11,7 @@ from django.db import connection
 from tasks import control, errors
 from tasks.enqueue import enqueue
 from tasks.models import Status
-from tasks.upkeep_sql import REAP
+from tasks.working.upkeep_sql import REAP
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, events, status, task
 
@@ -49,13 +49,42 @@ def test_attempts_are_bounded_however_workers_die(claimer: Any) -> None:
     worker = claimer()
 
     for _ in range(3):
-        assert len(worker.claim()) == 1
+        assert worker.begin(*worker.claim()) == 1
         let_leases_expire()
         assert reap(worker) == 1
 
     assert (status(name), worker.claim(), reap(worker)) == ("DEAD", [], 0)
     assert [error["class"] for error in task(name).errors] == ["LeaseExpired"] * 3
     assert events(name)[-2:] == ["lease_lost", "dead"]
+
+
+def test_a_last_attempt_that_never_began_is_not_lost_with_its_worker(claimer: Any) -> None:
+    name = enqueue("test.noop", max_attempts=1).id
+    worker = claimer()
+
+    for _ in range(3):
+        [run] = worker.claim()
+        let_leases_expire()
+        assert reap(worker) == 1
+
+    assert (status(name), task(name).attempt, task(name).errors) == ("PENDING", 0, [])
+    assert events(name)[-2:] == ["lease_lost", "returned"]
+    assert worker.begin(run) == 0
+    worker.begin(*worker.claim())
+    let_leases_expire()
+    reap(worker)
+    assert status(name) == "DEAD"
+
+
+def test_an_attempt_before_the_last_counts_as_soon_as_it_is_claimed(claimer: Any) -> None:
+    name = enqueue("test.noop", max_attempts=2).id
+    worker = claimer()
+    worker.claim()
+    let_leases_expire()
+
+    reap(worker)
+
+    assert (status(name), task(name).attempt) == ("PENDING", 1)
 
 
 def test_a_lease_that_is_renewed_is_not_reaped(claimer: Any) -> None:

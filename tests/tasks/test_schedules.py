@@ -5,13 +5,21 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 
 from tasks.errors import BadSchedule, InvalidPayload, UnknownType
 from tasks.models import Schedule, Task
-from tasks.schedules import Times, create_schedule, enqueue_due, save_schedule
+from tasks.schedules import (
+    Times,
+    create_schedule,
+    enqueue_due,
+    ensure,
+    next_times,
+    save_schedule,
+)
 
 
 def times(cron: str, zone: str, start: str, count: int) -> list[str]:
@@ -156,3 +164,43 @@ def test_a_schedule_of_what_cannot_be_enqueued_is_refused() -> None:
         create_schedule(
             name="s", cron="* * * * *", type_key="demo.sleep", payload={"seconds": "long"}
         )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() -> None:
+    made = []
+
+    def start() -> None:
+        made.append(ensure("retention", "0 3 * * *", "test.noop", {"a": 1}).id)
+        connection.close()
+
+    threads = [threading.Thread(target=start) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    Schedule.objects.update(cron="0 4 * * *")
+    ensure("retention", "0 3 * * *", "test.noop")
+
+    [kept] = Schedule.objects.all()
+    assert set(made) == {kept.id}
+    assert (kept.cron, kept.payload, kept.owner_id) == ("0 4 * * *", {"a": 1}, None)
+
+
+@pytest.mark.django_db
+def test_an_owners_schedule_of_the_same_name_is_another_one() -> None:
+    create_schedule(name="weekly", cron="0 3 * * *", type_key="test.noop", owner_id=uuid4())
+
+    ensure("weekly", "0 3 * * *", "test.noop")
+
+    assert Schedule.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_the_next_times_of_a_schedule_can_be_shown() -> None:
+    found = next_times("0 9 * * *", "Asia/Tokyo", count=3)
+
+    assert [(at.hour, at.minute, at.tzinfo) for at in found] == [(0, 0, UTC)] * 3
+    assert found[1] - found[0] == found[2] - found[1] == timedelta(days=1)
+    with pytest.raises(BadSchedule):
+        next_times("never")

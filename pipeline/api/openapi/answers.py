@@ -13,7 +13,7 @@ from pipeline.api import problems
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.types import Types
 from pipeline.api.problems import MEDIA_TYPE, Kind
-from pipeline.api.schema import Operation, Schema
+from pipeline.api.schema import File, Operation, Schema
 
 ALL_KINDS = sorted(
     (each for each in vars(problems).values() if isinstance(each, Kind)),
@@ -36,6 +36,7 @@ _EVERYWHERE = (
 HEADERS = {
     "X-Request-ID": ("The request's id: yours, if it was sane.", {"type": "string"}, True),
     "ETag": ("Which state of the thing this is.", {"type": "string"}, True),
+    "Content-Disposition": ("What to call the file.", {"type": "string"}, True),
     "Location": ("Where the new thing is.", {"type": "string", "format": "uri-reference"}, True),
     "Link": ('The next page, as `<…>; rel="next"`; not on the last.', {"type": "string"}, False),
     "Idempotent-Replayed": (
@@ -95,7 +96,10 @@ class Answers:
             "description": HTTPStatus(status).phrase,
             "headers": self._headers(_headers_given(operation, method, status)),
         }
-        if hint is not None:
+        if isinstance(hint, File):
+            text = {"schema": {"type": "string"}}
+            answer["content"] = {media: dict(text) for media in hint.media}
+        elif hint is not None:
             answer["content"] = {"application/json": {"schema": self._types.schema_of(hint)}}
         return answer
 
@@ -165,7 +169,7 @@ def kinds_of(operation: Operation, method: str, path: str) -> set[Kind]:
         kinds.add(problems.PERMISSION_DENIED)
     if "{" in path:
         kinds.add(problems.NOT_FOUND)
-    if operation.takes:
+    if operation.takes or operation.bodies:
         kinds.add(problems.UNSUPPORTED_MEDIA_TYPE)
     if method == "POST":
         kinds.update(_KEYED)

@@ -53,3 +53,14 @@ class LineField(TextField):
     target_class = "pipeline.api.v1.serializers.fields.Line"
     priority = 1
     blank, filled = _EMPTY_LINE, _LINE
+
+
+class ObjectField(OurField):
+    """An object of whatever fields."""
+
+    target_class = "pipeline.api.v1.serializers.work_inputs.AnyObject"
+    priority = 0
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """The field's schema: an object."""
+        return super().map_serializer_field(auto_schema, direction) | {"type": "object"}

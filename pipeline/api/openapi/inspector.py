@@ -43,7 +43,7 @@ class Inspector(AutoSchema):
             "security": operation.who.security,
             "parameters": self._parameters_of(operation),
         }
-        if operation.takes:
+        if operation.takes or operation.bodies:
             written["requestBody"] = self._body(operation)
         written["responses"] = Answers(self.registry).of(operation, self.method, self.path)
         return written
@@ -62,6 +62,9 @@ class Inspector(AutoSchema):
         return [*in_path, *map(_parameter, rest)]
 
     def _body(self, operation: Operation) -> Schema:
+        if operation.bodies:
+            kinds = {media: {"schema": schema} for media, schema in operation.bodies.items()}
+            return {"content": kinds, "required": True}
         refs = [self._shape(each) for each in operation.takes]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
         required = all(_needs_something(shape) for shape in operation.takes)

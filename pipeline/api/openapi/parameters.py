@@ -7,6 +7,7 @@ from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
 from pipeline.api.schema import Parameter, whole, words
 from pipeline.states import EventType
+from tasks.models import Status
 
 _TIME = {"type": "string", "format": "date-time"}
 _SEQ = whole(0, LARGEST)
@@ -41,6 +42,10 @@ NOTED_HASH = Parameter(
     "The hash that you noted; together with `seq`.",
     {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
 )
+TASK_STATUS = Parameter("status", "Only tasks with this status.", words(Status))
+OF_TASK_TYPE = Parameter(
+    "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
+)
 IF_MATCH = Parameter(
     "If-Match",
     "The ETag of the job as you read it; needed to change capacity or policy.",
@@ -65,4 +70,8 @@ PATHS = {
     "application_id": "The application's id.",
     "applicant_id": "The person's id.",
     "key_id": "The key's id.",
+    "task_id": "The task's id.",
+    "type_key": "The key of the type, like `demo.sleep`.",
+    "schedule_id": "The schedule's id.",
+    "file_id": "The file's id.",
 }

@@ -10,7 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.errors import BadName, CompanyNotFound
 from jobs.models import Scope
-from jobs.services import create_api_key
+from pipeline.work.catalogue import COMPANY_TYPES
+from pipeline.work.producers import create_limited_key
+from tasks.errors import OutOfRange
 
 
 class Command(BaseCommand):
@@ -26,12 +28,40 @@ class Command(BaseCommand):
             help="read, write or both, with a comma between (default: read,write)",
         )
 
-    def handle(self, *, company_id: UUID, name: str, scopes: list[Scope], **_: Any) -> None:
+        parser.add_argument(
+            "--tasks",
+            type=_task_types,
+            metavar="all|none|TYPE,TYPE",
+            help="which background work it may start, like demo.sleep,log.export (default: all)",
+        )
+        parser.add_argument(
+            "--tasks-per-minute",
+            type=int,
+            metavar="N",
+            help="how many tasks it may start in a minute (default: the site's THROTTLE_TASKS)",
+        )
+
+    def handle(
+        self,
+        *,
+        company_id: UUID,
+        name: str,
+        scopes: list[Scope],
+        tasks: list[str] | None,
+        tasks_per_minute: int | None,
+        **_: Any,
+    ) -> None:
         try:
-            _row, key = create_api_key(company_id=company_id, name=name, scopes=scopes)
+            _row, key = create_limited_key(
+                company_id=company_id,
+                name=name,
+                scopes=scopes,
+                types=tasks,
+                per_minute=tasks_per_minute,
+            )
         except CompanyNotFound:
             raise CommandError(f"There is no company {company_id}.") from None
-        except BadName as error:
+        except (BadName, OutOfRange) as error:
             raise CommandError(f"{error}") from None
         self.stdout.write(key)
 
@@ -41,3 +71,14 @@ def _scopes(text: str) -> list[Scope]:
         return [Scope(word.strip()) for word in text.split(",")]
     except ValueError:
         raise ArgumentTypeError(f"must be read, write or both (read,write), not {text!r}") from None
+
+
+def _task_types(text: str) -> list[str] | None:
+    """The types that are named; None for all."""
+    if text in ("all", "none"):
+        return None if text == "all" else []
+    named = [word.strip() for word in text.split(",")]
+    if unknown := [word for word in named if word not in COMPANY_TYPES]:
+        known = ", ".join(COMPANY_TYPES)
+        raise ArgumentTypeError(f"{unknown[0]!r} is none of {known}; nor is it all or none")
+    return named

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from itertools import pairwise
 
 from pipeline.pages.history import charts
 from pipeline.pages.history.charts import Bar, Chart, Tick
-from pipeline.selectors.series import STEPS, WAIT_EDGES, Series
+from pipeline.selectors.series import STEPS, WAIT_EDGES, Point, SeatTime, Series
 from pipeline.templatetags.line import duration
 
 
-def occupancy(series: Series, zone: tzinfo) -> Chart:
+def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
     """Seats that are taken, seats there are, and people waiting, over time."""
-    last = series.points[-1]
-    highest = max(max(p.held, p.waiting, p.capacity) for p in series.points)
+    last = points[-1]
+    highest = max(max(p.held, p.waiting, p.capacity) for p in points)
     top, y = charts.count_ticks(highest)
-    whole = max((series.end - series.start).total_seconds(), 1)
-    times = [(p.at - series.start).total_seconds() / whole for p in series.points] + [1.0]
+    whole = max((end - start).total_seconds(), 1)
+    times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
     def line(name: str) -> list[tuple[float, float]]:
-        values = [getattr(p, name) / top for p in series.points]
+        values = [getattr(p, name) / top for p in points]
         return list(zip(times, [*values, values[-1]], strict=True))
 
     return Chart(
@@ -31,7 +32,7 @@ def occupancy(series: Series, zone: tzinfo) -> Chart:
             f"At the end {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
             f"people wait; the axis reaches to {top:,.0f}."
         ),
-        x=charts.time_ticks(series.start, series.end, zone),
+        x=charts.time_ticks(start, end, zone),
         y=y,
         curves=[
             charts.steps("held", "Seats taken", line("held"), area=True),
@@ -131,7 +132,7 @@ class Part:
         return f"{self.share * 100:.1f} %"
 
 
-def seat_time(series: Series) -> tuple[list[Part], list[Bar]]:
+def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
     """Where the time of the seats went, in parts of all of it, and the bar that shows it."""
     words = {
         "review": "In review",
@@ -140,10 +141,10 @@ def seat_time(series: Series) -> tuple[list[Part], list[Bar]]:
         "cooldown": "Free: all who waited were in a cool-down",
         "paused": "Free: the job was paused",
     }
-    whole = sum(series.seat_time) or 1.0
+    whole = sum(spent) or 1.0
     parts = [
         Part(kind, label, seconds, seconds / whole)
-        for (kind, label), seconds in zip(words.items(), series.seat_time, strict=True)
+        for (kind, label), seconds in zip(words.items(), spent, strict=True)
     ]
     start, drawn = 0.0, []
     for part in parts:

@@ -41,7 +41,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
     zone = timezone.get_current_timezone()
-    parts, bar = drawing.seat_time(series)
+    parts, bar = drawing.seat_time(series.seat_time)
     numbers = figures_of(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
     return {
@@ -53,7 +53,7 @@ def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
-        "occupancy": drawing.occupancy(series, zone),
+        "occupancy": drawing.occupancy(series.points, series.start, series.end, zone),
         "answers": drawing.answers(series, job.acknowledgment_window_seconds),
         "answer_rows": _answer_rows(series),
         "waits": drawing.waits(series),

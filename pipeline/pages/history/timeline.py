@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
+from pipeline.exports import LONG_LOG
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.fragments import live_page
 from pipeline.pages.history.telling import KINDS, tell
@@ -27,11 +28,19 @@ from pipeline.selectors.history import (
 )
 from pipeline.selectors.reading import Page
 from pipeline.selectors.search import Found, find_by_name
+from pipeline.services.files import FILE_KEPT_DAYS
 from pipeline.states import EventType
 
 PAGE = 25
 NAMESAKES = 10
 """How many people of a name are offered to choose from."""
+PREPARED = {
+    "log.jsonl": "Prepare the log (JSON lines)",
+    "log.csv": "Prepare the log (CSV)",
+    "applications.csv": "Prepare all applications (CSV)",
+    "applications.jsonl": "Prepare all applications (JSON lines)",
+}
+"""The files that can be made in the background."""
 MOST_SEQ = 2**63 - 1
 
 
@@ -80,6 +89,9 @@ def _context(
         "is_nobody": bool(search) and not found.rows and found.next is None,
         "shown": SHOWN,
         "most_counted": MOST_COUNTED,
+        "is_long": job.seq >= LONG_LOG,
+        "prepared": PREPARED.items(),
+        "kept_days": FILE_KEPT_DAYS,
         "head_hash": bytes(job.chain_head).hex(),
         "next_url": _address(job.id, request, before=last) if page.more else "",
         "first_url": _address(job.id, request, before=None) if before else "",

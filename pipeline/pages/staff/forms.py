@@ -6,6 +6,8 @@ from django import forms
 
 from jobs.models import NAME_LENGTH, Role, Scope
 from pipeline.pages.plain_forms import PlainForm
+from pipeline.work.catalogue import COMPANY_TYPES
+from pipeline.work.producers import MOST_A_MINUTE
 
 ROLES = {
     Role.VIEWER: "Viewer: reads everything of the company, changes nothing",
@@ -57,3 +59,22 @@ class KeyForm(PlainForm):
         label="What it may do",
         initial=[Scope.READ],
     )
+    tasks = forms.MultipleChoiceField(
+        required=False,
+        choices=[(each.key, each.title) for each in COMPANY_TYPES.values()],
+        widget=forms.CheckboxSelectMultiple,
+        label="Background work that it may start",
+        initial=list(COMPANY_TYPES),
+    )
+    tasks_per_minute = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_A_MINUTE,
+        label="Tasks in a minute, at most",
+        help_text="Empty: as many as any key of the site.",
+    )
+
+    def clean_tasks(self) -> list[str] | None:
+        """The types that are ticked; None for all, those too that are yet to come."""
+        ticked: list[str] = self.cleaned_data["tasks"]
+        return None if set(ticked) == set(COMPANY_TYPES) else ticked

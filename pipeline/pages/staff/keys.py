@@ -15,10 +15,14 @@ from uuid_utils.compat import uuid7
 from jobs.errors import ApiKeyNotFound, BadName
 from jobs.models import ApiKey, Role, Scope
 from jobs.selectors import key_of, keys_of
-from jobs.services import create_api_key, revoke_api_key
+from jobs.services import revoke_api_key
+from pipeline.models import Producer
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.reading import Page
+from pipeline.selectors.work import limits_of
+from pipeline.work.catalogue import COMPANY_TYPES
+from pipeline.work.producers import create_limited_key
 
 ROWS = 50
 MADE_ALREADY = (
@@ -64,10 +68,12 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
 def _made(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     given = form.cleaned_data
     try:
-        return create_api_key(
+        return create_limited_key(
             company_id=owner.company.id,
             name=given["name"],
             scopes=[Scope(each) for each in given["scopes"]],
+            types=given["tasks"],
+            per_minute=given["tasks_per_minute"],
             key_id=given["key_id"],
         )
     except BadName as error:
@@ -78,18 +84,34 @@ def _made(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
 
 
 def _empty_form() -> KeyForm:
-    return KeyForm(initial={"key_id": uuid7(), "scopes": [Scope.READ]})
+    return KeyForm(
+        initial={"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
+    )
 
 
 def _show(request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200) -> HttpResponse:
     keys = Page.cut(keys_of(owner.company.id, after=_after(request), most=ROWS + 1), ROWS)
+    limits = limits_of(key.id for key in keys.rows)
     context = {
         "form": form,
-        "keys": keys.rows,
+        "keys": [(key, _limits(limits.get(key.id))) for key in keys.rows],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
         "first_url": "?" if _after(request) else "",
     }
     return render(request, "staff/keys.html", context, status=status)
+
+
+def _limits(limits: Producer | None) -> str:
+    """What background work a key may start, in words; empty for all that there is."""
+    if limits is None:
+        return ""
+    said = []
+    if limits.types is not None:
+        titles = [each.title for each in COMPANY_TYPES.values() if each.key in limits.types]
+        said.append(f"starts {', '.join(titles).lower() or 'no background work'}")
+    if limits.per_minute is not None:
+        said.append(f"at most {limits.per_minute:,} tasks a minute")
+    return "; ".join(said)
 
 
 def _after(request: HttpRequest) -> UUID | None:

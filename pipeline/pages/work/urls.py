@@ -1,7 +1,26 @@
-"""Addresses of the pages about background work: tasks, dead letters, schedules."""
+"""Addresses of the pages about background work: tasks, dead letters, types, schedules."""
 
-from __future__ import annotations
+from django.urls import path
 
-from django.urls import URLPattern
+from pipeline.pages.work import dead, kinds, overview, schedules, task
 
-urlpatterns: list[URLPattern] = []
+_A = "company/work/schedules/<uuid:schedule_id>/"
+
+urlpatterns = [
+    path("company/work/", overview.work, name="work"),
+    path("company/work/dead/", dead.dead_letters, name="dead_letters"),
+    path("company/work/dead/replay/", dead.dead_replay, name="dead_replay"),
+    path("company/work/types/", kinds.work_types, name="work_types"),
+    path("company/work/types/<str:key>/pause/", kinds.type_pause, name="type_pause"),
+    path("company/work/types/<str:key>/resume/", kinds.type_resume, name="type_resume"),
+    path("company/work/schedules/", schedules.schedules, name="schedules"),
+    path("company/work/schedules/new/", schedules.new_schedule, name="new_schedule"),
+    path(_A, schedules.edit_schedule, name="edit_schedule"),
+    path(f"{_A}switch/", schedules.switch_schedule, name="switch_schedule"),
+    path(f"{_A}delete/", schedules.end_schedule, name="end_schedule"),
+    path("company/work/<uuid:task_id>/", task.task, name="task"),
+    path("company/work/<uuid:task_id>/cancel/", task.task_cancel, name="task_cancel"),
+    path("company/work/<uuid:task_id>/replay/", task.task_replay, name="task_replay"),
+    path("company/work/<uuid:task_id>/edit/", task.task_edit, name="task_edit"),
+    path("company/work/<uuid:task_id>/discard/", task.task_discard, name="task_discard"),
+]

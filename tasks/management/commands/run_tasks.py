@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tasks.processes import Processes
-from tasks.worker import Options, Worker
+from tasks.working.processes import Processes
+from tasks.working.worker import Options, Worker
 
 MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
 LONGEST_DRAIN = 86_400.0

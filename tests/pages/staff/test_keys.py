@@ -9,7 +9,10 @@ from django.test import Client
 
 from jobs.models import ApiKey, Company, Role, Scope, User
 from jobs.services import create_api_key
+from pipeline.models import Producer
+from pipeline.work.catalogue import COMPANY_TYPES
 from tests import make
+from tests.api.caller import UNKNOWN_ID
 from tests.pages.staff.conftest import browser_of, member
 
 KEYS = "/company/keys/"
@@ -100,4 +103,30 @@ def test_a_key_without_a_name_or_a_scope_is_refused(ada: User) -> None:
     answer = browser_of(ada).post(KEYS, {"name": " ", "key_id": "x"})
 
     assert answer.status_code == 422
+    assert not ApiKey.objects.exists()
+
+
+def test_an_owner_says_which_background_work_a_key_may_start(ada: User) -> None:
+    client = browser_of(ada)
+    everything = list(COMPANY_TYPES)
+
+    make_key(client, tasks=["demo.sleep"], tasks_per_minute="60", name="Some")
+    make_key(client, tasks=[], name="None of it")
+    make_key(client, tasks=everything, name="All")
+
+    limits = {each.key.name: (each.types, each.per_minute) for each in Producer.objects.all()}
+    assert limits == {"Some": (["demo.sleep"], 60), "None of it": ([], None)}
+    page = client.get(KEYS).content.decode()
+    assert "starts sleep; at most 60 tasks a minute" in page
+    assert "starts no background work" in page
+
+
+def test_a_rate_that_is_none_is_refused_in_words(ada: User) -> None:
+    client = browser_of(ada)
+    form = {"key_id": UNKNOWN_ID, "name": "a", "scopes": ["read"], "tasks_per_minute": "0"}
+
+    answer = client.post(KEYS, form)
+
+    assert answer.status_code == 422
+    assert "The least is 1." in answer.content.decode()
     assert not ApiKey.objects.exists()

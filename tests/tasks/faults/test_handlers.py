@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -10,9 +11,8 @@ from tasks.enqueue import enqueue
 from tasks.models import TaskEvent
 from tests.tasks.django_functions import add_up, count_attempts
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, eventually
+from tests.tasks.workers import TaskWorker, eventually
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 HOOKS = ("on_start", "on_success", "on_fail", "on_end")
 
 
@@ -20,11 +20,10 @@ def hooks(name: str) -> list[int]:
     return [marks(f"{name}:{hook}") for hook in HOOKS]
 
 
-def test_hooks_are_called_at_the_start_and_when_no_retry_follows(start_worker: StartWorker) -> None:
+def test_hooks_are_called_at_the_start_and_when_no_retry_follows(worker: TaskWorker) -> None:
     good = add("test.hooked", name="good")
     bad = add("test.hooked", name="bad", then="fail")
     dead = add("test.hooked", name="dead", then="die")
-    start_worker("--slots", "1")
 
     eventually(lambda: (status(good), status(bad)) == ("SUCCEEDED", "DEAD"))
     eventually(lambda: status(dead) == "DEAD" and marks("dead:on_end"))
@@ -34,9 +33,8 @@ def test_hooks_are_called_at_the_start_and_when_no_retry_follows(start_worker: S
     assert hooks("dead") == [2, 0, 1, 1]
 
 
-def test_a_secret_stands_nowhere_but_in_the_payload(start_worker: StartWorker) -> None:
+def test_a_secret_stands_nowhere_but_in_the_payload(worker: TaskWorker) -> None:
     name = add("test.secret", token="hunter2-hunter2")
-    worker = start_worker()
 
     eventually(lambda: status(name) == "DEAD")
 
@@ -55,8 +53,7 @@ def _words(told: list[Any]) -> list[str]:
     return found
 
 
-def test_demo_sleep_tells_its_progress_and_its_result(start_worker: StartWorker) -> None:
-    start_worker()
+def test_demo_sleep_tells_its_progress_and_its_result(worker: TaskWorker) -> None:
     name = add("demo.sleep", seconds=1.5)
 
     eventually(lambda: (task(name).progress or {}).get("done", 0) > 0)
@@ -76,32 +73,25 @@ def test_demo_sleep_tells_its_progress_and_its_result(start_worker: StartWorker)
         ("die", "DEAD", "ChildDied"),
     ],
 )
-def test_demo_sleep_misbehaves_as_told(
-    start_worker: StartWorker, then: str, end: str, error: str
-) -> None:
+def test_demo_sleep_misbehaves_as_told(worker: TaskWorker, then: str, end: str, error: str) -> None:
     name = enqueue("demo.sleep", {"seconds": 0, "then": then}, max_attempts=1).id
-    start_worker("--slots", "1")
 
     eventually(lambda: status(name) == end)
 
     assert task(name).errors[0]["class"] == error
 
 
-def test_functions_of_django_tasks_run_as_they_stand(
-    start_worker: StartWorker, settings: Any
-) -> None:
+def test_functions_of_django_tasks_run_as_they_stand(worker: TaskWorker, settings: Any) -> None:
     settings.TASKS = {"default": {"BACKEND": "tasks.backend.DurableBackend", "QUEUES": []}}
     total, attempt = add_up.enqueue(1, b=2), count_attempts.enqueue()
-    start_worker()
 
     eventually(lambda: total.refresh() or total.is_finished)
     eventually(lambda: attempt.refresh() or attempt.is_finished)
     assert (total.return_value, attempt.return_value) == (3, 1)
 
 
-def test_the_environment_of_children_is_clean(start_worker: StartWorker) -> None:
+def test_the_environment_of_children_is_clean(worker: TaskWorker) -> None:
     name = add("test.environment")
-    start_worker(PAYMENT_PASSWORD="x")
 
     eventually(lambda: status(name) == "SUCCEEDED")
 
@@ -109,8 +99,7 @@ def test_the_environment_of_children_is_clean(start_worker: StartWorker) -> None
     assert "PAYMENT_PASSWORD" not in task(name).result
 
 
-def test_a_transaction_left_open_does_not_reach_the_next_run(start_worker: StartWorker) -> None:
-    start_worker("--slots", "1")
+def test_a_transaction_left_open_does_not_reach_the_next_run(worker: TaskWorker) -> None:
     first = add("test.left_open")
     eventually(lambda: status(first) == "SUCCEEDED")
     second = add("test.mark", name="kept")
@@ -119,12 +108,21 @@ def test_a_transaction_left_open_does_not_reach_the_next_run(start_worker: Start
     assert (marks("left"), marks("kept")) == (0, 1)
 
 
-def test_the_enqueuing_request_is_named_in_the_handlers_log(start_worker: StartWorker) -> None:
+def test_the_enqueuing_request_is_named_in_the_handlers_log(worker: TaskWorker) -> None:
     name = enqueue("test.log", request_id="req-42").id
-    worker = start_worker()
 
     eventually(lambda: status(name) == "SUCCEEDED")
 
     [line] = [line for line in worker.said.splitlines() if "hello from the handler" in line]
     assert "req-42" in line
     assert str(name) in line
+
+
+def test_a_handler_knows_for_whom_it_runs(worker: TaskWorker) -> None:
+    owner = uuid4()
+    owned = enqueue("test.one_at_a_time", owner_id=owner).id
+    free = enqueue("test.one_at_a_time").id
+
+    eventually(lambda: {status(owned), status(free)} == {"SUCCEEDED"})
+
+    assert (task(owned).result, task(free).result) == (str(owner), "None")

@@ -1,0 +1,145 @@
+"""Enqueueing: how long one task takes, how many go in by batches, and where the time goes.
+
+    .venv/bin/python bench/tasks_enqueue.py [TASKS]
+
+Ways alternate within one run, so that all of them see the same disk: our `enqueue` in a
+transaction; our statement alone, with its parameters made before; a bare INSERT of an id into a
+table with nothing else, which is what a commit costs here at least; and Procrastinate's `defer`.
+Goals: p50 2 ms and p99 6 ms in a transaction; batches of 100 at 15,000 tasks a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import harness
+
+TASKS = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+BATCHES, SIZE = max(20, TASKS // 20), 100
+BARE = "INSERT INTO bench_floor (id) VALUES (gen_random_uuid())"
+
+
+def main() -> None:
+    harness.start()
+    harness.execute("CREATE TABLE bench_floor (id uuid)")
+    singles()
+    batches()
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+
+
+def singles() -> None:
+    """One task in a transaction, in each of the ways; half the rounds without waiting for disk."""
+    import procrastinate_noop
+
+    from tasks.enqueue import enqueue
+
+    ways: dict[str, Callable[[], Any]] = {
+        "enqueue (goal p50 2, p99 6)": lambda: enqueue("bench.noop", {"n": 1}),
+        "  the statement alone": lambda: statement(made(1)),
+        "  the same, prepared": lambda: prepared(made(1)),
+        "  floor: a bare INSERT": lambda: harness.execute(BARE),
+        "Procrastinate's defer": lambda: procrastinate_noop.noop.defer(n=1),
+    }
+    for durable in ("on", "off"):
+        harness.execute(f"SET synchronous_commit = {durable}")
+        took: dict[str, list[float]] = {way: [] for way in ways}
+        for n in range(TASKS + 50):
+            for way, call in ways.items():
+                took[way].append(1000 * timed(call, in_transaction=True))
+                if n < 50:
+                    took[way].clear()  # warm up
+        print(f"one task in a transaction, ms, synchronous_commit = {durable}")
+        for way, times in took.items():
+            p50, p90, p99 = (harness.percentile(times, share) for share in (0.5, 0.9, 0.99))
+            print(f"  {way:30} p50 {p50:6.2f}  p90 {p90:6.2f}  p99 {p99:6.2f}")
+    harness.execute("SET synchronous_commit = on")
+
+
+def batches() -> None:
+    """Batches of a hundred, in each of the ways."""
+    import procrastinate_noop
+
+    from tasks.enqueue import NewTask, as_parameter, enqueue_many
+
+    tasks = [NewTask("bench.noop", {"n": n}) for n in range(SIZE)]
+    theirs = [{"n": n} for n in range(SIZE)]
+    ways: dict[str, Callable[[], Any]] = {
+        "enqueue_many (goal 15,000)": lambda: enqueue_many(tasks),
+        "  rows as JSON, without database": lambda: as_parameter(tasks),
+        "  the statement alone": lambda: statement(parameters.pop()),
+        "  the same, prepared": lambda: prepared(parameters.pop()),
+        "  floor: a bare INSERT of 100": lambda: harness.execute(
+            BARE.replace("VALUES (gen_random_uuid())", f"SELECT gen_random_uuid() FROM"
+                         f" generate_series(1, {SIZE})")
+        ),
+        "Procrastinate's batch_defer": lambda: procrastinate_noop.noop.batch_defer(*theirs),
+    }  # fmt: skip
+    parameters = [made(SIZE) for _ in range(2 * BATCHES)]
+    took: dict[str, list[float]] = {way: [] for way in ways}
+    cpu: dict[str, float] = dict.fromkeys(ways, 0.0)
+    for _ in range(BATCHES):
+        for way, call in ways.items():
+            begun = time.process_time()
+            took[way].append(timed(call, in_transaction=False))
+            cpu[way] += time.process_time() - begun
+    print(f"batches of {SIZE}, tasks a second; µs of this process's CPU for each task")
+    for way, times in took.items():
+        print(
+            f"  {way:34} mean {SIZE * BATCHES / sum(times):9,.0f}/s"
+            f"  by the median {SIZE / harness.median(times):9,.0f}/s"
+            f"  CPU {1e6 * cpu[way] / SIZE / BATCHES:5.1f} µs"
+        )
+
+
+def timed(call: Callable[[], Any], *, in_transaction: bool) -> float:
+    """Seconds that a call takes."""
+    from django.db import transaction
+
+    start = time.perf_counter()
+    with transaction.atomic() if in_transaction else nullcontext():
+        call()
+    return time.perf_counter() - start
+
+
+def made(count: int) -> str:
+    """The parameter for so many tasks."""
+    from tasks.enqueue import NewTask, as_parameter
+
+    return as_parameter([NewTask("bench.noop", {"n": n}) for n in range(count)])[0]
+
+
+def statement(parameter: str) -> None:
+    """What the database does for it, and the round trip."""
+    from django.db import connection
+
+    from tasks.sql import ENQUEUE
+
+    with connection.cursor() as cursor:
+        cursor.execute(ENQUEUE, {"tasks": parameter})
+        cursor.fetchall()
+
+
+def prepared(parameter: str) -> None:
+    """The same, planned once for each connection and not each time."""
+    import psycopg
+    from django.db import connection
+
+    from tasks.sql import ENQUEUE
+
+    connection.ensure_connection()
+    raw = connection.connection
+    cursor = psycopg.Cursor(raw)  # Django's own sends no prepared statements
+    cursor.execute(ENQUEUE, {"tasks": parameter}, prepare=True)
+    cursor.fetchall()
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(harness.ROOT), str(harness.ROOT / "bench")])
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
+    harness.SETTINGS = "tasks_settings"
+    main()

@@ -1,0 +1,167 @@
+"""Files: what a company gives to be imported, and what was made for it to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.http import StreamingHttpResponse, UnreadablePostError
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import MultiPartParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import Scope
+from pipeline.api.access import as_company, own_job
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint
+from pipeline.api.parsing import CSVParser, refuse_unfit_body
+from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
+from pipeline.api.schema import File, Tag, Who, describes
+from pipeline.api.v1.serializers.work_outputs import task_out
+from pipeline.api.v1.serializers.work_shapes import TaskOut
+from pipeline.import_report import report_of
+from pipeline.selectors.files import file_of, pieces_of
+from pipeline.selectors.imports import import_of_task
+from pipeline.selectors.work import task_of
+from pipeline.services.import_file import MOST_BYTES
+from pipeline.work.importing import start_import
+
+FORM_BYTES = 65_536
+"""What a form may have around its file."""
+UNNAMED = "people.csv"
+CSV = "text/csv"
+
+_CSV = {"type": "string", "description": "Lines of name,email; the first names the columns."}
+_FORM = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
+}
+
+
+class AnyKind(DefaultContentNegotiation):
+    """An answer is of the kind that it is, whatever the client would rather have."""
+
+    def select_renderer(  # type: ignore[override]  # as the framework calls it
+        self,
+        request: Request,
+        renderers: Sequence[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        """That of JSON, for refusals."""
+        return renderers[0], renderers[0].media_type
+
+
+class ImportApplications(Endpoint):
+    """`/jobs/{id}/applications/import`"""
+
+    parser_classes = (CSVParser, MultiPartParser)
+    most_bytes = MOST_BYTES + FORM_BYTES
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Have the body at hand: the framework would not let it be read whole, and who repeats a
+        request is known by its body."""
+        refuse_unfit_body(request, self.most_bytes)
+        plain = request._request
+        try:
+            plain._body = plain.read()
+        except UnreadablePostError:
+            raise ParseError("The body could not be read.") from None
+        super().initial(request, *args, **kwargs)
+
+    @describes(
+        "import_applications",
+        Tag.APPLICATIONS,
+        Who.WRITER,
+        TaskOut,
+        status=202,
+        bodies={CSV: _CSV, "multipart/form-data": _FORM},
+        refuses=(INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED, BACKPRESSURE),
+        headers=("Location",),
+        about="At most 16 MB and 100,000 rows. The task tells how far it is, and in the end how"
+        " many were taken in; those that were not are in `/tasks/{task_id}/refused-rows`.",
+    )
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Have the people of a CSV file apply, one after the other: 202 and the task."""
+        caller, job = own_job(caller_of(request), job_id, Scope.WRITE)
+        name, content = _file_in(request)
+        made = start_import(
+            company_id=caller.company_id,
+            job_id=job.id,
+            name=name,
+            content=content,
+            actor=caller.actor,
+            producer=caller.producer,
+            key_id=caller.key_id,
+        )
+        task = task_of(caller.company_id, made.id)
+        where = {"Location": reverse("api_task", args=[task.id])}
+        return Response(task_out(task), status=202, headers=where)
+
+
+class RefusedRows(Endpoint):
+    """`/tasks/{id}/refused-rows`"""
+
+    content_negotiation_class = AnyKind
+
+    @describes(
+        "get_refused_rows",
+        Tag.TASKS,
+        Who.READER,
+        File((CSV,)),
+        headers=("Content-Disposition",),
+        about="Mended, the file can be imported once more.",
+    )
+    def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
+        """The rows that an import did not take in, and why, as CSV."""
+        caller = as_company(caller_of(request), Scope.READ)
+        seen = import_of_task(caller.company_id, task_id)
+        return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
+
+
+class OneFile(Endpoint):
+    """`/files/{id}`"""
+
+    content_negotiation_class = AnyKind
+
+    @describes(
+        "get_file",
+        Tag.TASKS,
+        Who.READER,
+        File((CSV, "application/jsonl")),
+        headers=("Content-Disposition",),
+        about="Its id is in the result of the task that made it. It is there for seven days.",
+    )
+    def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
+        """A file that was made for the company."""
+        caller = as_company(caller_of(request), Scope.READ)
+        file = file_of(caller.company_id, file_id)
+        return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
+
+
+def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
+    """The name of the file that a request brings, and its pieces. Raises ValidationError."""
+    data: Any = request.data  # by which it is read
+    if request.content_type.partition(";")[0] == CSV:
+        return UNNAMED, data or ()
+    uploaded = request.FILES.get("file")
+    if uploaded is None:
+        raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
+    return uploaded.name or UNNAMED, uploaded.chunks()
+
+
+def _download(
+    pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
+) -> HttpResponseBase:
+    response = StreamingHttpResponse(pieces, content_type=content_type)
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    if size_bytes is not None:
+        response["Content-Length"] = str(size_bytes)
+    return response

@@ -1,0 +1,80 @@
+"""The types of background work that a company may start, and stopping one for a while."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import Scope
+from pipeline.api.access import as_company
+from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.v1.serializers.inputs import Nothing
+from pipeline.api.v1.serializers.work_outputs import type_out
+from pipeline.api.v1.serializers.work_shapes import TaskTypeOut, TaskTypesOut
+from pipeline.errors import TaskTypeNotFound
+from pipeline.selectors.work import actors_named
+from pipeline.work.catalogue import KnownType, known_type, known_types
+from pipeline.work.start import may_start
+from tasks import control
+
+
+class TaskTypes(Endpoint):
+    """`/task-types`"""
+
+    @describes("list_task_types", Tag.TASKS, Who.READER, TaskTypesOut)
+    def get(self, request: Request) -> Response:
+        """What the company may start, with the limits of each and whether it is paused."""
+        caller = as_company(caller_of(request), Scope.READ)
+        return Response({"data": _told(caller, known_types()), "next_cursor": None})
+
+
+class PauseTaskType(Endpoint):
+    """`/task-types/{key}/pause`"""
+
+    @describes(
+        "pause_task_type",
+        Tag.TASKS,
+        Who.WRITER,
+        TaskTypeOut,
+        takes=(Nothing,),
+        about="What runs goes on, and what is started waits. Nobody else's work is held up.",
+    )
+    def post(self, request: Request, type_key: str) -> Response:
+        """Let no more of the company's tasks of a type begin. Once more is harmless."""
+        caller = as_company(caller_of(request), Scope.WRITE)
+        body_of(request, Nothing)
+        found = _type(type_key)
+        control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_told(caller, [found])[0])
+
+
+class ResumeTaskType(Endpoint):
+    """`/task-types/{key}/resume`"""
+
+    @describes("resume_task_type", Tag.TASKS, Who.WRITER, TaskTypeOut, takes=(Nothing,))
+    def post(self, request: Request, type_key: str) -> Response:
+        """Take the company's pause of a type back. Once more is harmless."""
+        caller = as_company(caller_of(request), Scope.WRITE)
+        body_of(request, Nothing)
+        found = _type(type_key)
+        control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_told(caller, [found])[0])
+
+
+def _type(key: str) -> KnownType:
+    found = known_type(key)
+    if found is None:
+        raise TaskTypeNotFound
+    return found
+
+
+def _told(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+    paused = control.paused_by_owner(caller.company_id)
+    words = actors_named(paused.values())
+    allowed = may_start(caller.key_id)
+    return [
+        type_out(each, paused_by=paused.get(each.about.key), words=words, allowed=allowed)
+        for each in known
+    ]

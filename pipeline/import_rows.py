@@ -1,0 +1,63 @@
+"""The rows of an imported file while they wait, and why one is not taken in, in words. Pure."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Refusal(StrEnum):
+    """Why a row of an imported file was not taken in."""
+
+    NO_NAME = "NO_NAME"
+    NAME_TOO_LONG = "NAME_TOO_LONG"
+    BAD_NAME = "BAD_NAME"
+    NO_EMAIL = "NO_EMAIL"
+    BAD_EMAIL = "BAD_EMAIL"
+    DUPLICATE = "DUPLICATE"
+    ALREADY_APPLIED = "ALREADY_APPLIED"
+    ERASED = "ERASED"
+
+
+WORDS = {
+    Refusal.NO_NAME: "The row has no name.",
+    Refusal.NAME_TOO_LONG: "The name is too long: at most 200 characters fit.",
+    Refusal.BAD_NAME: "The name has characters that cannot be shown, or a line break.",
+    Refusal.NO_EMAIL: "The row has no email address.",
+    Refusal.BAD_EMAIL: "This is no email address: one looks like name@example.org.",
+    Refusal.DUPLICATE: "The address stands in a row above this one already.",
+    Refusal.ALREADY_APPLIED: "This person has a live application to this job already.",
+    Refusal.ERASED: "This person has had everything about them erased.",
+}
+"""What is said of a row, by its reason."""
+
+LEFT_WORDS = {
+    "": "The import has not come to this row.",
+    "JOB_PAUSED": "The job was paused before this row was taken in.",
+    "JOB_CLOSED": "The job was closed before this row was taken in.",
+}
+"""What is said of a row to which an import did not come, by how the import ended."""
+
+
+class Row(NamedTuple):
+    """A row of the file. `number` is counted as a spreadsheet counts; the columns' names are 1.
+
+    `email` is in the spelling under which addresses are kept, whether it is one or not. `refusal`
+    says what is wrong with the row, as far as the file alone shows it.
+    """
+
+    number: int
+    name: str
+    email: str
+    refusal: Refusal | None = None
+
+    def as_line(self) -> bytes:
+        """The row as it is stored until it is taken in."""
+        return json.dumps(self, ensure_ascii=False).encode() + b"\n"
+
+
+def rows_in(part: bytes) -> list[Row]:
+    """The rows in a stored piece of lines that `as_line` gave."""
+    rows = (json.loads(line) for line in part.split(b"\n") if line)
+    return [Row(number, name, email, why and Refusal(why)) for number, name, email, why in rows]

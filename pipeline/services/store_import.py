@@ -1,0 +1,77 @@
+"""Keeping what a company wants to import until a worker takes it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from itertools import islice
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from jobs.models import JobStatus
+from pipeline.errors import JobNotFound, JobNotOpen
+from pipeline.import_rows import Row
+from pipeline.models import ImportRun, StoredFile, StoredPart
+from pipeline.selectors.jobs import job_facts
+from pipeline.services.files import FILE_KEPT_DAYS
+from pipeline.services.import_file import read_rows
+from pipeline.states import Actor
+
+ROWS_IN_PART = 100
+"""The fewest rows that are taken in at a time; with the longest names still a small part."""
+PARTS_AT_ONCE = 20
+
+
+@transaction.atomic
+def store_import(
+    *, company_id: UUID, job_id: UUID, name: str, content: Iterable[bytes], actor: Actor
+) -> UUID:
+    """Read a CSV file and keep its rows; gives the id of the file, which is that of the import.
+
+    `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
+    key in whose name people are taken in. Nothing is kept when it raises: JobNotFound, JobNotOpen,
+    ImportFileRefused.
+    """
+    job = job_facts(job_id)
+    if job.company_id != company_id:
+        raise JobNotFound
+    if job.status != JobStatus.OPEN:
+        raise JobNotOpen(status=job.status)
+    file = _file(company_id, job_id, name)
+    if actor.id is None:
+        raise ValueError("somebody must answer for an import")
+    file.rows = _store(file, read_rows(content))
+    file.is_complete = True
+    file.save()
+    ImportRun.objects.create(file=file, total_rows=file.rows, started_by=actor.id)
+    return file.id
+
+
+def _file(company_id: UUID, job_id: UUID, name: str) -> StoredFile:
+    plain = "".join(letter for letter in name if letter.isprintable())
+    return StoredFile.objects.create(
+        company_id=company_id,
+        job_id=job_id,
+        purpose=StoredFile.Purpose.IMPORT,
+        name=plain[-200:] or "people.csv",
+        content_type="application/jsonl",
+        expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
+    )
+
+
+def _store(file: StoredFile, rows: Iterator[Row]) -> int:
+    """Store the rows in parts; says how many there are, and notes their size."""
+    parts: list[StoredPart] = []
+    count = number = size = 0
+    while some := list(islice(rows, ROWS_IN_PART)):
+        data = b"".join(row.as_line() for row in some)
+        parts.append(StoredPart(file=file, number=number, data=data))
+        count, number, size = count + len(some), number + 1, size + len(data)
+        if len(parts) == PARTS_AT_ONCE:
+            StoredPart.objects.bulk_create(parts)
+            parts.clear()
+    StoredPart.objects.bulk_create(parts)
+    file.size_bytes = size
+    return count

@@ -1,0 +1,59 @@
+"""Letting a company's dead letters run again: under the same rules as starting work anew."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pipeline.models import Producer
+from pipeline.work.own_things import foreign_ids
+from pipeline.work.start import check_type
+from tasks import dead
+from tasks.control import find_task
+
+
+def replay(
+    *,
+    company_id: UUID,
+    task_id: UUID,
+    actor: str,
+    payload: dict[str, Any] | None = None,
+    confirmed: bool = False,
+    key_id: UUID | None = None,
+) -> None:
+    """Let a dead letter of a company run again, with another payload if one is given.
+
+    Raises what `tasks.dead.edit_and_replay` raises, TypeNotAllowed, and InvalidPayload also for
+    ids in the new payload that are not the company's.
+    """
+    key = find_task(task_id, owner_id=company_id).type.key
+    check_type(key, _allowed(key_id))
+    how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
+    if payload is None:
+        dead.replay(task_id, **how)
+        return
+    if foreign := foreign_ids(company_id, [(key, payload)]):
+        raise foreign[0]
+    dead.edit_and_replay(task_id, payload, **how)
+
+
+def replay_many(
+    *,
+    company_id: UUID,
+    key: str,
+    actor: str,
+    limit: int = 100,
+    confirmed: bool = False,
+    key_id: UUID | None = None,
+) -> int:
+    """Let the oldest dead letters of a type run again, and say how many those were.
+
+    Raises UnknownType, TypeNotAllowed, ConfirmationNeeded.
+    """
+    check_type(key, _allowed(key_id))
+    how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
+    return dead.replay_many(key, limit=limit, **how)
+
+
+def _allowed(key_id: UUID | None) -> Producer | None:
+    return Producer.objects.filter(key_id=key_id).first() if key_id else None

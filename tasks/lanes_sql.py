@@ -1,0 +1,71 @@
+"""Lanes: where pending tasks stand in line; and parking, which keeps their heads clear."""
+
+from __future__ import annotations
+
+LANES = """
+lane AS (
+    (SELECT type_id, queue, priority FROM tasks_task WHERE status = 'PENDING' AND NOT parked
+     ORDER BY type_id, queue, priority LIMIT 1)
+    UNION ALL
+    SELECT n.type_id, n.queue, n.priority FROM lane l CROSS JOIN LATERAL (
+        SELECT t.type_id, t.queue, t.priority FROM tasks_task t
+        WHERE t.status = 'PENDING' AND NOT t.parked
+          AND (t.type_id, t.queue, t.priority) > (l.type_id, l.queue, l.priority)
+        ORDER BY t.type_id, t.queue, t.priority LIMIT 1) n
+)"""
+# Every combination of type, queue and priority that has pending tasks: jumps along the index.
+
+PARKED_AT_ONCE = 1_000
+"""The batch of `PARK` and `UNPARK`: some 30 ms."""
+
+PARK = f"""
+WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
+    SELECT t.id FROM (SELECT DISTINCT type_id FROM tasks_taskpause) k
+    JOIN lane ON lane.type_id = k.type_id CROSS JOIN LATERAL (
+        SELECT p.id, p.type_id, p.owner_id FROM tasks_task p
+        WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
+          AND p.queue = lane.queue AND p.priority = lane.priority
+          AND p.run_after <= statement_timestamp()
+        ORDER BY p.run_after, p.id LIMIT %(batch)s) t
+    WHERE EXISTS (SELECT FROM tasks_taskpause z
+                  WHERE z.type_id = t.type_id AND z.owner_id = t.owner_id)
+    LIMIT %(batch)s
+), taken AS MATERIALIZED (
+    SELECT id FROM tasks_task WHERE id = ANY(ARRAY(SELECT id FROM ahead)) AND status = 'PENDING'
+    ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE tasks_task SET parked = true WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
+"""
+"""Move tasks of owners that have paused their type out of the claim's way: a batch of those that
+stand first. The claim passes over the others one by one, which is cheap while they are few."""
+
+UNPARK = """
+WITH RECURSIVE owner AS (
+    (SELECT type_id, owner_id FROM tasks_task WHERE status = 'PENDING' AND parked
+     ORDER BY type_id, owner_id LIMIT 1)
+    UNION ALL
+    SELECT n.type_id, n.owner_id FROM owner o CROSS JOIN LATERAL (
+        SELECT t.type_id, t.owner_id FROM tasks_task t
+        WHERE t.status = 'PENDING' AND t.parked
+          AND (t.type_id, t.owner_id) > (o.type_id, o.owner_id)
+        ORDER BY t.type_id, t.owner_id LIMIT 1) n
+), free AS MATERIALIZED (
+    SELECT t.id FROM owner o CROSS JOIN LATERAL (
+        SELECT id FROM tasks_task WHERE status = 'PENDING' AND parked
+          AND type_id = o.type_id AND owner_id = o.owner_id LIMIT %(batch)s) t
+    WHERE NOT EXISTS (SELECT FROM tasks_taskpause z
+                      WHERE z.type_id = o.type_id AND z.owner_id = o.owner_id)
+    LIMIT %(batch)s
+), taken AS MATERIALIZED (
+    SELECT id FROM tasks_task WHERE id = ANY(ARRAY(SELECT id FROM free)) AND status = 'PENDING'
+    ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
+"""
+"""Let a batch of parked tasks whose owner has resumed their type be claimed again."""
+
+FOR_PARKING = """
+SELECT EXISTS (SELECT FROM tasks_taskpause),
+       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)
+"""
+"""Whether there may be something to park, and something to let go."""

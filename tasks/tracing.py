@@ -1,0 +1,56 @@
+"""Optional spans of OpenTelemetry: who enqueued a task, and how each of its runs went.
+
+With the package `opentelemetry-api` there (the extra `tracing`), a task remembers the trace in
+which it was enqueued, and each run is a span of its own that is linked to it. Where the spans go
+is the provider's business, which the settings or `opentelemetry-instrument` set up. Without the
+package nothing happens, at no cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+try:
+    from opentelemetry import trace as otel
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+except ImportError:
+    otel = None  # type: ignore[assignment]  # the package is optional
+
+
+def current() -> str:
+    """The trace that is active here, as a W3C traceparent; empty if there is none."""
+    if otel is None or not otel.get_current_span().get_span_context().is_valid:
+        return ""
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier)
+    return carrier.get("traceparent", "")
+
+
+def run_span(kind: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
+    """The span of one run of a type, linked to the trace in which the task was enqueued.
+
+    A run that fails ends it as an error with the exception's class alone: the message might tell
+    a secret of the payload.
+    """
+    return nullcontext() if otel is None else _span(kind, enqueued_in, attributes)
+
+
+@contextmanager
+def _span(kind: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
+    context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
+    origin = otel.get_current_span(context).get_span_context()
+    with otel.get_tracer("tasks").start_as_current_span(
+        f"run {kind}",
+        kind=otel.SpanKind.CONSUMER,
+        links=[otel.Link(origin)] if origin.is_valid else [],
+        attributes={f"task.{name}": value for name, value in attributes.items()},
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield
+        except BaseException as error:
+            span.set_status(otel.Status(otel.StatusCode.ERROR, type(error).__qualname__))
+            raise

@@ -1,0 +1,26 @@
+"""What a run may leave behind in its process: an open transaction, and memory."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+from django.db import close_old_connections, connections
+
+STATM = Path("/proc/self/statm")
+
+
+def leave_no_transaction_open() -> None:
+    """Close the connections that a handler left within a transaction, and those that broke."""
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            connection.close()
+            del connections[connection.alias]  # it would refuse to be opened again
+    close_old_connections()
+
+
+def address_space_bytes() -> int:
+    """How much this process has mapped; 0 where the system does not tell."""
+    if not STATM.exists():
+        return 0
+    return int(STATM.read_text().split()[0]) * resource.getpagesize()

@@ -1,0 +1,83 @@
+"""The statements beside the hot path: the reaper, sleeping workers, what runs tell."""
+
+from __future__ import annotations
+
+REAP = """
+WITH expired AS MATERIALIZED (
+    SELECT id FROM tasks_task
+    WHERE status IN ('RUNNING', 'CANCELLING') AND lease_until < statement_timestamp()
+    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED
+), reaped AS (
+    UPDATE tasks_task t SET
+        status = CASE WHEN t.status = 'CANCELLING' THEN 'CANCELLED'
+                      WHEN t.begun AND t.attempt >= t.max_attempts THEN 'DEAD' ELSE 'PENDING' END,
+        finished_at = CASE WHEN t.status = 'CANCELLING'
+                             OR t.begun AND t.attempt >= t.max_attempts
+            THEN statement_timestamp() END,
+        run_after = statement_timestamp(), lease_until = NULL,
+        attempt = t.attempt - CASE WHEN t.begun THEN 0 ELSE 1 END,
+        errors = CASE WHEN t.begun THEN t.errors || jsonb_build_object(
+            'class', 'LeaseExpired', 'message', 'its worker gave no sign of life in time',
+            'attempt', t.attempt, 'traceback', '', 'worker', t.worker,
+            'at', statement_timestamp()) ELSE t.errors END
+    WHERE t.id = ANY(ARRAY(SELECT id FROM expired))
+    RETURNING t.id, t.type_id, t.status, t.attempt, t.max_attempts, t.worker, t.begun,
+              t.payload::text AS payload, t.request_id, t.owner_id, t.trace
+), told AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+    SELECT r.id, e.kind, r.attempt, r.worker FROM reaped r CROSS JOIN LATERAL (
+        SELECT 1 AS n, 'lease_lost' AS kind
+        UNION ALL SELECT 2, lower(r.status) WHERE r.status <> 'PENDING'
+        UNION ALL SELECT 3, CASE WHEN r.begun THEN 'retry_scheduled' ELSE 'returned' END
+        WHERE r.status = 'PENDING' ORDER BY n) e
+), tallied AS (
+    INSERT INTO tasks_tasktally AS y (type_id, slot, expired, failed, dead, cancelled)
+    SELECT type_id, date_bin('10 seconds', statement_timestamp(), 'epoch'), count(*),
+        count(*) FILTER (WHERE begun), count(*) FILTER (WHERE status = 'DEAD'),
+        count(*) FILTER (WHERE status = 'CANCELLED')
+    FROM reaped GROUP BY type_id ORDER BY type_id
+    ON CONFLICT (type_id, slot) DO UPDATE SET expired = y.expired + excluded.expired,
+        failed = y.failed + excluded.failed, dead = y.dead + excluded.dead,
+        cancelled = y.cancelled + excluded.cancelled
+)
+SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
+FROM reaped
+"""
+"""Take tasks away from workers whose lease has expired: to the next attempt, or to the dead.
+
+An attempt that certainly had not begun does not count.
+
+A lease that its worker renews at this moment is locked, and passed over.
+"""
+
+OFFER = """
+SELECT pg_notify('tasks', 'work') FROM tasks_tasktype k
+WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
+  AND (SELECT 1 FROM tasks_task t
+       WHERE t.status = 'PENDING' AND NOT t.parked AND t.type_id = k.id
+         AND t.run_after <= statement_timestamp() LIMIT 1) = 1
+LIMIT 1
+"""
+"""Wake sleeping workers after runs of capped types have ended, if more of them are due."""
+
+DOZE = """
+WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE tasks_taskworker w SET sleeping = %(sleeping)s FROM quick WHERE name = %(worker)s
+"""
+"""Say that this worker may sleep, and wants to be woken; or that it does not."""
+
+TELL = """
+WITH said AS MATERIALIZED (
+    SELECT s.* FROM json_to_recordset(%(said)s::json) AS s(
+        n int, id uuid, attempt int, kind text, data jsonb)
+    JOIN tasks_task t ON t.id = s.id AND t.attempt = s.attempt AND t.worker = %(worker)s
+     AND t.lease_until IS NOT NULL
+), moved AS (
+    UPDATE tasks_task t SET progress = p.data FROM (
+        SELECT DISTINCT ON (id) id, data FROM said WHERE kind = 'progress' ORDER BY id, n DESC) p
+    WHERE t.id = p.id
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+SELECT id, kind, attempt, %(worker)s, data FROM said ORDER BY n
+"""
+"""Write what running handlers tell: progress and events of their own, while the task is theirs."""

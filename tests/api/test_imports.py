@@ -1,0 +1,169 @@
+"""Importing people over the API, and taking files away."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db.models.functions import Now
+
+from jobs.models import Company, Role
+from pipeline.models import ImportRun, StoredFile
+from pipeline.services.bulk_import import take_in
+from tasks.models import Status, Task
+from tests import make
+from tests.api.browser import member_of
+from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of
+from tests.api.tasks_of import move, row_of
+
+CSV = b"name,email\nMia,mia@example.org\nNoa,noa@example.org\nOle,nonsense\n"
+
+
+def bring(caller: Caller, job: UUID, content: bytes = CSV, **headers: str) -> Answer:
+    """Send a file as it is."""
+    how = {"content_type": "text/csv"} | headers
+    return caller.post(f"/jobs/{job}/applications/import", content, **how)
+
+
+def run(answer: Answer) -> str:
+    """Do what a worker would do with the import; gives the task's id."""
+    row = row_of(answer.json()["id"])
+    take_in(UUID(row.payload["import_id"]), is_cancelled=lambda: False)
+    move(row.id, status=Status.SUCCEEDED, finished_at=Now())
+    return str(row.id)
+
+
+def text_of(answer: Any) -> str:
+    """All of a file."""
+    return b"".join(answer.streaming_content).decode("utf-8-sig")
+
+
+@pytest.fixture
+def empty_job(company: Company) -> UUID:
+    return make.job(company_id=company.id, capacity=1)
+
+
+def test_the_people_of_a_file_apply_and_the_rest_can_be_had_back(
+    acme: Caller, empty_job: UUID
+) -> None:
+    answer = bring(acme, empty_job)
+
+    told = answer.json()
+    assert (answer.status_code, told["type"], told["status"]) == (
+        202,
+        "applications.import",
+        "PENDING",
+    )
+    assert answer.headers["Location"] == f"/api/v1/tasks/{told['id']}"
+    task = run(answer)
+    row = make.row_of(empty_job)
+    assert (row.active_count, row.waitlist_count) == (1, 1)
+    refused = acme.get(f"/tasks/{task}/refused-rows", accept="text/csv")
+    assert refused.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "attachment" in refused.headers["Content-Disposition"]
+    lines = text_of(refused).splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("4,Ole,nonsense,")
+
+
+@pytest.mark.parametrize("session", [False, True])
+def test_a_form_brings_it_just_as_well(
+    acme: Caller, company: Company, empty_job: UUID, session: bool
+) -> None:
+    boundary = "x" * 20
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="spring.csv"'
+    form = f"{head}\r\n\r\n{CSV.decode()}\r\n--{boundary}--\r\n".encode()
+    caller = member_of(company, Role.RECRUITER) if session else acme
+
+    answer = bring(
+        caller, empty_job, form, content_type=f"multipart/form-data; boundary={boundary}"
+    )
+
+    assert answer.status_code == 202, answer.content
+    assert StoredFile.objects.get().name == "spring.csv"
+    assert ImportRun.objects.get().total_rows == 3
+
+
+def test_the_same_request_again_imports_nothing_more(acme: Caller, empty_job: UUID) -> None:
+    first, again = (bring(acme, empty_job, idempotency_key="k") for _ in range(2))
+
+    assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
+    assert Task.objects.count() == 1
+
+
+def test_a_file_that_is_larger_than_other_bodies_may_be_is_read(
+    acme: Caller, empty_job: UUID
+) -> None:
+    content = CSV + b"\n" * 2_700_000
+
+    plain = bring(acme, empty_job, content, idempotency_key="k")
+    again = bring(acme, empty_job, content, idempotency_key="k")
+
+    assert (plain.status_code, again.headers.get("Idempotent-Replayed")) == (202, "true")
+
+
+def test_but_not_one_of_any_size(acme: Caller, empty_job: UUID) -> None:
+    answer = bring(acme, empty_job, b"x" * 17 * 2**20)
+
+    assert code_of(answer) == (413, "PAYLOAD_TOO_LARGE")
+    assert "16.8 MB" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "code"),
+    [
+        (b"\n", "text/csv", 400, "INVALID_FILE"),
+        (b"\xff\xfe\x00", "text/csv", 400, "INVALID_FILE"),
+        (b"a,b\n1,2\n", "text/csv", 400, "INVALID_FILE"),
+        (CSV, "application/json", 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (b"--x--\r\n", "multipart/form-data; boundary=x", 400, "VALIDATION_ERROR"),
+        (b"", "multipart/form-data", 400, "VALIDATION_ERROR"),
+        (CSV, "multipart/form-data", 400, "MALFORMED_REQUEST"),
+    ],
+)
+def test_what_is_no_list_of_people_is_refused(
+    acme: Caller, empty_job: UUID, content: bytes, kind: str, status: int, code: str
+) -> None:
+    answer = bring(acme, empty_job, content, content_type=kind)
+
+    assert code_of(answer) == (status, code)
+    assert not Task.objects.exists()
+    assert not StoredFile.objects.exists()
+
+
+def test_a_job_that_takes_nobody_takes_no_file(acme: Caller, empty_job: UUID) -> None:
+    acme.post(f"/jobs/{empty_job}/pause")
+
+    assert code_of(bring(acme, empty_job)) == (409, "JOB_NOT_OPEN")
+
+
+def test_a_file_that_was_made_for_a_company_is_there_for_it_alone(
+    acme: Caller, other: Caller, company: Company, empty_job: UUID
+) -> None:
+    file = StoredFile.objects.create(
+        company_id=company.id,
+        job_id=empty_job,
+        purpose=StoredFile.Purpose.EXPORT,
+        name="cook-log.csv",
+        content_type="text/csv; charset=utf-8",
+        size_bytes=4,
+        is_complete=True,
+        expires_at="2999-01-01T00:00:00Z",
+    )
+    file.parts.create(number=0, data=b"a,")
+    file.parts.create(number=1, data=b"b\n")
+
+    mine = acme.get(f"/files/{file.id}")
+
+    assert text_of(mine) == "a,b\n"
+    assert mine.headers["Content-Disposition"] == 'attachment; filename="cook-log.csv"'
+    assert mine.headers["Content-Length"] == "4"
+    assert code_of(other.get(f"/files/{file.id}")) == (404, "NOT_FOUND")
+    assert code_of(acme.get(f"/files/{UNKNOWN_ID}")) == (404, "NOT_FOUND")
+
+
+def test_a_task_that_is_no_import_has_no_refused_rows(acme: Caller) -> None:
+    task = acme.post("/tasks", {"type": "demo.sleep"}).json()["id"]
+
+    assert code_of(acme.get(f"/tasks/{task}/refused-rows")) == (404, "NOT_FOUND")

@@ -1,0 +1,58 @@
+"""The types that a company may start, and pausing one for oneself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.models import Company
+from pipeline.work.catalogue import COMPANY_TYPES
+from tasks import control
+from tests.api.caller import Caller, code_of
+
+
+def told(caller: Caller, key: str = "demo.sleep") -> Any:
+    """What a caller is told of a type."""
+    [found] = [each for each in caller.get("/task-types").json()["data"] if each["key"] == key]
+    return found
+
+
+def test_a_company_sees_what_it_may_start_and_within_which_limits(acme: Caller) -> None:
+    data = acme.get("/task-types").json()["data"]
+
+    assert [each["key"] for each in data] == list(COMPANY_TYPES)
+    sleep = data[-1]
+    assert sleep["payload_schema"]["properties"].keys() == {"seconds", "then", "label"}
+    assert (sleep["queue"], sleep["max_attempts"], sleep["timeout_seconds"]) == ("demo", 3, 600)
+    assert (sleep["allowed"], sleep["paused"], sleep["breaker"]) == (True, False, "CLOSED")
+
+
+def test_a_company_pauses_a_type_for_itself_alone(
+    acme: Caller, other: Caller, company: Company
+) -> None:
+    first, again = (acme.post("/task-types/demo.sleep/pause") for _ in range(2))
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert told(acme)["paused"] is True
+    by = told(acme)["paused_by"]
+    key_id = str(company.api_keys.get().id)
+    assert by == {"kind": "key", "id": key_id, "name": "the key “tests”"}
+    assert told(other)["paused"] is False
+
+    resumed = acme.post("/task-types/demo.sleep/resume").json()
+
+    assert (resumed["paused"], resumed["paused_by"]) == (False, None)
+
+
+def test_a_pause_of_the_site_is_told_and_not_a_companys_to_take_back(acme: Caller) -> None:
+    acme.post("/tasks", {"type": "demo.sleep"})
+    control.pause("demo.sleep", actor="admin")
+
+    acme.post("/task-types/demo.sleep/resume")
+
+    assert told(acme)["paused"] is True
+    assert told(acme)["paused_by"] == {"kind": "system", "id": None, "name": "the site"}
+
+
+def test_what_no_company_may_start_cannot_be_paused_either(acme: Caller) -> None:
+    for key in ("mail.send", "demo.sleep@1", "nothing"):
+        assert code_of(acme.post(f"/task-types/{key}/pause")) == (404, "NOT_FOUND")

@@ -1,0 +1,122 @@
+"""Weekly reports and prepared files in a browser; a worker beside the server makes the reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db.models.functions import Now
+from playwright.sync_api import Page, expect
+
+from jobs.models import Company
+from pipeline.exports import LONG_LOG
+from pipeline.models import StoredFile
+from tasks.models import Schedule, Status, Task
+from tests import make
+from tests.browser.buttons import shows
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.hands import Hands
+from tests.browser.helpers import axe, member, no_sideways_scroll, shot, sign_in_staff
+from tests.exports.handling import Run
+from tests.pages.history.crowd import crowd
+from tests.reports.conftest import last_week, two_weeks
+from tests.tasks.workers import TaskWorker
+
+pytestmark = pytest.mark.slow
+
+ZONE = "Europe/Berlin"
+PATIENCE_MS = 30_000
+
+
+@pytest.fixture
+def company(site: Site) -> Company:
+    return make.company(name="Acme")
+
+
+@pytest.fixture
+def owner(page: Page, site: Site, company: Company) -> Hands:
+    sign_in_staff(page.context, site.url, member(company))
+    return Hands(page, "mouse")
+
+
+@pytest.fixture
+def worker(site: Site, tmp_path: Path) -> Iterator[TaskWorker]:
+    """A worker that takes the tasks of the server's database."""
+    process = TaskWorker(site.environment, tmp_path / "worker.log", "--slots", "1")
+    yield process
+    process.end()
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_report_is_made_read_and_made_every_monday(
+    owner: Hands, site: Site, company: Company, browser_page: OpenPage
+) -> None:
+    job = two_weeks(company, ZONE)
+    page = owner.page
+    page.goto(f"/company/jobs/{job}/reports/")
+    shows(page, "No report yet")
+
+    owner.press("Make last week")
+    shows(page, "A report is being made")
+    week = last_week(ZONE).monday
+    link = page.locator(f"a[href$='/reports/{week}/']")
+    expect(link).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("is being made")).to_have_count(0)
+    owner.press("Make it every Monday")
+    shows(page, "The next report is made Mon")
+    assert Schedule.objects.get().zone == ZONE
+    axe(page)
+    owner.press("Make no more on Mondays")
+    shows(page, "Make it every Monday")
+
+    link.click()
+    shows(page, "2 seats were offered; 1 was confirmed, and 1 deadline was missed")
+    with page.expect_download() as told:
+        owner.follow("CSV")
+    assert "decided_hired,count,1,0" in Path(told.value.path()).read_text()
+    axe(page)
+    shot(page, "report-light")
+    _can_be_used_by_everybody(page.url, browser_page, site, company)
+
+
+def _can_be_used_by_everybody(
+    address: str, browser_page: OpenPage, site: Site, company: Company
+) -> None:
+    dark = browser_page(dark=True)
+    sign_in_staff(dark.context, site.url, member(company))
+    dark.goto(address)
+    axe(dark)
+    shot(dark, "report-dark")
+    narrow = browser_page("narrow")
+    sign_in_staff(narrow.context, site.url, member(company))
+    narrow.goto(address)
+    no_sideways_scroll(narrow)
+    shot(narrow, "report-narrow")
+
+
+def test_a_long_log_is_prepared_and_taken_away(
+    owner: Hands, company: Company, expected_problems: list[str]
+) -> None:
+    job = make.job(company_id=company.id)
+    crowd(job, LONG_LOG)
+    page = owner.page
+    page.goto(f"/company/jobs/{job}/timeline/")
+    page.get_by_text("Export", exact=True).click()
+
+    owner.press("Prepare the log (JSON lines)")
+    shows(page, "Export the log of Engineer as JSON lines")
+    task = Task.objects.get()
+    run = Run("log.export", task.payload, company.id, task_id=task.id)
+    Task.objects.update(status=Status.SUCCEEDED, result=run.result, finished_at=Now())
+    page.reload()
+    with page.expect_download() as told:
+        owner.follow("Download")
+
+    lines = Path(told.value.path()).read_text().splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, LONG_LOG + 3))
+    expected_problems.append("404")
+    StoredFile.objects.all().delete()
+    page.goto(f"/company/files/{run.result['file_id']}/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This file is not here any more")

@@ -1,0 +1,18 @@
+"""A worker whose acknowledgements are not fenced: the control that the fence is what is tested."""
+
+import re
+from typing import Any
+
+import psycopg
+
+from tests.faults.tasks.settings import *  # noqa: F403
+
+FENCE = re.compile(r"AND t\.attempt = g\.attempt AND t\.worker = g\.worker\s")
+_execute = psycopg.Connection.execute
+
+
+def _unfenced(self: psycopg.Connection[Any], query: Any, *args: Any, **options: Any) -> Any:
+    return _execute(self, FENCE.sub("", query), *args, **options)
+
+
+psycopg.Connection.execute = _unfenced  # type: ignore[method-assign] -- only in this worker

@@ -1,0 +1,47 @@
+"""Notifications that are lost, and connections that are cut off."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from tasks.enqueue import enqueue, wake
+from tasks.models import TaskWorker
+from tests.faults.tasks.looks import SETTINGS, idle_connections, let_go, terminate_connections
+from tests.tasks.seen import add, events, marks, status
+from tests.tasks.workers import StartWorker, eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
+
+
+def test_what_nobody_was_told_of_is_found_within_the_poll(start_worker: StartWorker) -> None:
+    start_worker("--queues", "polled", "--poll", "1", **SETTINGS)
+    start_worker("--queues", "told", "--poll", "60", **SETTINGS)  # the control: it needs to be told
+    eventually(lambda: TaskWorker.objects.filter(sleeping=True).count() == 2)
+    eventually(lambda: idle_connections() >= 2)  # they look once more before they sleep
+
+    queues = ("polled", "told")
+    with transaction.atomic():
+        polled, told = (enqueue("test.noop", queue=queue).id for queue in queues)
+        connection.run_on_commit.clear()  # and nobody is told
+
+    assert eventually(lambda: status(polled) == "SUCCEEDED") < 5
+    assert status(told) == "PENDING"
+    wake()
+    assert eventually(lambda: status(told) == "SUCCEEDED") < 5
+
+
+def test_a_worker_that_is_cut_off_from_the_database_goes_on(start_worker: StartWorker) -> None:
+    worker = start_worker("--poll", "60", **SETTINGS)
+    first = add("fault.until", name="first")
+    eventually(lambda: marks("first:1:start") == 1)
+
+    assert terminate_connections() >= 2  # the worker's and the child's
+    second = enqueue("test.mark", {"name": "second"}).id
+
+    eventually(lambda: status(second) == "SUCCEEDED")
+    let_go("first", attempt=1)
+    let_go("first", attempt=2)  # its child may have died of it
+    eventually(lambda: status(first) == "SUCCEEDED")
+    assert events(first).count("succeeded") == 1
+    assert worker.process.poll() is None

@@ -1,0 +1,144 @@
+"""What the worker's child does with an import, and how one is started."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.core import mail
+
+from pipeline.errors import ImportFileRefused
+from pipeline.models import ImportRun, StoredFile
+from pipeline.notifications import delivery
+from pipeline.services import bulk_import, store_import
+from pipeline.services.lifecycle import pause_job
+from pipeline.work.errors import TypeNotAllowed, WorkError
+from pipeline.work.importing import IMPORT, start_import
+from tasks.errors import Discard
+from tasks.models import Task
+from tests import make
+from tests.exports.handling import Run
+from tests.importing.files import as_csv, people, stored
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_import, "ROWS_IN_PART", 3)
+    monkeypatch.setattr(bulk_import, "MOST_PARTS", 2)
+
+
+def start(job_id: UUID, content: bytes, **more: Any) -> Any:
+    return start_import(
+        company_id=make.row_of(job_id).company_id,
+        job_id=job_id,
+        name="people.csv",
+        content=[content],
+        actor=make.RECRUITER,
+        producer=f"member:{make.RECRUITER.id}",
+        **more,
+    )
+
+
+def run(import_id: UUID, **how: Any) -> Run:
+    return Run(IMPORT, {"import_id": str(import_id)}, None, **how)
+
+
+def test_starting_an_import_keeps_the_rows_and_enqueues_a_task_that_has_only_an_id() -> None:
+    job_id = make.job()
+
+    enqueued = start(job_id, as_csv(people(5)))
+
+    task, file = Task.objects.get(), StoredFile.objects.get()
+    assert (task.id, task.payload) == (enqueued.id, {"import_id": str(file.id)})
+    assert task.owner_id == file.company_id == make.row_of(job_id).company_id
+    assert file.task_id == task.id
+    assert ImportRun.objects.get().total_rows == 5
+
+
+def test_nothing_is_kept_of_an_import_that_may_not_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(**_: object) -> None:
+        raise TypeNotAllowed(IMPORT)
+
+    with pytest.raises(ImportFileRefused):
+        start(make.job(), b"nothing")
+    monkeypatch.setattr("pipeline.work.importing.start", refuse)
+    with pytest.raises(WorkError):
+        start(make.job(), as_csv(people(5)))
+
+    assert not StoredFile.objects.exists()
+    assert not Task.objects.exists()
+
+
+def test_the_task_tells_its_progress_and_at_the_end_what_became_of_the_rows() -> None:
+    ran = run(stored(make.job(), as_csv([*people(10), ("", "x@x.org")])))
+
+    assert ran.result == {
+        "accepted": 10,
+        "refused": 1,
+        "total": 11,
+        "left": 0,
+        "ending": "COMPLETE",
+    }
+    assert ran.said[-1] == {"done": 11, "total": 11, "note": "10 taken in, 1 refused"}
+
+
+def test_a_cancelled_task_keeps_what_it_took_in_and_says_what_is_left() -> None:
+    ran = run(stored(make.job(), as_csv(people(20))), cancelled_after=0)
+
+    assert ran.result == {
+        "accepted": 6,
+        "refused": 0,
+        "total": 20,
+        "left": 14,
+        "ending": "STOPPED",
+    }
+
+
+def test_a_job_that_was_paused_is_a_result_and_no_failure() -> None:
+    job_id = make.job()
+    import_id = stored(job_id, as_csv(people(20)))
+    pause_job(job_id=job_id, actor=make.RECRUITER)
+
+    ran = run(import_id)
+
+    assert (ran.result["left"], ran.result["ending"]) == (20, "JOB_PAUSED")
+    assert not make.Applicant.objects.filter(email__endswith="@import.example").exists()
+
+
+def test_a_file_that_is_gone_is_nobodys_failure() -> None:
+    with pytest.raises(Discard):
+        run(uuid4())
+
+
+def test_the_mails_have_gone_out_when_the_task_ends(settings: Any) -> None:
+    settings.NOTIFY, settings.SITE_URL = True, "https://line.example"
+    job_id = make.job(capacity=3, acknowledge_first_seat=True)
+    import_id = stored(job_id, as_csv(people(20)))
+
+    run(import_id)
+
+    assert len(mail.outbox) == 20
+    assert sum("Your turn" in str(message.subject) for message in mail.outbox) == 3
+    assert delivery.wait_until_sent(0) == 0
+
+
+def test_no_batch_is_begun_before_the_mails_of_the_last_one_are_out(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.NOTIFY, settings.SITE_URL = True, "https://line.example"
+    take_batch, out = bulk_import._take_batch, []
+
+    def noting(*given: Any) -> Any:
+        out.append(len(mail.outbox))
+        return take_batch(*given)
+
+    monkeypatch.setattr(bulk_import, "_take_batch", noting)
+
+    run(stored(make.job(), as_csv(people(18))))
+
+    assert out == [0, 6, 12, 18]
