@@ -99,6 +99,11 @@ def execute(*statements: str) -> list[tuple]:
         return cursor.fetchall() if cursor.description else []
 
 
+def print_load() -> None:
+    """Say how busy the machine was in the last minute: numbers of a busy one are not worth much."""
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+
+
 def median(numbers: Sequence[float]) -> float:
     """The middle one."""
     ordered = sorted(numbers)

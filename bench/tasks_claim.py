@@ -50,6 +50,7 @@ def main() -> None:
             cursor.execute(f"VACUUM ANALYZE {table}")
     claims()
     clean_up()
+    harness.print_load()
 
 
 def claims() -> None:

@@ -29,7 +29,7 @@ def main() -> None:
     harness.execute("CREATE TABLE bench_floor (id uuid)")
     singles()
     batches()
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    harness.print_load()
 
 
 def singles() -> None:

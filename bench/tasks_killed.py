@@ -87,7 +87,7 @@ def judge(killed_at: object, held: int) -> bool:
     print(f"{VICTIMS} workers killed with {held} tasks; {again} leases expired")
     print(f"started again {first:.1f} to {last:.1f} s after the kill (goal {GOAL_SECONDS:.0f} s)")
     print(f"{ended:,} of {SHORT + SLOW:,} tasks succeeded (goal all), {twice} twice (goal 0)")
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    harness.print_load()
     return bool(
         held and again == held and last <= GOAL_SECONDS and ended == SHORT + SLOW and not twice
     )

@@ -34,6 +34,7 @@ def main() -> None:
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait(60)
+    harness.print_load()
 
 
 def late() -> None:

@@ -35,7 +35,7 @@ def main() -> None:
             checks.settle(seconds=options.settle)
         finally:
             storm.end()
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    harness.print_load()
     faults = [*watch.faults, *checks.judge(storm)]
     print("VERDICT: sound" if not faults else f"VERDICT: NOT SOUND: {'; '.join(faults)}")
     sys.exit(bool(faults))

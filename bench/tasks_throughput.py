@@ -30,6 +30,7 @@ def main() -> None:
             f"{workers} worker(s): {ours:,.0f}/s (goal {goal:,}), {ours / theirs:.1f} x"
             f" Procrastinate's {theirs:,.0f}/s (goal 15 x)"
         )
+        harness.print_load()
 
 
 def engine(workers: int) -> float:

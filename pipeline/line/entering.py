@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
+
+from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
@@ -46,14 +49,19 @@ def _refuse(job: LockedJob, history: History, actor: Actor) -> None:
 
 def _new(job: LockedJob, history: History, applicant_id: UUID, name: str) -> Application:
     cooling = history.eligible_at is not None and history.eligible_at > job.now
-    return Application(
-        job_id=job.id,
-        applicant_id=applicant_id,
-        name=name,
-        applied_at=job.now,
-        decay_count=history.misses,
-        eligible_at=history.eligible_at if cooling else None,
-    )
+    values: Any = _BLANK | {
+        "id": uuid7(),
+        "job_id": job.id,
+        "applicant_id": applicant_id,
+        "name": name,
+        "applied_at": job.now,
+        "decay_count": history.misses,
+        "eligible_at": history.eligible_at if cooling else None,
+    }
+    return Application(*values.values())  # by place: twice as fast as by name
+
+
+_BLANK = {field.attname: field.get_default() for field in Application._meta.concrete_fields}
 
 
 def _way_in(job: LockedJob, application: Application, *, verified: bool) -> Move:

@@ -60,14 +60,15 @@ def canonical(row: Any) -> bytes:
 
     Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
     """
+    at = stamp(row.at)
     facts = {
         "actor_id": _text(row.actor_id),
         "actor_kind": row.actor_kind,
         "application": _text(row.application_id),
-        "at": stamp(row.at),
+        "at": at,
         "cause_seq": row.cause_seq,
         "data": row.data,
-        "effective_at": stamp(row.effective_at),
+        "effective_at": at if row.effective_at is row.at else stamp(row.effective_at),
         "event": row.event,
         "from_status": row.from_status,
         "job": str(row.job_id),

@@ -65,7 +65,23 @@ def _as_json(things: Iterable[Any], columns: list[str]) -> str:
         {name: value for name in columns if (value := getattr(thing, name)) is not None}
         for thing in things
     ]
-    return _to_json(records)
+    return json.dumps(records, default=_Plain(), separators=(",", ":"), check_circular=False)
+
+
+class _Plain:
+    """Values as JSON can hold them. Many rows share the very same ones: each is put in words once.
+
+    By identity, which is safe as long as the rows that hold them live.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def __call__(self, value: object) -> str:
+        text = self._known.get(id(value))
+        if text is None:
+            text = self._known[id(value)] = _plain(value)
+        return text
 
 
 def _plain(value: object) -> str:
@@ -77,9 +93,6 @@ def _plain(value: object) -> str:
         case bytes() | memoryview():
             return f"\\x{bytes(value).hex()}"
     raise TypeError(f"{type(value)} does not belong in the line's rows")
-
-
-_to_json = json.JSONEncoder(default=_plain, separators=(",", ":"), check_circular=False).encode
 
 
 def _hot(job: LockedJob) -> dict[str, Any]:

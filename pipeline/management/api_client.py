@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 ANSWER_SECONDS = 30.0
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class ApiClient:
-    """A site's API, called with a key. Raises Refused."""
+    """A site's API, called with a key, over one connection; a context. Raises Refused."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
@@ -34,6 +34,12 @@ class ApiClient:
         self._url = url
         self._connection = kind(parts.hostname, parts.port, timeout=ANSWER_SECONDS)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
     def get(self, path: str, **query: Any) -> Any:
         """What an address answers."""

@@ -10,7 +10,9 @@ from jobs.models import Company
 from pipeline.api.pagination import cursor
 from pipeline.models import Application
 from pipeline.selectors.applications import queue_of
+from tasks import metrics
 from tests import make
+from tests.api import tasks_of
 from tests.api.caller import Caller, person, signed_in
 from tests.pipeline.round_trips import round_trips_of
 
@@ -34,6 +36,7 @@ def names(company: Company) -> dict[str, Any]:
         "application": first.id,
         "applicant": first.applicant_id,
         "behind": behind,
+        "task": tasks_of.sleep(company.id),
     }
 
 
@@ -59,6 +62,13 @@ SNAPSHOT = BEGIN_AND_COMMIT + 1
         ("/applicants/{applicant}", 1 + 1),
         ("/applicants/{applicant}/applications", 1 + 2),
         ("/companies/me", 1 + 1),
+        ("/tasks", 1 + 1),
+        ("/tasks/dead", 1 + 1),
+        ("/tasks/{task}", 1 + 1),
+        ("/tasks/{task}/events", 1 + 2),
+        ("/tasks/stats", 1 + 5),
+        ("/task-types", 1 + 3),
+        ("/schedules", 1 + 2),
     ],
 )
 def test_a_read_costs_so_many_statements(
@@ -135,3 +145,17 @@ def test_a_page_of_the_queue_is_one_statement_anywhere_in_the_line(
 
     assert [seen.position for seen in first.rows + second.rows] == list(range(1, PEOPLE))
     assert (first.more, second.more) == (True, False)
+
+
+def test_starting_work_costs_as_many_whether_it_is_one_or_a_hundred(
+    acme: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "BACKLOG_CACHE_SECONDS", -1.0)
+    work = {"type": "demo.sleep"}
+    acme.post("/tasks", work)
+
+    one = round_trips_of(lambda: acme.post("/tasks", work))
+    many = round_trips_of(lambda: acme.post("/tasks/batch", {"tasks": [work] * 100}))
+
+    assert one == many
+    assert one <= 8

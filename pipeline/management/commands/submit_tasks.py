@@ -46,9 +46,9 @@ class Command(BaseCommand):
 
     def handle(self, *, count: int, within: float, url: str, key: str | None, **_: Any) -> None:
         try:
-            client = ApiClient(url, key or _demo_key())
-            ids, last_due = self._submit(client, count, within)
-            tasks = self._watch(client, ids, last_due)
+            with ApiClient(url, key or _demo_key()) as client:
+                ids, last_due = self._submit(client, count, within)
+                tasks = self._watch(client, ids, last_due)
         except Refused as refused:
             raise CommandError(str(refused)) from None
         self._tell(tasks, count)

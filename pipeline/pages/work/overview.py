@@ -16,7 +16,7 @@ from pipeline.pages.access import Member, current_member, for_members, member_wh
 from pipeline.pages.fragments import live_page
 from pipeline.pages.work import asking
 from pipeline.pages.work.forms import SleepForm
-from pipeline.pages.work.rows import rows_of
+from pipeline.pages.work.rows import LATE, moves_soon, rows_of
 from pipeline.pages.work.words import STATUSES
 from pipeline.selectors.reading import Page
 from pipeline.selectors.work import tasks_of
@@ -47,7 +47,9 @@ class Glance:
     @property
     def is_moving(self) -> bool:
         """Whether something may change at any moment."""
-        return bool(self.running or self.counts.get(Status.PENDING))
+        if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
+            return True
+        return any(moves_soon(task, self.lately.now) for task in (*self.running, *self.page.rows))
 
     @property
     def tag(self) -> str:

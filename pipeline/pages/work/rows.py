@@ -12,8 +12,19 @@ from django.urls import reverse
 from pipeline.pages.work import words
 from pipeline.pages.work.failures import error_line
 from pipeline.selectors.work import actors_named
-from pipeline.selectors.work_page import subjects_of
+from pipeline.selectors.work_page import Subjects, subjects_of
 from tasks.models import Status, Task
+
+DOWNLOAD = "Download"
+SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
+
+
+def moves_soon(task: Task, now: datetime) -> bool:
+    """Whether its state may change at any moment: it runs, or its time is about to come. What has
+    waited for long (nobody takes it) is looked at less often."""
+    if task.status == Status.PENDING:
+        return now - LATE < task.run_after < now + SOON
+    return task.status in (Status.RUNNING, Status.CANCELLING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,43 +76,36 @@ def rows_of(
     """
     subjects = subjects_of(company_id, tasks)
     actors = actors_named({task.producer for task in tasks})
-    return [
-        _row(
-            task,
-            words.what(task.type.key, task.payload, subjects),
-            actors[task.producer],
-            now,
-            paused,
-        )
-        for task in tasks
-    ]
+    return [_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
 
 
-def _row(task: Task, what: str, who: str, now: datetime, paused: Collection[str]) -> Row:
+def _row(task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]) -> Row:
     word, tone = words.STATUSES.get(task.status, (task.status, "plain"))
     return Row(
         task=task,
-        what=what,
+        what=words.what(task.type.key, task.payload, subjects),
         word=word,
         tone=tone,
         who=who,
         progress=words.progress_of(task),
         result=words.result_of(task) if task.status == Status.SUCCEEDED else "",
         error=error_line(task.errors[-1]) if task.errors else "",
-        link=_link(task),
+        link=_link(task, subjects),
         now=now,
         is_held=task.status == Status.PENDING and task.type.key in paused,
     )
 
 
-def _link(task: Task) -> tuple[str, str] | None:
-    """Where one finds what came of a task that is done."""
+def _link(task: Task, subjects: Subjects) -> tuple[str, str] | None:
+    """Where one finds what came of a task; of an import, from its beginning."""
+    given = task.payload if isinstance(task.payload, dict) else {}
     found = task.result if isinstance(task.result, dict) else {}
-    job_id = task.payload.get("job_id") if isinstance(task.payload, dict) else None
+    if run := subjects.imports.get(str(given.get("import_id"))):
+        return reverse("import_result", args=[run.job_id, given["import_id"]]), "The import"
     if task.status != Status.SUCCEEDED:
         return None
     if "file_id" in found:
-        return reverse("stored_file", args=[found["file_id"]]), "Download"
-    if task.type.key == "report.weekly" and job_id:
-        return reverse("reports", args=[job_id]), "The report"
+        return reverse("stored_file", args=[found["file_id"]]), DOWNLOAD
+    if task.type.key == "report.weekly" and given.get("job_id"):
+        return reverse("reports", args=[given["job_id"]]), "The reports"
     return None

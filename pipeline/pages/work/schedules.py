@@ -25,6 +25,7 @@ from tasks.models import Schedule
 from tasks.schedules import next_times
 
 SHOWN = 50
+NO_TIME = "These fields name no time that ever comes. Each is a number, a list, a range, or *."
 NOT_OF_TIMES = ("name", "type", "job", "format")
 """What may still be missing when the next runs are asked for."""
 
@@ -120,8 +121,8 @@ def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
         return False
     try:
         next_times(*(form.times or ("", "")), 1)
-    except BadSchedule as error:
-        form.add_error("cron", str(error))
+    except BadSchedule:
+        form.add_error("cron", NO_TIME)
         return False
     return asking.attempt(form, save)
 
@@ -152,9 +153,9 @@ def _next_runs(form: ScheduleForm) -> tuple[list[datetime], str, str]:
         return [], "", ""
     try:
         return next_times(*times), *times
-    except TaskError as error:
+    except BadSchedule:
         if form.is_bound and "cron" not in form.errors:
-            form.add_error("cron", str(error))
+            form.add_error("cron", NO_TIME)
         return [], "", ""
 
 

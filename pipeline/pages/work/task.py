@@ -19,7 +19,7 @@ from pipeline.pages.work import asking, words
 from pipeline.pages.work.failures import failures_of
 from pipeline.pages.work.forms import PayloadForm
 from pipeline.pages.work.overview import FAST_SECONDS, SLOW_SECONDS
-from pipeline.pages.work.rows import rows_of
+from pipeline.pages.work.rows import moves_soon, rows_of
 from pipeline.pages.work.telling import told
 from pipeline.selectors.reading import database_now
 from pipeline.selectors.work import actors_named, events_of
@@ -31,7 +31,6 @@ from tasks.models import Status, Task
 from tasks.payloads import redacted
 
 EVENTS_SHOWN = 100
-MOVING = (Status.PENDING, Status.RUNNING, Status.CANCELLING)
 
 
 def own_task(request: HttpRequest, task_id: UUID, role: Role = Role.VIEWER) -> tuple[Member, Task]:
@@ -51,8 +50,8 @@ def own_task(request: HttpRequest, task_id: UUID, role: Role = Role.VIEWER) -> t
 def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """The task's page, which keeps itself up to date."""
     member, found = own_task(request, task_id)
-    is_moving = found.status in MOVING
     now = database_now()
+    is_moving = moves_soon(found, now)
     step = int(now.timestamp()) // (FAST_SECONDS if is_moving else SLOW_SECONDS)
     paused = paused_for(member.company.id)
     is_held = found.type.key in paused
@@ -87,8 +86,7 @@ def _context(
         "told": [told(event, actors) for event in events.rows],
         "next_url": asking.url_with(request, events=last) if last else "",
         "first_url": asking.url_with(request, events=None) if after else "",
-        "is_moving": found.status in MOVING,
-        "poll_seconds": FAST_SECONDS if found.status in MOVING else SLOW_SECONDS,
+        "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
         "now": now,
         "may": {"cancel": is_recruiter and row.is_open, "decide": is_recruiter and is_dead},
     }
@@ -108,7 +106,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     except WrongStatus as error:
         messages.error(request, asking.refused(error))
     else:
-        stopped = "It was cancelled." if now is Status.CANCELLED else "It is told to stop."
+        stopped = "It was cancelled." if now is Status.CANCELLED else "You told it to stop."
         messages.success(request, stopped)
     return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
 
@@ -151,7 +149,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
         "task": found,
         "row": rows_of(member.company.id, [found], database_now())[0],
         "failures": failures_of(found.errors[-1:]),
-        "fields": sorted((found.type.schema.get("properties") or {}).items()),
+        "fields": words.fields_of(found.type.schema),
     }
     return render(request, "work/edit.html", context, status=422 if form.errors else 200)
 

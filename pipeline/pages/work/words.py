@@ -136,3 +136,31 @@ def limits_of(kind: Kind) -> list[str]:
     if kind.cap:
         said.append(f"{kind.cap} at a time")
     return said
+
+
+_SHAPES = {
+    "uuid": "an id, as it stands in addresses",
+    "date": "a day, like 2026-11-16",
+    "number": "a number",
+    "integer": "a whole number",
+    "string": "a text",
+}
+
+
+def fields_of(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a payload is made of: each field's name, and what may stand in it."""
+    required = schema.get("required", [])
+    return [
+        (name, _field(about) + ("" if name in required else "; may be left out"))
+        for name, about in sorted((schema.get("properties") or {}).items())
+    ]
+
+
+def _field(about: Mapping[str, Any]) -> str:
+    if "enum" in about:
+        return " or ".join(str(each) for each in about["enum"])
+    kind = str(about.get("format") or about.get("type") or "anything")
+    said = _SHAPES.get(kind, kind)
+    if "minimum" in about and "maximum" in about:
+        return f"{said} from {about['minimum']} to {about['maximum']}"
+    return f"{said} of at most {about['maxLength']} characters" if "maxLength" in about else said

@@ -43,14 +43,3 @@ def terminate_connections() -> int:
             " AND backend_type = 'client backend'"
         )
         return int(cursor.fetchone()[0])
-
-
-def idle_connections() -> int:
-    """How many others have asked this database nothing for a while."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'idle'"
-            " AND state_change < clock_timestamp() - interval '0.3 seconds'"
-        )
-        return int(cursor.fetchone()[0])

@@ -16,6 +16,7 @@ import pytest
 
 from pipeline.database.cluster import PORT, Cluster
 from tests.conftest import ROOT
+from tests.faults.cluster_users import clean_up
 from tests.tasks.handlers import MARKS
 from tests.tasks.workers import PATIENCE_SECONDS, TaskWorker, eventually
 
@@ -77,6 +78,7 @@ def away(folder: Path) -> Iterator[Away]:
     made = Away(folder)
     yield made
     made.cluster.release()
+    clean_up(folder)
 
 
 @pytest.fixture
@@ -91,6 +93,7 @@ def started(away: Away, tmp_path: Path) -> Iterator[list[TaskWorker]]:
         worker.process.wait()
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_database_loses_and_repeats_nothing_and_ends_no_worker(
     away: Away, started: list[TaskWorker]
 ) -> None:

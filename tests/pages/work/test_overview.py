@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from jobs.models import Company
+from pipeline.models import ImportRun, StoredFile
 from tasks.models import Task
 from tests.pages.company.browsing import follow, page_of
 from tests.pages.work.conftest import dead, ended, started
@@ -165,3 +167,36 @@ def _queries(client: Client) -> int:
     with CaptureQueriesContext(connection) as queries:
         assert client.get(WORK).status_code == 200
     return len(queries)
+
+
+def test_what_nobody_takes_and_what_is_for_later_is_looked_at_less_often(
+    recruiter: Client, company: Company
+) -> None:
+    task = started(company)
+
+    for minutes in (-11, 2):
+        moment = timezone.now() + timedelta(minutes=minutes)
+        Task.objects.filter(id=task).update(run_after=moment)
+        assert 'data-poll-seconds="30"' in page_of(recruiter, WORK)
+        assert 'data-poll-seconds="30"' in page_of(recruiter, f"{WORK}{task}/")
+
+
+def test_an_import_names_its_rows_and_leads_to_its_own_page(
+    recruiter: Client, company: Company, job: UUID
+) -> None:
+    file = StoredFile.objects.create(
+        company_id=company.id,
+        job_id=job,
+        purpose="IMPORT",
+        name="people.csv",
+        expires_at=timezone.now() + timedelta(days=7),
+    )
+    ImportRun.objects.create(file=file, total_rows=1_200, started_by=company.id)
+    result = {"accepted": 1_180, "refused": 20, "total": 1_200}
+    ended(company, result, "applications.import", {"import_id": str(file.id)})
+
+    page = page_of(recruiter, WORK)
+
+    assert "Import 1,200 applicants into Engineer" in page
+    assert "1,180 taken in, 20 refused" in page
+    assert f'href="/company/jobs/{job}/import/{file.id}/"' in page

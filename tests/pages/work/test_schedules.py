@@ -98,6 +98,15 @@ def test_what_is_wrong_is_said_at_its_field(
     assert Schedule.objects.count() == 0
 
 
+def test_times_that_never_come_are_said_when_the_runs_are_asked_for(
+    recruiter: Client, form: dict[str, Any]
+) -> None:
+    answer = recruiter.post(NEW, form | {"rhythm": "cron", "cron": "nonsense", "preview": "1"})
+
+    assert answer.status_code == 422
+    assert "name no time that ever comes" in answer.content.decode()
+
+
 def test_another_companys_job_cannot_be_chosen(recruiter: Client, form: dict[str, Any]) -> None:
     answer = recruiter.post(NEW, form | {"job": str(make.job())})
 
