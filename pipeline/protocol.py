@@ -26,6 +26,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _is_in_head = True
     _head_bytes = 0
+    _has_ended = False
+    """Whether a request came to its end in the piece that is being taken."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Give the client so long to ask something."""
@@ -42,11 +44,12 @@ class BoundedProtocol(HttpToolsProtocol):
         """Take what came, unless the client is refused, or the head gets too long."""
         if self.transport.is_closing():
             return self.transport.throw_away(len(data))
+        self._has_ended = False
         super().data_received(data)
-        if self._is_in_head and self._head_bytes + len(data) > MOST_HEAD_BYTES:
-            self.send_400_response("The request's head is too long.")
-        elif self._is_in_head:
+        if self._is_in_head and not self._has_ended:  # else most of it was a body
             self._head_bytes += len(data)
+        if self._head_bytes > MOST_HEAD_BYTES:
+            self.send_400_response("The request's head is too long.")
         return None
 
     def send_400_response(self, msg: str) -> None:
@@ -69,7 +72,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The next that comes is another head."""
         self.is_receiving = False
-        self._is_in_head, self._head_bytes = True, 0
+        self._is_in_head, self._has_ended, self._head_bytes = True, True, 0
         super().on_message_complete()
 
     def _ask_no_longer(self) -> None:

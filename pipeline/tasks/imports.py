@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pipeline.models import ImportRun
+from pipeline.models import ImportRun, StoredFile
 from pipeline.notifications.delivery import wait_until_sent
 from pipeline.services.bulk_import import left_of, take_in
 from tasks.errors import Discard
@@ -25,6 +25,8 @@ _GRACE_SECONDS = 60.0
 
 @task_type(
     key="applications.import",
+    queue="files",
+    cap=2,
     timeout_seconds=6 * 3_600,
     grace_seconds=_GRACE_SECONDS,
     memory_bytes=512 * MEBIBYTE,
@@ -48,9 +50,13 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         context.progress(run.next_row, run.total_rows, _note(run))
         _send_mails(context, BETWEEN_BATCHES_SECONDS)
 
+    import_id = UUID(payload["import_id"])
+    file = StoredFile.objects.filter(id=import_id).first()
+    if file is None or file.company_id != context.owner_id:
+        raise Discard("the company has no such file, or no longer")
     try:
         run = take_in(
-            UUID(payload["import_id"]),
+            import_id,
             is_cancelled=lambda: context.cancelled,
             after_batch=after_batch,
         )

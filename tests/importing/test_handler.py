@@ -42,8 +42,10 @@ def start(job_id: UUID, content: bytes, **more: Any) -> Any:
     )
 
 
-def run(import_id: UUID, **how: Any) -> Run:
-    return Run(IMPORT, {"import_id": str(import_id)}, None, **how)
+def run(import_id: UUID, *, company_id: UUID | None = None, **how: Any) -> Run:
+    """One attempt, for a company; for that of the file if no other is named."""
+    of = StoredFile.objects.filter(id=import_id).values_list("company_id", flat=True).first()
+    return Run(IMPORT, {"import_id": str(import_id)}, company_id or of, **how)
 
 
 def test_starting_an_import_keeps_the_rows_and_enqueues_a_task_that_has_only_an_id() -> None:
@@ -113,6 +115,15 @@ def test_a_job_that_was_paused_is_a_result_and_no_failure() -> None:
 def test_a_file_that_is_gone_is_nobodys_failure() -> None:
     with pytest.raises(Discard):
         run(uuid4())
+
+
+def test_another_companys_file_is_not_taken_in() -> None:
+    import_id = stored(make.job(), as_csv(people(5)))
+
+    with pytest.raises(Discard):
+        run(import_id, company_id=uuid4())
+
+    assert ImportRun.objects.get().accepted == 0
 
 
 def test_the_mails_have_gone_out_when_the_task_ends(settings: Any) -> None:

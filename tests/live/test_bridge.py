@@ -99,3 +99,24 @@ def test_who_sends_half_a_body_holds_nobody_up(port: int) -> None:
     assert time.monotonic() - start < 2
     for half in halves:
         half.close()
+
+
+def test_a_long_body_is_not_taken_for_a_long_head_whatever_the_pieces_it_comes_in(
+    port: int,
+) -> None:
+    body = b'{"title": "' + b"x" * 200_000 + b'"}'
+
+    answer = said(port, post("/api/v1/jobs", f"Content-Length: {len(body)}") + body)
+
+    assert answer.startswith(b"HTTP/1.1 401")
+
+
+def test_a_file_of_people_may_be_longer_than_other_bodies(port: int) -> None:
+    path = "/api/v1/jobs/00000000-0000-7000-8000-000000000000/applications/import"
+    body = b"name,email\n" + b"\n" * 10_000_000
+
+    def sent(address: str) -> bytes:
+        return said(port, post(address, f"Content-Length: {len(body)}"), body)
+
+    assert sent(path).startswith(b"HTTP/1.1 401")
+    assert sent("/api/v1/jobs").startswith(b"HTTP/1.1 413")
