@@ -1,4 +1,4 @@
-"""Background work in the back office: to look at, and to cancel, replay or discard."""
+"""Background work in the back office: to look at, and to cancel, bury, replay or discard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TaskAdmin(ShownOnly):
     search_help_text = "The id of a task, or of the company for which it runs"
     exclude = ("payload",)
     readonly_fields = ("shown_payload",)
-    actions = ("cancel", "replay", "replay_sensitive", "discard")
+    actions = ("cancel", "bury", "replay", "replay_sensitive", "discard")
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Who may change tasks may act on them; their columns nobody changes here."""
@@ -42,6 +42,11 @@ class TaskAdmin(ShownOnly):
     def cancel(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Cancel what is pending or running."""
         self._each(request, tasks, control.cancel)
+
+    @admin.action(description="Put among the dead letters", permissions=["operate"])
+    def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
+        """Keep pending tasks from running until somebody replays them."""
+        self._each(request, tasks, control.bury)
 
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:

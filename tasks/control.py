@@ -1,4 +1,4 @@
-"""What people and other programs may tell tasks and types: cancel, pause, resume."""
+"""What people and other programs may tell tasks and types: cancel, bury, pause, resume."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.lanes_sql import PARKED_AT_ONCE, UNPARK
 from tasks.models import Breaker, Status, Task, TaskPause, TaskType
+from tasks.payloads import as_json
 
 log = logging.getLogger(__name__)
+
+MOST_OF_A_REASON = 500
+"""Characters of a reason that are kept."""
 
 _CANCEL = """
 WITH asked AS (
@@ -31,6 +35,16 @@ WITH asked AS (
         UNION ALL SELECT 2, 'cancelled' WHERE a.status = 'CANCELLED' ORDER BY n) e
 )
 SELECT status FROM asked
+"""
+_BURY = """
+WITH buried AS (
+    UPDATE tasks_task SET status = 'DEAD', finished_at = statement_timestamp()
+    WHERE id = %(task)s AND status = 'PENDING'
+      AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
+    RETURNING id, attempt
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM buried
 """
 _TELL_WORKERS = "SELECT pg_notify('tasks', 'cancel')"
 
@@ -50,6 +64,20 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
+
+
+def bury(task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = "") -> None:
+    """Put a pending task among the dead letters: kept from running until a person replays it.
+
+    Raises TaskNotFound (also when it is not the owner's), WrongStatus when it is not pending.
+    """
+    data = as_json({"buried": True} | ({"reason": reason[:MOST_OF_A_REASON]} if reason else {}))
+    given = {"task": task_id, "owner": owner_id, "actor": actor, "data": data}
+    with connection.cursor() as cursor:
+        cursor.execute(_BURY, given)
+        if cursor.rowcount:
+            return
+    raise WrongStatus(task_id, _status_of(task_id, owner_id), "pending")
 
 
 def pause(

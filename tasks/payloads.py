@@ -45,18 +45,17 @@ def checked(kind: Kind, payload: Any) -> str:
         raise PayloadTooLarge(size, LARGEST_BYTES)
     if "\\u0000" in text:
         raise InvalidPayload(kind.key, [("", "text must not contain NUL characters")])
-    validator = _validator(kind.name, as_json(kind.schema))
+    validator = _validator(kind)
     if not validator.is_valid(plain := json.loads(text)):
         raise InvalidPayload(kind.key, _problems(validator, plain))
     return text
 
 
 @functools.lru_cache(maxsize=1024)
-def _validator(name: str, schema: str) -> Validator:
-    loaded = json.loads(schema)
-    maker = validator_for(loaded)
-    maker.check_schema(loaded)
-    return maker(loaded, format_checker=maker.FORMAT_CHECKER)
+def _validator(kind: Kind) -> Validator:
+    maker = validator_for(kind.schema)
+    maker.check_schema(kind.schema)
+    return maker(kind.schema, format_checker=maker.FORMAT_CHECKER)
 
 
 def _problems(validator: Validator, payload: Any) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ MOST_ATTEMPTS = 20
 class Status(models.TextChoices):
     """Where a task stands. The comment says who moves it on."""
 
-    PENDING = "PENDING"  # a worker's claim, once run_after has come; a person's cancel
+    PENDING = "PENDING"  # a worker's claim, once run_after has come; a person: cancel or bury
     RUNNING = "RUNNING"  # its worker's acknowledgement; the reaper, when the lease has expired
     CANCELLING = "CANCELLING"  # its worker, when the child has ended; the reaper
     SUCCEEDED = "SUCCEEDED"  # retention removes it

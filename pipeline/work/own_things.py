@@ -32,13 +32,6 @@ def foreign_ids(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int,
     }
 
 
-def refuse_foreign_ids(
-    company_id: UUID, works: Sequence[tuple[str, Any]]
-) -> tuple[int, InvalidPayload] | None:
-    """The first of these refusals with its number; None if there is none."""
-    return next(iter(foreign_ids(company_id, works).items()), None)
-
-
 def _ids(named: Iterable[tuple[int, str, UUID | None]], of_field: str) -> set[UUID]:
     return {thing for _number, field, thing in named if field == of_field and thing is not None}
 

@@ -149,6 +149,7 @@ class Ledger:
                 self.desk.hooks.append(run)
         if rows:
             self._store.rows(TRIP, {"types": sorted({row[1] for row in rows})})
+            self._store.rows(WAKE)
         return len(rows)
 
     def park(self) -> int:
@@ -225,6 +226,8 @@ class Ledger:
                     run.id,
                     run.attempt,
                 )
+        if any(end["outcome"] == Status.PENDING for _, end in kept):
+            self._store.rows(WAKE)  # whoever rests has to learn when the retry is due
         succeeded = Status.SUCCEEDED
         self._about(TRIP, [run for run, end in kept if end["failed"]])
         self._about(MEND, [r for r, end in kept if r.is_probe and end["outcome"] == succeeded])

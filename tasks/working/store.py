@@ -27,6 +27,9 @@ SESSION = (
 )
 
 Connection = psycopg.Connection[Any]
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
+"""After these the connection is of no more use. One that only reads leads to a server that was
+primary until a failover: the next one may lead to the new primary."""
 
 
 class Unavailable(Exception):
@@ -60,8 +63,9 @@ class Store:
         """Run one statement in a transaction of its own. Raises Unavailable."""
         try:
             cursor = self._connected().execute(statement, parameters)
+            self._pause_seconds = 0.0
             return cursor.fetchall() if cursor.description else []
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except LOST as error:
             raise self._lost(error) from error
 
     def claim(self, parameters: dict[str, Any], bound: list[int]) -> list[Any]:
@@ -73,8 +77,9 @@ class Store:
             with raw.pipeline(), raw.transaction():
                 raw.execute(claim_sql.LOCK_BOUND, {"bound": bound})
                 claimed = raw.execute(claim_sql.CLAIM, parameters)
+            self._pause_seconds = 0.0
             return claimed.fetchall()
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except LOST as error:
             raise self._lost(error) from error
 
     def acknowledge(self, ends: list[dict[str, Any]]) -> set[tuple[str, int]]:
@@ -115,7 +120,6 @@ class Store:
                 raise Unavailable
             self._connection = _connect()
             self._connection.add_notify_handler(lambda note: self.heard.add(note.payload))
-            self._pause_seconds = 0.0
             self.heard.add("work")  # whatever was announced meanwhile
         return self._connection
 
@@ -141,8 +145,12 @@ def _connect() -> Connection:
     raw.autocommit = True
     raw.cursor_factory = psycopg.Cursor  # Django's would send no prepared statements
     raw.prepare_threshold = 1
-    raw.execute(SESSION)
-    raw.execute(f"LISTEN {sql.CHANNEL}")
+    try:
+        raw.execute(SESSION)
+        raw.execute(f"LISTEN {sql.CHANNEL}")  # refused by a server that only follows another
+    except psycopg.Error:
+        raw.close()
+        raise
     return raw
 
 

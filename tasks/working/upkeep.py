@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from django.db import Error
+from django.db import Error, connection
 
 from tasks.lanes_sql import PARKED_AT_ONCE
 
@@ -41,6 +41,7 @@ class Upkeep:
                     self._chores[chore] = time.monotonic() + chore()
                 except Error:
                     log.exception("a chore failed")
+                    connection.close()  # after a failover it may be one that only reads
 
     def next_time(self) -> float:
         """When the next one is due."""

@@ -66,17 +66,19 @@ def test_a_task_is_found_by_its_id_and_by_its_company(root: Client) -> None:
         assert str(other) not in page
 
 
-def test_tasks_are_cancelled_replayed_and_discarded_in_the_name_of_who_did_it(
+def test_tasks_are_cancelled_buried_replayed_and_discarded_in_the_name_of_who_did_it(
     root: Client,
 ) -> None:
     pending, first, second = enqueue("test.noop").id, dead_task(), dead_task()
+    harmful = enqueue("test.noop").id
 
     act(root, "cancel", pending)
+    act(root, "bury", harmful)
     act(root, "replay", first)
     act(root, "discard", second)
 
-    assert [status(name) for name in (pending, first, second)] == [
-        *("CANCELLED", "PENDING", "DISCARDED")
+    assert [status(name) for name in (pending, harmful, first, second)] == [
+        *("CANCELLED", "DEAD", "PENDING", "DISCARDED")
     ]
     actors = TaskEvent.objects.exclude(kind="enqueued").values_list("actor", flat=True)
     assert set(actors) == {f"staff:{root.session['_auth_user_id']}"}

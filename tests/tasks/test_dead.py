@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
 
 from tasks import control, dead, errors, metrics
 from tasks.enqueue import NewTask, enqueue, enqueue_many
-from tasks.models import Task, TaskType
+from tasks.models import Task, TaskEvent, TaskType
 from tasks.working import breaker
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import events, status, task
@@ -60,6 +60,34 @@ def test_dead_letters_of_a_type_are_listed_and_replayed_together(claimer: Any) -
     assert dead.replay_many("test.noop", actor="ana", limit=2) == 2
     assert [status(name) for name in ours] == ["PENDING", "PENDING", "DEAD"]
     assert status(other) == "DEAD"
+
+
+def test_what_waits_can_be_buried_and_comes_back_by_a_replay(claimer: Any) -> None:
+    name, worker = enqueue("test.noop").id, claimer()
+
+    control.bury(name, actor="ana", reason="it kills its workers")
+
+    assert (status(name), worker.claim()) == ("DEAD", [])
+    assert [letter.id for letter in dead.dead_letters()] == [name]
+    [told] = TaskEvent.objects.filter(task_id=name, kind="dead")
+    assert (told.actor, told.data) == ("ana", {"buried": True, "reason": "it kills its workers"})
+    dead.replay(name, actor="ben")
+    [run] = worker.claim()
+    assert (run.id, run.attempt) == (str(name), 1)
+
+
+def test_only_what_waits_and_is_ones_own_can_be_buried(claimer: Any) -> None:
+    name, worker = enqueue("test.noop", owner_id=uuid4()).id, claimer()
+    for owner, no_task in [(uuid4(), name), (None, uuid4())]:
+        with pytest.raises(errors.TaskNotFound):
+            control.bury(no_task, actor="ana", owner_id=owner)
+    runs = worker.claim()
+
+    with pytest.raises(errors.WrongStatus, match="RUNNING, not pending"):
+        control.bury(name, actor="ana")
+
+    assert worker.succeed(*runs) == 1
+    assert events(name) == ["enqueued", "started", "succeeded"]
 
 
 def test_a_sensitive_type_is_replayed_only_on_purpose(claimer: Any) -> None:

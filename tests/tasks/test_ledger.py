@@ -39,6 +39,8 @@ def end(ledger: Ledger, how: str = "succeeded") -> None:
         ended = run.succeeded(0.1, None, "w1")
         if how == "cancelled":
             ended = run.cancelled("w1")
+        if how == "failed":
+            ended = run.fell("RuntimeError", "no", 0.1, "w1")
         ledger.desk.ends.append((run, ended))
     ledger.flush(math.inf, wait_seconds=0.0)
 
@@ -65,6 +67,21 @@ def test_a_place_that_is_free_under_a_cap_is_told_to_those_who_sleep(
     ledger.claim(1)
     end(ledger)
     assert heard_by(other) == set()  # nothing more waits
+
+
+@pytest.mark.parametrize(("how", "told"), [("failed", {"work"}), ("succeeded", set())])
+def test_a_retry_is_told_to_those_who_sleep_or_they_would_find_it_late(
+    ledger: Ledger, claimer: Any, how: str, told: set[str]
+) -> None:
+    other = claimer("w2")
+    TaskWorker.objects.create(name="w2", slots=1, sleeping=True)
+    enqueue_many([NewTask("test.noop")])
+    ledger.claim(1)
+    heard_by(other)
+
+    end(ledger, how)
+
+    assert heard_by(other) == told
 
 
 def test_only_a_probe_that_succeeds_closes_the_breaker(ledger: Ledger) -> None:

@@ -99,7 +99,21 @@ def test_a_task_is_cancelled_and_a_type_paused_and_resumed() -> None:
     assert not TaskType.objects.get(key="demo.sleep").paused
 
 
-@pytest.mark.parametrize("verb", ["show", "cancel", "replay", "discard"])
+def test_a_task_that_does_harm_is_put_away_and_comes_back() -> None:
+    task_id = enqueue("demo.sleep", {}).id
+
+    tasks("bury", task_id, "--reason", "too hot")
+
+    assert str(task_id) in tasks("dead")
+    [told] = TaskEvent.objects.filter(task_id=task_id, kind="dead")
+    assert (told.actor, told.data["reason"]) == ("operator:ann", "too hot")
+    tasks("replay", task_id)
+    assert status_of(task_id) == "PENDING"
+    with pytest.raises(CommandError, match="not dead"):
+        tasks("discard", task_id)
+
+
+@pytest.mark.parametrize("verb", ["show", "cancel", "bury", "replay", "discard"])
 def test_what_is_not_there_is_said_in_a_sentence(verb: str) -> None:
     with pytest.raises(CommandError, match="no task"):
         tasks(verb, uuid4())

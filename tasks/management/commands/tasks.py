@@ -35,6 +35,7 @@ class Command(BaseCommand):
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
+        verbs.choices["bury"].add_argument("--reason", default="", help="kept in its history")
         for replay in (verbs.choices["replay"], _all(verbs)):
             replay.add_argument("--confirmed", action="store_true", help=_CONFIRMED)
         for verb, does in _TYPES.items():
@@ -89,6 +90,10 @@ class Command(BaseCommand):
     def _cancel(self, options: dict[str, Any]) -> None:
         self.stdout.write(control.cancel(options["task"], actor=options["actor"]))
 
+    def _bury(self, options: dict[str, Any]) -> None:
+        control.bury(options["task"], actor=options["actor"], reason=options["reason"])
+        self.stdout.write("dead, until somebody replays or discards it")
+
     def _replay(self, options: dict[str, Any]) -> None:
         dead.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
         self.stdout.write("pending")
@@ -125,6 +130,7 @@ _CONFIRMED = "replay a type that is sensitive, too"
 _ONE = {
     "show": "one task: payload, history, errors with their tracebacks",
     "cancel": "end a task that waits or runs",
+    "bury": "put a task that waits among the dead letters, to be replayed later",
     "replay": "let a dead letter run again, with all its attempts",
     "discard": "give a dead letter up for good",
 }
