@@ -40,9 +40,9 @@ def main() -> None:
 
 
 def run() -> tuple[list[str], str]:
-    """One run in one process: the tests that failed, and what pytest said."""
+    """One run, two tests at a time: the tests that failed, and what pytest said."""
     done = subprocess.run(
-        [sys.executable, *"-m pytest tests/faults/tasks -n 1 -q --tb=long".split()],
+        [sys.executable, *"-m pytest tests/faults/tasks -n 2 -q --tb=long".split()],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from tasks import control, dead
 from tasks.admin_base import ShownOnly
 from tasks.errors import TaskError
-from tasks.models import Schedule, Task, TaskPause, TaskType, TaskWorker
+from tasks.models import Schedule, Task, TaskAct, TaskPause, TaskType, TaskWorker
 from tasks.payloads import redacted
 
 
@@ -100,6 +100,15 @@ class ScheduleAdmin(ShownOnly):
     ordering = ("-id",)
     list_display = ("name", "cron", "zone", "type_key", "owner_id", "enabled", "next_at", "problem")
     ids = ("id", "owner_id")
+
+
+@admin.register(TaskAct)
+class TaskActAdmin(ShownOnly):
+    """Who did what to types and schedules, the newest first."""
+
+    ordering = ("-id",)
+    list_display = ("at", "actor", "what", "target", "owner_id")
+    ids = ("owner_id",)
 
 
 @admin.register(TaskWorker)

@@ -22,6 +22,7 @@ BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"
 @task_type(
     key="demo.sleep",
     queue="demo",
+    cap=2,  # two companies that try it out together leave slots to everybody's work
     timeout_seconds=600,
     grace_seconds=1,
     memory_bytes=256 * MEBIBYTE,

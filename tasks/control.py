@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from tasks.acts import TaskAct, note
 from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.lanes_sql import PARKED_AT_ONCE, UNPARK
@@ -16,6 +17,8 @@ from tasks.models import Breaker, Status, Task, TaskPause, TaskType
 from tasks.payloads import as_json
 
 log = logging.getLogger(__name__)
+
+What = TaskAct.What
 
 MOST_OF_A_REASON = 500
 """Characters of a reason that are kept."""
@@ -80,6 +83,7 @@ def bury(task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str
     raise WrongStatus(task_id, _status_of(task_id, owner_id), "pending")
 
 
+@transaction.atomic
 def pause(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
@@ -89,15 +93,16 @@ def pause(
     is enqueued waits. Pausing twice is no error. Raises UnknownType.
     """
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
+    rows = _locked(key, version)
+    note(What.PAUSED, _named(key, version), actor=actor, owner_id=owner_id)
     if owner_id is None:
-        _change(key, version, paused=True, paused_by=actor)
+        _change(rows, paused=True, paused_by=actor)
         return
-    pauses = [
-        TaskPause(type_id=row, owner_id=owner_id, actor=actor) for row in _types(key, version)
-    ]
+    pauses = [TaskPause(type_id=row.id, owner_id=owner_id, actor=actor) for row in rows]
     TaskPause.objects.bulk_create(pauses, ignore_conflicts=True)
 
 
+@transaction.atomic
 def resume(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
@@ -107,13 +112,18 @@ def resume(
     """
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
     wake_after_commit()
+    rows = _locked(key, version)
+    note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
     if owner_id is not None:
-        TaskPause.objects.filter(type_id__in=_types(key, version), owner_id=owner_id).delete()
+        TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers let go of the others
         return
+    for row in rows:
+        if row.breaker == Breaker.OPEN:
+            note(What.BREAKER_CLOSED, str(row), actor=actor)
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
-    _change(key, version, paused=False, paused_by="", breaker_probe_at=None, **closed)
+    _change(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
 
 def paused_by_owner(owner_id: UUID) -> dict[str, str]:
@@ -133,18 +143,22 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
     return task
 
 
-def _types(key: str, version: int | None) -> list[int]:
-    rows = TaskType.objects.filter(key=key)
+def _locked(key: str, version: int | None) -> list[TaskType]:
+    rows = TaskType.objects.select_for_update(no_key=True).filter(key=key).order_by("id")
     if version is not None:
         rows = rows.filter(version=version)
-    found = list(rows.values_list("id", flat=True))
+    found = list(rows)
     if not found:
         raise UnknownType(key, version)
     return found
 
 
-def _change(key: str, version: int | None, **columns: Any) -> None:
-    TaskType.objects.filter(id__in=_types(key, version)).update(**columns)
+def _named(key: str, version: int | None) -> str:
+    return key if version is None else f"{key}@{version}"
+
+
+def _change(rows: list[TaskType], **columns: Any) -> None:
+    TaskType.objects.filter(id__in=[row.id for row in rows]).update(**columns)
 
 
 def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:

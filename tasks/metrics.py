@@ -9,11 +9,13 @@ from typing import Any
 from django.db import connection
 
 from tasks import own_metrics
+from tasks import totals as counted
 from tasks.lanes_sql import LANES
 
 own_depth = own_metrics.own_depth
 own_counts = own_metrics.own_counts
 own_oldest_age_seconds = own_metrics.own_oldest_age_seconds
+totals = counted.totals
 
 ALIVE_SECONDS = 60.0
 """A worker without a sign of life for so long counts as gone."""
@@ -94,7 +96,7 @@ def workers_alive() -> int:
 
 
 def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
-    """How the attempts of each type ended lately (at most a day back, in steps of ten seconds)."""
+    """How the attempts of each type ended lately: an hour back at most, in steps of ten seconds."""
     rows = _rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
         " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"

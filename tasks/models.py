@@ -12,6 +12,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
+from tasks.acts import TaskAct as TaskAct
+from tasks.counts import TaskTally as TaskTally
+from tasks.counts import TaskTotal as TaskTotal
 from tasks.statuses import HELD, HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.statuses import MOST_ATTEMPTS as MOST_ATTEMPTS
 
@@ -170,29 +173,6 @@ class TaskEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task_id} {self.kind}"
-
-
-class TaskTally(models.Model):
-    """How the attempts of a type ended, in ten seconds; the breaker and the metrics read it."""
-
-    type = models.ForeignKey(
-        TaskType, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
-    )
-    slot = models.DateTimeField()
-    succeeded = models.IntegerField(db_default=0)
-    failed = models.IntegerField(db_default=0)
-    retried = models.IntegerField(db_default=0)
-    dead = models.IntegerField(db_default=0)
-    cancelled = models.IntegerField(db_default=0)
-    expired = models.IntegerField(db_default=0)
-    discarded = models.IntegerField(db_default=0)
-    seconds = models.FloatField(db_default=0)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["type", "slot"], name="tasks_tally_slot")]
-
-    def __str__(self) -> str:
-        return f"{self.type_id} {self.slot}"
 
 
 class Schedule(models.Model):

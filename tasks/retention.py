@@ -8,6 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from tasks.totals import fold
+
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400
 LARGEST_BATCH, SMALLEST_BATCH = 10_000, 100
@@ -28,7 +30,7 @@ WITH old AS MATERIALIZED (
 )
 DELETE FROM tasks_task WHERE id = ANY(ARRAY(SELECT id FROM old))
 """
-_OLD_TALLIES = "DELETE FROM tasks_tasktally WHERE slot < statement_timestamp() - interval '1 day'"
+_OLD_ACTS = "DELETE FROM tasks_taskact WHERE at < statement_timestamp() - interval '1 year'"
 _LOST_WORKERS = (
     "DELETE FROM tasks_taskworker WHERE beat_at < statement_timestamp() - interval '1 day'"
 )
@@ -47,7 +49,8 @@ def clean_up() -> float:
         _batch[0] = min(LARGEST_BATCH, 2 * _batch[0])
     if removed:
         return BETWEEN_SECONDS
-    _run(_OLD_TALLIES)
+    fold()
+    _run(_OLD_ACTS)
     _run(_LOST_WORKERS)
     return REST_SECONDS
 

@@ -17,11 +17,15 @@ from zoneinfo import ZoneInfo
 from croniter import CroniterError, croniter
 from django.db import connection, transaction
 
+from tasks.acts import TaskAct, note
 from tasks.enqueue import enqueue
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
 
 log = logging.getLogger(__name__)
+
+What = TaskAct.What
+SITE = "site"
 
 LEADER_LOCK, ENSURE_LOCK = 7_305_114_001, 7_305_114_002
 LONGEST_REST_SECONDS = 5.0
@@ -75,14 +79,14 @@ def _is_second_of_two(time: datetime) -> bool:
 
 
 def create_schedule(
-    *, name: str, cron: str, type_key: str, zone: str = "UTC", **columns: Any
+    *, name: str, cron: str, type_key: str, zone: str = "UTC", actor: str = "", **columns: Any
 ) -> Schedule:
     """Make a schedule; it first runs at its next time. Raises BadSchedule, UnknownType and others.
 
     `columns` are payload, priority, type_version, enabled, catch_up and owner_id.
     """
     schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
-    return save_schedule(schedule)
+    return save_schedule(schedule, actor=actor)
 
 
 def ensure(
@@ -102,7 +106,7 @@ def ensure(
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_LOCK])
         found = Schedule.objects.filter(name=name, owner_id=None).first()
         return found or create_schedule(
-            name=name, cron=cron, type_key=type_key, zone=zone, payload=payload or {}
+            name=name, cron=cron, type_key=type_key, zone=zone, payload=payload or {}, actor=SITE
         )
 
 
@@ -115,7 +119,7 @@ def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
     return found
 
 
-def save_schedule(schedule: Schedule) -> Schedule:
+def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
     """Check and save a schedule whose columns were changed; its next time is counted from now."""
     from tasks import types
     from tasks.payloads import checked
@@ -123,8 +127,21 @@ def save_schedule(schedule: Schedule) -> Schedule:
     checked(types.find(schedule.type_key, schedule.type_version), schedule.payload)
     schedule.next_at = Times(schedule.cron, schedule.zone).after(_database_time())
     schedule.problem = ""
-    schedule.save()
+    with transaction.atomic():
+        _note(
+            What.SCHEDULE_CREATED if schedule._state.adding else What.SCHEDULE_CHANGED,
+            schedule,
+            actor,
+        )
+        schedule.save()
     return schedule
+
+
+@transaction.atomic
+def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
+    """End a schedule; what it has started stays."""
+    _note(What.SCHEDULE_DELETED, schedule, actor)
+    schedule.delete()
 
 
 def enqueue_due() -> float:
@@ -158,6 +175,7 @@ def _keep(schedule: Schedule, now: datetime) -> None:
         log.error("schedule %s is switched off: %s", schedule.id, error)
         schedule.refresh_from_db()
         schedule.enabled, schedule.problem = False, str(error)[:500]
+        _note(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
     schedule.save()
 
 
@@ -200,6 +218,12 @@ def _enqueue(schedule: Schedule, slot: datetime) -> None:
         producer=f"schedule:{schedule.id}",
         idempotency_key=f"schedule:{schedule.id}:{slot.astimezone(UTC).isoformat()}",
     )
+
+
+def _note(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
+    columns = ("name", "cron", "zone", "type_key", "enabled", "problem")  # no payload: secrets
+    data = {name: getattr(schedule, name) for name in columns}
+    note(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
 
 
 def _times(schedule: Schedule) -> Times:

@@ -91,7 +91,6 @@ KINDS: dict[type[Exception], Kind] = {
     line.FutureMoment: VALIDATION_ERROR,
     line.UnknownPlace: VALIDATION_ERROR,
     line.StoredFileNotFound: NOT_FOUND,
-    line.ImportFileRefused: VALIDATION_ERROR,
     line.ImportFileRefused: INVALID_FILE,
     line.ScheduleNotFound: NOT_FOUND,
     line.TaskTypeNotFound: NOT_FOUND,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.utils import floatToGoString
 
 from tasks import metrics
 
 WINDOW_SECONDS = 300.0
-"""Ends of runs are told as so many in the last five minutes: nobody counts them for ever."""
+"""Tasks are counted when they come in for so long only; how runs end is counted for ever."""
 
 
 def task_families() -> Iterator[Metric]:
@@ -48,26 +54,31 @@ def _standing() -> Iterator[Metric]:
 
 
 def _moving() -> Iterator[Metric]:
-    ended = metrics.ended(within_seconds=WINDOW_SECONDS)
-    results = ("succeeded", "failed", "retried", "dead", "cancelled", "expired")
-    yield _gauge(
-        "task_runs_5m",
-        "How the runs of the last five minutes ended; expired: their lease did.",
-        ["type", "result"],
-        {(name, each): getattr(of, each) for name, of in ended.items() for each in results},
-    )
-    yield _gauge(
-        "task_run_seconds_5m",
-        "How long the runs that ended in the last five minutes took, together.",
-        ["type"],
-        {(name,): of.seconds for name, of in ended.items()},
-    )
+    yield from _runs()
     yield _gauge(
         "tasks_enqueued_5m",
         "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
         [],
         {(): metrics.enqueued(within_seconds=WINDOW_SECONDS)},
     )
+
+
+def _runs() -> Iterator[Metric]:
+    runs = CounterMetricFamily(
+        "nextinline_task_runs",
+        "How runs ended; a retried or dead one has failed as well; expired: its lease did.",
+        labels=["type", "result"],
+    )
+    seconds = HistogramMetricFamily(
+        "nextinline_task_run_seconds", "How long runs took, however they ended.", labels=["type"]
+    )
+    for name, of in sorted(metrics.totals().items()):
+        for result, count in of.ends.items():
+            runs.add_metric([name, result], count)
+        buckets = [(floatToGoString(bound), count) for bound, count in of.at_most()]
+        seconds.add_metric([name], buckets, of.seconds)
+    yield runs
+    yield seconds
 
 
 def _one(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:

@@ -11,6 +11,7 @@ from django.db import connection
 
 from pipeline.import_rows import Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
+from pipeline.services.files import remove_files
 
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
@@ -43,12 +44,12 @@ def forget_imported(address: str) -> None:
     pattern = _pattern(address)
     for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
         rows = [_without(row, pattern) for row in rows_in(bytes(part.data))]
-        part.data = b"".join(row.as_line() for row in rows)
-        part.save(update_fields=["data"])
+        data = b"".join(row.as_line() for row in rows)
+        StoredPart.objects.filter(id=part.id).update(data=data)
     for refusal in ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address})):
         if pattern.search(f"{refusal.email} {refusal.name}".lower()):
-            refusal.name, refusal.email, refusal.reason = "", "", Refusal.ERASED
-            refusal.save(update_fields=["name", "email", "reason"])
+            same = ImportRefusal.objects.filter(id=refusal.id)
+            same.update(name="", email="", reason=Refusal.ERASED)
     for file in StoredFile.objects.filter(name__icontains=address):
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
@@ -59,12 +60,12 @@ def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
     Who writes one notices, and starts again; who wants a removed one has it made again.
     """
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
-    exports.filter(is_complete=False).delete()
+    remove_files(exports.filter(is_complete=False))
     pattern = _pattern(address)
     for part_id in _parts(address, StoredFile.Purpose.EXPORT, job_ids):
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
-            exports.filter(id=part.file_id).delete()
+            remove_files(exports.filter(id=part.file_id))
 
 
 def _without(row: Row, pattern: re.Pattern[str]) -> Row:

@@ -11,7 +11,7 @@ from pipeline.errors import JobNotFound
 from pipeline.exports import TYPES, in_pieces, lines_of, name_of
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
-from pipeline.services.files import FileWriter
+from pipeline.services.files import FileWriter, remove_files
 
 PIECE = 128 * 1_024
 """About how many characters are written, and told of, at a time."""
@@ -65,7 +65,7 @@ def write_export(
     counted = _Counted(lines_of(job, what, format), rows=-1 if format == "csv" else 0)
     for piece in in_pieces(counted, characters=PIECE, first_at_once=False):
         if is_cancelled():
-            StoredFile.objects.filter(id=writer.file_id, company_id=company_id).delete()
+            remove_files(StoredFile.objects.filter(id=writer.file_id, company_id=company_id))
             return None
         writer.write(piece)
         tell(counted.rows, max(total, counted.rows))

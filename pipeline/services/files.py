@@ -6,17 +6,40 @@ in memory. That every line lies in one part makes it possible to search parts fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import transaction
+import psycopg
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from pipeline.errors import StoredFileNotFound
-from pipeline.models import StoredFile, StoredPart
+from pipeline.models import StoredFile
 
 FILE_KEPT_DAYS = 7
 PART_BYTES = 2**20
+
+_KEEP = """
+INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
+"""
+"""With the data beside the statement, not in it: statements are kept, for each to be prepared."""
+
+
+def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
+    """Store parts of a file, each with its number."""
+    with connection.cursor() as cursor, connection.wrap_database_errors:
+        rows = [(file_id, number, data) for number, data in parts]
+        psycopg.Cursor(cursor.connection).executemany(_KEEP, rows)
+
+
+@transaction.atomic
+def remove_files(files: QuerySet[StoredFile]) -> None:
+    """Remove files and their parts, also those that are being written: who keeps a part locks its
+    file before, and so no part comes in between."""
+    ids = list(files.select_for_update().order_by("id").values_list("id", flat=True))
+    StoredFile.objects.filter(id__in=ids).delete()
 
 
 class FileWriter:
@@ -48,7 +71,7 @@ class FileWriter:
     ) -> FileWriter:
         """Begin the file of that id anew: what an earlier attempt has written goes."""
         with transaction.atomic():
-            StoredFile.objects.filter(id=file_id, company_id=company_id).delete()
+            remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
                 id=file_id,
                 company_id=company_id,
@@ -93,7 +116,7 @@ class FileWriter:
         with transaction.atomic():
             if not self._mine.select_for_update().exists():
                 raise StoredFileNotFound
-            StoredPart.objects.create(file_id=self.file_id, number=self._number, data=part)
+            keep_parts(self.file_id, [(self._number, part)])
         self._number += 1
         self._size_bytes += len(part)
 

@@ -9,13 +9,14 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.errors import JobNotFound, JobNotOpen
 from pipeline.import_rows import Row
-from pipeline.models import ImportRun, StoredFile, StoredPart
+from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
-from pipeline.services.files import FILE_KEPT_DAYS
+from pipeline.services.files import FILE_KEPT_DAYS, keep_parts
 from pipeline.services.import_file import read_rows
 from pipeline.states import Actor
 
@@ -26,20 +27,26 @@ PARTS_AT_ONCE = 20
 
 @transaction.atomic
 def store_import(
-    *, company_id: UUID, job_id: UUID, name: str, content: Iterable[bytes], actor: Actor
+    *,
+    company_id: UUID,
+    job_id: UUID,
+    name: str,
+    content: Iterable[bytes],
+    actor: Actor,
+    file_id: UUID | None = None,
 ) -> UUID:
     """Read a CSV file and keep its rows; gives the id of the file, which is that of the import.
 
     `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
-    key in whose name people are taken in. Nothing is kept when it raises: JobNotFound, JobNotOpen,
-    ImportFileRefused.
+    key in whose name people are taken in, `file_id` the id if it is to have a certain one. Nothing
+    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused.
     """
     job = job_facts(job_id)
     if job.company_id != company_id:
         raise JobNotFound
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)
-    file = _file(company_id, job_id, name)
+    file = _file(company_id, job_id, name, file_id or uuid7())
     if actor.id is None:
         raise ValueError("somebody must answer for an import")
     file.rows = _store(file, read_rows(content))
@@ -49,9 +56,10 @@ def store_import(
     return file.id
 
 
-def _file(company_id: UUID, job_id: UUID, name: str) -> StoredFile:
+def _file(company_id: UUID, job_id: UUID, name: str, file_id: UUID) -> StoredFile:
     plain = "".join(letter for letter in name if letter.isprintable())
     return StoredFile.objects.create(
+        id=file_id,
         company_id=company_id,
         job_id=job_id,
         purpose=StoredFile.Purpose.IMPORT,
@@ -63,15 +71,15 @@ def _file(company_id: UUID, job_id: UUID, name: str) -> StoredFile:
 
 def _store(file: StoredFile, rows: Iterator[Row]) -> int:
     """Store the rows in parts; says how many there are, and notes their size."""
-    parts: list[StoredPart] = []
+    parts: list[tuple[int, bytes]] = []
     count = number = size = 0
     while some := list(islice(rows, ROWS_IN_PART)):
         data = b"".join(row.as_line() for row in some)
-        parts.append(StoredPart(file=file, number=number, data=data))
+        parts.append((number, data))
         count, number, size = count + len(some), number + 1, size + len(data)
         if len(parts) == PARTS_AT_ONCE:
-            StoredPart.objects.bulk_create(parts)
+            keep_parts(file.id, parts)
             parts.clear()
-    StoredPart.objects.bulk_create(parts)
+    keep_parts(file.id, parts)
     file.size_bytes = size
     return count

@@ -48,8 +48,10 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
             week=date.fromisoformat(week) if week else None,
             zone=payload.get("zone", "UTC"),
         )
-    except (JobNotFound, BadWeek) as error:
+    except JobNotFound as error:
         raise Fatal(str(error)) from None
+    except BadWeek as error:  # who asked is wrong, not the type: no failure for its breaker
+        raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
             _stop(context.owner_id, UUID(payload["job_id"]))
@@ -60,4 +62,4 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 def _stop(company_id: UUID, job_id: UUID) -> None:
     """Make no more reports of a job that is over."""
     with suppress(ScheduleNotFound):
-        delete_schedule(company_id=company_id, schedule_id=schedule_id(job_id))
+        delete_schedule(company_id=company_id, schedule_id=schedule_id(job_id), actor="site")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tasks.errors import OutOfRange
+
 
 class WorkError(Exception):
     """The root of what this package refuses. The text is for people."""
@@ -34,6 +36,14 @@ class RateExceeded(WorkError):
         self.limit = limit
         self.seconds = seconds
         self.wait = wait
+
+
+class TooManyAtOnce(WorkError, OutOfRange):
+    """More at once than the rate of whoever asks ever lets through: waiting is of no use."""
+
+    def __init__(self, *, count: int, limit: int, seconds: int) -> None:
+        OutOfRange.__init__(self, "tasks", count, 1, limit)
+        self.args = (f"You may start {limit} tasks in {seconds} seconds, and no more at once.",)
 
 
 class OrderRefused(WorkError):

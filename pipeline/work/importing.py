@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from pipeline.models import StoredFile
 from pipeline.services.store_import import store_import
 from pipeline.states import Actor
-from pipeline.work.start import Order, start
+from pipeline.work.start import Order, check_type, limits_of_key, start
 from tasks.enqueue import Enqueued
 
 IMPORT = "applications.import"
@@ -25,17 +25,39 @@ def start_import(
     actor: Actor,
     producer: str,
     key_id: UUID | None = None,
+    file_id: UUID | None = None,
 ) -> Enqueued:
     """Keep a CSV file of people and have it imported; nothing is kept when it raises.
 
     `content` is the file in pieces, `name` what it is called, `actor` the member or key that the
-    log will name. Raises what `store_import` and `start` raise.
+    log will name. With a `file_id` it is done once, however often it is asked for. Raises what
+    `store_import` and `start` raise.
     """
-    with transaction.atomic():
-        import_id = store_import(
-            company_id=company_id, job_id=job_id, name=name, content=content, actor=actor
-        )
-        order = Order(IMPORT, {"import_id": str(import_id)})
-        (task,) = start(company_id=company_id, producer=producer, orders=[order], key_id=key_id)
-        StoredFile.objects.filter(id=import_id).update(task_id=task.id)
+    if first := _first(company_id, file_id):
+        return first
+    check_type(IMPORT, limits_of_key(key_id))  # before all that reading
+    try:
+        with transaction.atomic():
+            import_id = store_import(
+                company_id=company_id,
+                job_id=job_id,
+                name=name,
+                content=content,
+                actor=actor,
+                file_id=file_id,
+            )
+            order = Order(IMPORT, {"import_id": str(import_id)})
+            (task,) = start(company_id=company_id, producer=producer, orders=[order], key_id=key_id)
+            StoredFile.objects.filter(id=import_id).update(task_id=task.id)
+    except IntegrityError:  # another try was still at it
+        if first := _first(company_id, file_id):
+            return first
+        raise
     return task
+
+
+def _first(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
+    """What an earlier try has started. The file and its task are committed together."""
+    imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
+    found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
+    return Enqueued(found.task_id, is_new=False) if found and found.task_id else None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from pipeline.models import Producer
 from pipeline.work.own_things import foreign_ids
-from pipeline.work.start import check_type
+from pipeline.work.start import check_type, limits_of_key
 from tasks import dead
 from tasks.control import find_task
 
@@ -27,7 +26,7 @@ def replay(
     ids in the new payload that are not the company's.
     """
     key = find_task(task_id, owner_id=company_id).type.key
-    check_type(key, _allowed(key_id))
+    check_type(key, limits_of_key(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
     if payload is None:
         dead.replay(task_id, **how)
@@ -50,10 +49,6 @@ def replay_many(
 
     Raises UnknownType, TypeNotAllowed, ConfirmationNeeded.
     """
-    check_type(key, _allowed(key_id))
+    check_type(key, limits_of_key(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
     return dead.replay_many(key, limit=limit, **how)
-
-
-def _allowed(key_id: UUID | None) -> Producer | None:
-    return Producer.objects.filter(key_id=key_id).first() if key_id else None

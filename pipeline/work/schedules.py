@@ -10,10 +10,10 @@ from django.db import transaction
 
 from jobs.models import Company
 from pipeline.errors import ScheduleNotFound
-from pipeline.models import Producer
 from pipeline.work.errors import TooManySchedules
 from pipeline.work.own_things import foreign_ids
-from pipeline.work.start import check_type
+from pipeline.work.start import check_type, limits_of_key
+from tasks import schedules
 from tasks.models import Schedule
 from tasks.schedules import save_schedule
 
@@ -42,9 +42,14 @@ _WHEN = ("cron", "zone", "enabled")
 
 @transaction.atomic
 def create_schedule(
-    *, company_id: UUID, plan: Plan, key_id: UUID | None = None, schedule_id: UUID | None = None
+    *,
+    company_id: UUID,
+    plan: Plan,
+    key_id: UUID | None = None,
+    schedule_id: UUID | None = None,
+    actor: str = "",
 ) -> Schedule:
-    """Make a schedule of a company; it first runs at its next time.
+    """Make a schedule of a company, in the name of `actor`; it first runs at its next time.
 
     With a `schedule_id` it is made once, however often it is asked for. Raises TooManySchedules,
     BadSchedule, and what `pipeline.work.start.start` raises of type and payload.
@@ -59,12 +64,17 @@ def create_schedule(
     if schedule_id:
         schedule.id = schedule_id
     _check(company_id, schedule, key_id)
-    return save_schedule(schedule)
+    return save_schedule(schedule, actor=actor)
 
 
 @transaction.atomic
 def change_schedule(
-    *, company_id: UUID, schedule_id: UUID, changes: dict[str, Any], key_id: UUID | None = None
+    *,
+    company_id: UUID,
+    schedule_id: UUID,
+    changes: dict[str, Any],
+    key_id: UUID | None = None,
+    actor: str = "",
 ) -> Schedule:
     """Change some of the fields of a plan; all or nothing. Raises ScheduleNotFound, and what
     `create_schedule` raises. Its next time stays unless the times are changed."""
@@ -74,7 +84,7 @@ def change_schedule(
         if name in changes:
             setattr(schedule, name, changes[name])
     _check(company_id, schedule, key_id)
-    save_schedule(schedule)
+    save_schedule(schedule, actor=actor)
     if not had_problem and not any(name in changes for name in _WHEN):
         schedule.next_at = next_at
         schedule.save(update_fields=["next_at"])
@@ -82,9 +92,9 @@ def change_schedule(
 
 
 @transaction.atomic
-def delete_schedule(*, company_id: UUID, schedule_id: UUID) -> None:
+def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
     """End a schedule; what it has started stays. Raises ScheduleNotFound."""
-    _locked(company_id, schedule_id).delete()
+    schedules.delete_schedule(_locked(company_id, schedule_id), actor=actor)
 
 
 def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
@@ -98,8 +108,7 @@ def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
 
 def _check(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
     """Refuse what this company, or this key, may not start; the engine checks the rest."""
-    allowed = Producer.objects.filter(key_id=key_id).first() if key_id else None
-    check_type(schedule.type_key, allowed)
+    check_type(schedule.type_key, limits_of_key(key_id))
     foreign = foreign_ids(company_id, [(schedule.type_key, schedule.payload)])
     if foreign:
         raise foreign[0]

@@ -15,7 +15,14 @@ from pipeline.selectors.reading import database_now
 from pipeline.selectors.work import waiting_of
 from pipeline.services.throttle import Rate, Tally, count
 from pipeline.work.catalogue import COMPANY_TYPES
-from pipeline.work.errors import Backlogged, OrderRefused, RateExceeded, TypeNotAllowed, WorkError
+from pipeline.work.errors import (
+    Backlogged,
+    OrderRefused,
+    RateExceeded,
+    TooManyAtOnce,
+    TypeNotAllowed,
+    WorkError,
+)
 from pipeline.work.own_things import foreign_ids
 from tasks import metrics, types
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
@@ -58,10 +65,10 @@ def start(
     have narrowed what it may start. `on_count` is told what is left of the producer's rate.
 
     Raises UnknownType (also for what no company may start), InvalidPayload (also for ids that are
-    not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded; of
-    several orders OrderRefused, which says of which and has the reason.
+    not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded,
+    TooManyAtOnce; of several orders OrderRefused, which says of which and has the reason.
     """
-    allowed = Producer.objects.filter(key_id=key_id).first() if key_id else None
+    allowed = limits_of_key(key_id)
     fit = _fit(company_id, orders, allowed)
     for number, (_order, against) in enumerate(fit):
         if against is not None:
@@ -98,8 +105,13 @@ def _looked_at(
 def may_start(key_id: UUID | None) -> Container[str]:
     """The keys of the types that an API key may start, as its owner has said; without a key, all
     that companies may start. In one query."""
-    allowed = Producer.objects.filter(key_id=key_id).first() if key_id else None
+    allowed = limits_of_key(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
+
+
+def limits_of_key(key_id: UUID | None) -> Producer | None:
+    """What the owner of a key has said about it; None without a key, or without a word."""
+    return Producer.objects.filter(key_id=key_id).first() if key_id else None
 
 
 def _refuse(number: int, reason: Exception, among: int) -> NoReturn:
@@ -127,13 +139,15 @@ def _refuse_overflow(company_id: UUID, more: int) -> None:
 
 
 def _count(producer: str, cost: int, allowed: Producer | None, on_count: OnCount | None) -> None:
-    """Count against the key's own rate, or the site's. Raises RateExceeded."""
+    """Count against the key's own rate, or the site's. Raises RateExceeded, TooManyAtOnce."""
     given = settings.THROTTLE_RATES[RATE]
     if allowed is not None and allowed.per_minute is not None:
         given = (allowed.per_minute, 60)
     if given is None:
         return
     rate = Rate(*given)
+    if cost > rate.limit:
+        raise TooManyAtOnce(count=cost, limit=rate.limit, seconds=rate.seconds)
     tally = count(RATE, producer, rate, cost)
     if on_count is not None:
         on_count(rate, tally)

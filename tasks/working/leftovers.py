@@ -11,11 +11,16 @@ STATM = Path("/proc/self/statm")
 
 
 def leave_no_transaction_open() -> None:
-    """Close the connections that a handler left within a transaction, and those that broke."""
+    """Close the connections that a handler left within a transaction, and those with an error.
+
+    After a failover a connection that answers may be one that only reads.
+    """
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             connection.close()
             del connections[connection.alias]  # it would refuse to be opened again
+        elif connection.errors_occurred:
+            connection.close()
     close_old_connections()
 
 

@@ -73,18 +73,28 @@ WITH given AS MATERIALIZED (
         ORDER BY n) e
 ), tallied AS (
     INSERT INTO tasks_tasktally AS y (type_id, slot, succeeded, failed, retried, dead, cancelled,
-                                      discarded, seconds)
+                                      discarded, seconds, took_100ms, took_1s, took_10s,
+                                      took_60s, took_300s, took_longer)
     SELECT type_id, date_bin('10 seconds', statement_timestamp(), 'epoch'),
         count(*) FILTER (WHERE status = 'SUCCEEDED'), count(*) FILTER (WHERE failed),
         count(*) FILTER (WHERE status = 'PENDING'), count(*) FILTER (WHERE status = 'DEAD'),
         count(*) FILTER (WHERE status = 'CANCELLED'), count(*) FILTER (WHERE status = 'DISCARDED'),
-        coalesce(sum(seconds), 0)
+        coalesce(sum(seconds), 0), count(*) FILTER (WHERE seconds <= 0.1),
+        count(*) FILTER (WHERE seconds > 0.1 AND seconds <= 1),
+        count(*) FILTER (WHERE seconds > 1 AND seconds <= 10),
+        count(*) FILTER (WHERE seconds > 10 AND seconds <= 60),
+        count(*) FILTER (WHERE seconds > 60 AND seconds <= 300),
+        count(*) FILTER (WHERE seconds > 300)
     FROM acked GROUP BY type_id ORDER BY type_id
     ON CONFLICT (type_id, slot) DO UPDATE SET
         succeeded = y.succeeded + excluded.succeeded, failed = y.failed + excluded.failed,
         retried = y.retried + excluded.retried, dead = y.dead + excluded.dead,
         cancelled = y.cancelled + excluded.cancelled,
-        discarded = y.discarded + excluded.discarded, seconds = y.seconds + excluded.seconds
+        discarded = y.discarded + excluded.discarded, seconds = y.seconds + excluded.seconds,
+        took_100ms = y.took_100ms + excluded.took_100ms, took_1s = y.took_1s + excluded.took_1s,
+        took_10s = y.took_10s + excluded.took_10s, took_60s = y.took_60s + excluded.took_60s,
+        took_300s = y.took_300s + excluded.took_300s,
+        took_longer = y.took_longer + excluded.took_longer
 )
 SELECT id, attempt, status FROM acked
 """

@@ -42,7 +42,7 @@ FULL_CLAIMS = 3
 class Options:
     """What a worker is told at its start; no queues or types means all."""
 
-    slots: int = 2
+    slots: int = 4
     lease_seconds: float = 30.0
     queues: Collection[str] | None = None
     types: Collection[str] | None = None

@@ -17,7 +17,7 @@ from pipeline import env
 from pipeline.live import tickets
 from pipeline.models import Application
 from tasks.enqueue import enqueue
-from tasks.models import Task
+from tasks.models import Task, TaskTally, TaskTotal, TaskType
 from tests import make
 from tests.api.test_health import beat, task_worker
 from tests.clock import let_time_pass
@@ -97,6 +97,25 @@ def test_they_say_how_background_work_stands() -> None:
     assert found['nextinline_tasks_dead{type="demo.sleep@1"}'] == 1
     assert found["nextinline_task_workers"] == 1
     assert found["nextinline_tasks_enqueued_5m"] == 5
+
+
+@pytest.mark.django_db
+def test_they_count_how_runs_ended_and_how_long_they_took() -> None:
+    enqueue("demo.sleep", {})
+    [kind] = TaskType.objects.filter(key="demo.sleep")
+    ends = {"succeeded": 3, "failed": 2, "retried": 1, "dead": 1}
+    TaskTotal.objects.create(type=kind, took_100ms=3, seconds=0.2, **ends)
+    TaskTally.objects.create(type=kind, slot=Now(), took_10s=2, seconds=9.5, **ends)
+
+    found = values()
+
+    runs = 'nextinline_task_runs_total{{result="{}",type="demo.sleep@1"}}'
+    assert [found[runs.format(end)] for end in (*ends, "expired")] == [6, 4, 2, 2, 0]
+    took = 'nextinline_task_run_seconds_{}type="demo.sleep@1"}}'
+    up_to = [found[took.format(f'bucket{{le="{le}",')] for le in ("0.1", "1.0", "10.0", "+Inf")]
+    assert up_to == [3, 3, 5, 5]
+    assert found[took.format("count{")] == 5
+    assert found[took.format("sum{")] == pytest.approx(9.7)
 
 
 @pytest.mark.django_db(transaction=True)

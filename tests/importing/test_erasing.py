@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,11 @@ from pipeline.errors import StoredFileNotFound
 from pipeline.import_rows import rows_in
 from pipeline.models import ImportRefusal, StoredFile, StoredPart
 from pipeline.selectors.files import file_of
-from pipeline.services import store_import
+from pipeline.services import erase_files, files, store_import
 from pipeline.services.erase import erase
 from pipeline.services.files import FileWriter
 from tests import make
+from tests.concurrency.together import started, together, wait_until_somebody_waits_for_a_lock
 from tests.importing.files import as_csv, imported, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,3 +146,52 @@ def test_an_address_with_characters_that_files_write_differently_is_found() -> N
     assert not StoredFile.objects.filter(purpose="EXPORT").exists()
     (part,) = StoredPart.objects.filter(file_id=import_id)
     assert rows_in(bytes(part.data))[0].refusal == "ERASED"
+
+
+def test_a_part_that_is_just_being_kept_goes_with_its_file(
+    zelda: make.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = make.job()
+    make.application(job_id, zelda)
+    writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
+    keep = files.keep_parts
+
+    with ExitStack() as until_then:
+        answers: list[list[object]] = []
+
+        def keep_late(*given: Any) -> None:
+            erasing = started(lambda: erase(applicant_id=zelda.id))
+            answers.append(until_then.enter_context(erasing))
+            keep(*given)
+            assert together([wait_until_somebody_waits_for_a_lock]) == [None]
+
+        monkeypatch.setattr(files, "keep_parts", keep_late)
+        with suppress(StoredFileNotFound):
+            writer.finish(rows=1)
+
+    assert answers == [[1]]
+    assert not StoredFile.objects.exists()
+    assert not StoredPart.objects.exists()
+
+
+@pytest.mark.parametrize("table", [StoredPart, ImportRefusal])
+def test_what_has_just_expired_need_not_be_blanked(
+    table: Any, zelda: make.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = imported(make.job(), as_csv([("", EMAIL)]))
+    import_id = stored(make.job(), as_csv([("Zelda", EMAIL)]))
+    pattern = erase_files._pattern
+
+    class Expiring:
+        """Once a row was read, retention removes it."""
+
+        def search(self, text: str) -> object:
+            table.objects.all().delete()
+            return pattern(EMAIL).search(text)
+
+    monkeypatch.setattr(erase_files, "_pattern", lambda address: Expiring())
+
+    erase(applicant_id=zelda.id)
+
+    assert not table.objects.exists()
+    assert {run.file_id, import_id} == {file.id for file in StoredFile.objects.all()}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 from uuid_utils.compat import uuid7
 
 from pipeline.errors import StoredFileNotFound
@@ -114,3 +115,15 @@ def test_who_reads_a_file_that_goes_meanwhile_does_not_take_a_beginning_for_the_
 
     with pytest.raises(StoredFileNotFound):
         list(pieces)
+
+
+def test_what_is_written_is_not_kept_among_the_statements_of_the_connection() -> None:
+    writer = begin()
+
+    writer.write(b"a line of these\n" * 40)
+    writer.finish(rows=40)
+
+    kept = connection.connection._prepared
+    texts = [key[0] for key in (*kept._counts, *kept._names)]
+    assert any(b"pipeline_storedpart" in text for text in texts)
+    assert not any(b"a line" in text or b"a line".hex().encode() in text for text in texts)

@@ -14,6 +14,7 @@ from jobs.models import Company, Role
 from pipeline.models import ImportRun, StoredFile
 from pipeline.services import bulk_import, store_import
 from pipeline.services.bulk_import import take_in
+from pipeline.services.import_file import read_rows
 from pipeline.services.lifecycle import pause_job
 from tasks.models import Task
 from tests import make
@@ -171,3 +172,16 @@ def test_a_page_that_nothing_changed_on_is_not_built_again(recruiter: Client, jo
     other = recruiter.get(f"{here}?fragment=1", headers={"If-None-Match": first["ETag"]})
 
     assert (same.status_code, other.status_code) == (304, 200)
+
+
+def test_the_report_can_be_imported_once_more_whatever_an_address_begins_with(
+    recruiter: Client, company: Company, job_id: UUID
+) -> None:
+    page = give(recruiter, job_id, as_csv([("=Ana", "+ana@x.org"), ("'Ben", "'ben@x.org")]))
+    pause_job(job_id=job_id, actor=make.RECRUITER)
+    take_in(ImportRun.objects.get().file_id)
+
+    report = b"".join(recruiter.get(f"{page}not-taken-in.csv").streaming_content)  # type: ignore[attr-defined]
+
+    rows = [(row.name, row.email) for row in read_rows([report])]
+    assert rows == [("=Ana", "+ana@x.org"), ("'Ben", "'ben@x.org")]

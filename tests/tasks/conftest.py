@@ -14,7 +14,7 @@ from tests.tasks.workers import TaskWorker, start_worker
 
 __all__ = ["start_worker"]
 
-TABLES = "tasks_task, tasks_taskevent, tasks_tasktally, tasks_taskworker"
+TABLES = "tasks_task, tasks_taskevent, tasks_tasktally, tasks_tasktotal, tasks_taskworker"
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from django.test import Client
 
 from tasks import control
 from tasks.enqueue import enqueue
-from tasks.models import Schedule, Task, TaskEvent, TaskPause, TaskType, TaskWorker
+from tasks.models import Schedule, Task, TaskAct, TaskEvent, TaskPause, TaskType, TaskWorker
 from tasks.schedules import create_schedule
 from tests import make
 from tests.tasks.seen import status
 
 pytestmark = pytest.mark.django_db
-SHOWN = (Task, TaskType, TaskPause, Schedule, TaskWorker)
+SHOWN = (Task, TaskType, TaskPause, TaskAct, Schedule, TaskWorker)
 LIST = "/admin/tasks/task/"
 
 

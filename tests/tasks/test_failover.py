@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from django.db import InternalError, connection
 
-from tasks.models import TaskWorker
 from tasks.schedules import create_schedule
 from tasks.working.store import Store, Unavailable
 from tasks.working.upkeep import Upkeep
@@ -86,7 +85,6 @@ def test_as_long_as_there_is_none_it_asks_less_and_less_often(
 
 
 def test_the_chores_take_a_new_connection_too() -> None:
-    TaskWorker.objects.create(name="w1", slots=1)
     options = SimpleNamespace(lease_seconds=30.0)
     upkeep = Upkeep(cast(Any, SimpleNamespace(options=options, reap=int, park=int)))
     with connection.cursor() as cursor:

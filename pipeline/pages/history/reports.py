@@ -160,21 +160,22 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @for_members(Role.RECRUITER)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Have the report made every Monday at 08:00, or no more."""
-    _, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Role.RECRUITER)
+    actor, own = f"member:{member.user.id}", schedule_id(job.id)
     try:
         if request.POST.get("do") == "stop":
             with suppress(ScheduleNotFound):
-                delete_schedule(company_id=job.company_id, schedule_id=schedule_id(job.id))
+                delete_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
             messages.success(request, "No more reports are made on Mondays. Those made stay here.")
         else:
-            _every_monday(job)
+            _every_monday(job, actor)
             messages.success(request, "The report of the week before is made every Monday.")
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
     return redirect("reports", job_id=job.id)
 
 
-def _every_monday(job: Job) -> None:
+def _every_monday(job: Job, actor: str) -> None:
     """Make the schedule; one that is there goes on, in the zone of who asks."""
     zone = timezone.get_current_timezone_name()
     plan = Plan(
@@ -185,10 +186,10 @@ def _every_monday(job: Job) -> None:
         payload={"job_id": str(job.id), "zone": zone},
     )
     own, company_id = schedule_id(job.id), job.company_id
-    made = create_schedule(company_id=company_id, plan=plan, schedule_id=own)
+    made = create_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
     if (made.zone, made.enabled) != (zone, True):
         changes = {"zone": zone, "payload": plan.payload, "cron": plan.cron, "enabled": True}
-        change_schedule(company_id=company_id, schedule_id=own, changes=changes)
+        change_schedule(company_id=company_id, schedule_id=own, changes=changes, actor=actor)
 
 
 def _shelf(job: Job, week: str) -> Shelf:

@@ -80,6 +80,7 @@ def _create(member: Member, form: ScheduleForm) -> object:
         company_id=member.company.id,
         plan=form.plan(),
         schedule_id=form.cleaned_data["schedule_id"],
+        actor=asking.actor_of(member),
     )
 
 
@@ -101,6 +102,7 @@ def _change(member: Member, schedule: Schedule, form: ScheduleForm) -> object:
         company_id=member.company.id,
         schedule_id=schedule.id,
         changes=_changes(asdict(form.plan(schedule)), schedule),
+        actor=asking.actor_of(member),
     )
 
 
@@ -167,7 +169,10 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     on = request.POST.get("enabled") == "yes"
     try:
         changed = change_schedule(
-            company_id=member.company.id, schedule_id=schedule_id, changes={"enabled": on}
+            company_id=member.company.id,
+            schedule_id=schedule_id,
+            changes={"enabled": on},
+            actor=asking.actor_of(member),
         )
     except TaskError as error:
         messages.error(request, asking.refused(error))
@@ -186,6 +191,8 @@ def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     if request.method == "GET":
         [shown] = _shown(member.company.id, [schedule])
         return render(request, "work/schedule_delete.html", {"shown": shown})
-    delete_schedule(company_id=member.company.id, schedule_id=schedule_id)
+    delete_schedule(
+        company_id=member.company.id, schedule_id=schedule_id, actor=asking.actor_of(member)
+    )
     messages.success(request, f"“{schedule.name}” was deleted.")
     return redirect("schedules")

@@ -27,7 +27,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--processes", type=int, default=1, help="worker processes (%(default)s)"
         )
-        parser.add_argument("--slots", type=int, default=2, help="tasks at one time (%(default)s)")
+        parser.add_argument(
+            "--slots",
+            type=int,
+            default=4,
+            help="tasks at one time (%(default)s); each has a child process, some 3 MB while idle",
+        )
         parser.add_argument(
             "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
         )

@@ -17,6 +17,8 @@ from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 MOST_IN_A_BATCH = 100
 LONGEST_TYPE, LONGEST_NAME, LONGEST_CRON, LONGEST_ZONE = 200, 200, 100, 64
 HIGHEST_VERSION = 32_767
+OF_A_REQUEST, OF_A_SCHEDULE = "request:", "schedule:"
+"""How the keys begin that tasks have from the Idempotency-Key of their request, or a schedule."""
 
 
 class AnyObject(serializers.JSONField):
@@ -60,6 +62,13 @@ class TaskIn(Shape):
     delay_seconds = Whole(min_value=0, max_value=int(LONGEST_DELAY_SECONDS), required=False)
     max_attempts = Whole(min_value=1, max_value=MOST_ATTEMPTS, required=False, allow_null=True)
     idempotency_key = Text(max_length=LONGEST_KEY, required=False, allow_null=True)
+
+    def validate_idempotency_key(self, value: str | None) -> str | None:
+        """Refuse a key that a request or a schedule could have. Raises ValidationError."""
+        if value and value.startswith((OF_A_REQUEST, OF_A_SCHEDULE)):
+            why = f"Must begin with neither {OF_A_REQUEST} nor {OF_A_SCHEDULE}"
+            raise ValidationError([ErrorDetail(why, "invalid")])
+        return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse what names two times."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from pipeline.api.v1.serializers.work_inputs import OF_A_REQUEST
 from pipeline.api.v1.serializers.work_shapes import (
     FullTaskErrorOut,
     FullTaskOut,
@@ -28,8 +29,6 @@ from tasks.payloads import redacted
 from tasks.schedules import Times
 
 NEXT_TIMES = 5
-OF_A_REQUEST = "request:"
-"""How the keys begin that tasks have from the Idempotency-Key of their request."""
 
 
 def task_out(task: Task) -> TaskOut:

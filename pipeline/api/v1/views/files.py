@@ -21,6 +21,7 @@ from jobs.models import Scope
 from pipeline.api.access import as_company, own_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
+from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
 from pipeline.api.schema import File, Tag, Who, describes
@@ -100,6 +101,7 @@ class ImportApplications(Endpoint):
             actor=caller.actor,
             producer=caller.producer,
             key_id=caller.key_id,
+            file_id=row_id(request),
         )
         task = task_of(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}

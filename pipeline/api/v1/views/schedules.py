@@ -68,6 +68,7 @@ class Schedules(Endpoint):
             plan=Plan(**_columns(body_of(request, TaskScheduleIn))),
             key_id=caller.key_id,
             schedule_id=row_id(request),
+            actor=caller.producer,
         )
         where = {"Location": f"{request.path}/{schedule.id}"}
         return Response(schedule_out(schedule, database_now()), status=201, headers=where)
@@ -99,6 +100,7 @@ class OneSchedule(Endpoint):
             schedule_id=schedule_id,
             changes=_columns(body_of(request, TaskScheduleChangeIn)),
             key_id=caller.key_id,
+            actor=caller.producer,
         )
         return Response(schedule_out(schedule, database_now()))
 
@@ -106,7 +108,9 @@ class OneSchedule(Endpoint):
     def delete(self, request: Request, schedule_id: UUID) -> Response:
         """End a schedule: 204. What it has started stays."""
         caller = as_company(caller_of(request), Scope.WRITE)
-        delete_schedule(company_id=caller.company_id, schedule_id=schedule_id)
+        delete_schedule(
+            company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
+        )
         return Response(status=204)
 
 

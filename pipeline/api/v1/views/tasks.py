@@ -28,9 +28,8 @@ from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.throttles import note_count
 from pipeline.api.v1.serializers.inputs import Nothing
 from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.api.v1.serializers.work_inputs import TaskBatchIn, TaskIn
+from pipeline.api.v1.serializers.work_inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
 from pipeline.api.v1.serializers.work_outputs import (
-    OF_A_REQUEST,
     events_out,
     full_task_out,
     new_task_out,
