@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from applicants.models import NAME_LENGTH
 from applicants.services import normal_address
 from pipeline.errors import ImportFileRefused
+from pipeline.exports import plain_cell
 from pipeline.import_rows import Refusal, Row
 
 MOST_BYTES = 16 * 2**20
@@ -87,7 +88,7 @@ def _next_row(reader: Iterator[list[str]], number: int) -> list[str] | None:
 
 
 def _cell(row: list[str], at: int) -> str:
-    return row[at].strip() if at < len(row) else ""
+    return plain_cell(row[at].strip()).strip() if at < len(row) else ""
 
 
 def _columns(header: str) -> tuple[str, int, int]:
