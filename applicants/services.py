@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 from django.core.validators import validate_email
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -83,9 +84,10 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
     found: dict[str, UUID] = {}
     while missing := [email for email in set(emails) if email not in found]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
-        with connection.cursor() as cursor:
-            cursor.execute(_FIND_OR_CREATE_MANY, wanted)
-            found |= cursor.fetchall()
+        with connection.cursor() as cursor, connection.wrap_database_errors:
+            # the addresses beside the statement, not in it: statements are kept, to be prepared
+            many = psycopg.Cursor(cursor.connection).execute(_FIND_OR_CREATE_MANY, wanted)
+            found |= dict(many.fetchall())
     return found
 
 

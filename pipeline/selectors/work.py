@@ -20,7 +20,9 @@ SELECT count(*) FROM (
     SELECT FROM tasks_task WHERE owner_id = %s AND status = 'PENDING' LIMIT %s
 ) waiting
 """
-_WORDS = {"worker": "a worker", "system": "the system"}
+_WORDS = {"worker": "a worker", "system": "the site"}
+_SITES_OWN = ("", "site", "staff", "operator")
+"""Actors of the site itself: its code, its back office, its command line."""
 
 
 def tasks_of(
@@ -83,13 +85,14 @@ def actor_parts(actor: str) -> tuple[str, UUID | None]:
             return kind, UUID(text)
         except ValueError:
             return kind, None
-    return ("worker" if actor else "system"), None
+    return ("system" if kind in _SITES_OWN else "worker"), None
 
 
 def actors_named(actors: Iterable[str]) -> dict[str, str]:
     """Each actor of tasks in words: whose key, which member, which schedule; in three queries.
 
-    A worker is called just that, since the names of our machines are nobody's business.
+    A worker is called just that, and our own people are the site: the names of our machines and
+    theirs are nobody's business.
     """
     parts = {actor: actor_parts(actor) for actor in actors}
 

@@ -10,10 +10,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, Value, Window
+from django.db.models.functions import Lead
 
 from jobs.models import JobPosting
 from pipeline.models import ImportRun
+from pipeline.selectors.reading import Page
 from tasks import control
 from tasks.models import HELD, Breaker, Task, TaskEvent, TaskType
 
@@ -169,3 +171,18 @@ def stopped_types() -> tuple[set[str], set[str]]:
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
     return stopped, {key for key, _, breaker in found if breaker == Breaker.OPEN}
+
+
+def told_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
+    """What happened to a task, the oldest first, as people want to read it.
+
+    Of progress that follows on progress only the last is told: work that takes long tells of it
+    twice a second. `after` continues behind an event's id. Reads all events of the task.
+    """
+    following = Window(Lead("kind", default=Value("")), order_by="id")
+    happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)
+    progress = TaskEvent.Kind.PROGRESS
+    found = happened.exclude(kind=progress, next_kind=progress).order_by("id")
+    if after:
+        found = found.filter(id__gt=after)
+    return Page.cut(list(found[: limit + 1]), limit)

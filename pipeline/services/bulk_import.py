@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -206,8 +207,8 @@ def _enter(
 def _count(run: ImportRun, batch: Batch) -> None:
     if batch.refused:
         refused = json.dumps([_as_record(run, row, why) for row, why in batch.refused])
-        with connection.cursor() as cursor:
-            cursor.execute(_KEEP_REFUSED, [refused])
+        with connection.cursor() as cursor, connection.wrap_database_errors:
+            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [refused])
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)

@@ -28,7 +28,11 @@ from tasks.context import Context
 from tasks.errors import Cancelled
 from tasks.payloads import LARGEST_BYTES, as_json, secrets_in
 from tasks.working import failures
-from tasks.working.leftovers import address_space_bytes, leave_no_transaction_open
+from tasks.working.leftovers import (
+    address_space_bytes,
+    close_connections,
+    leave_no_transaction_open,
+)
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +135,7 @@ class Child:
         elif last or end["how"] == "fatal":
             _call(kind.hooks.on_fail, payload, context)
             _call(kind.hooks.on_end, payload, context)
+        close_connections()
         self._say(["fail", str(context.task_id), round(seconds, 6), end])
 
     def _hooks_only(

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db import Error
+from django.db import Error, connection
 
 from tasks import types
 from tasks.lanes_sql import FOR_PARKING, PARK, PARKED_AT_ONCE, UNPARK
@@ -194,6 +194,7 @@ class Ledger:
             try:
                 rows = types.sync()
             except Error as error:
+                connection.close()  # after a failover it may be one that only reads
                 raise Unavailable from error
             wanted = self.options.types
             kinds = {row: types.find(*name) for name, row in rows.items()}

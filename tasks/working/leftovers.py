@@ -11,17 +11,17 @@ STATM = Path("/proc/self/statm")
 
 
 def leave_no_transaction_open() -> None:
-    """Close the connections that a handler left within a transaction, and those with an error.
-
-    After a failover a connection that answers may be one that only reads.
-    """
+    """Close the connections that a handler left within a transaction, and those that broke."""
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             connection.close()
             del connections[connection.alias]  # it would refuse to be opened again
-        elif connection.errors_occurred:
-            connection.close()
     close_old_connections()
+
+
+def close_connections() -> None:
+    """Have the next handler take new ones: since a failover the present ones may only read."""
+    connections.close_all()
 
 
 def address_space_bytes() -> int:

@@ -15,6 +15,7 @@ from tasks.models import Status, Task
 from tests import make
 from tests.api.browser import member_of
 from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of
+from tests.api.keyed import let_leases_run_out
 from tests.api.tasks_of import move, row_of
 
 CSV = b"name,email\nMia,mia@example.org\nNoa,noa@example.org\nOle,nonsense\n"
@@ -90,6 +91,21 @@ def test_the_same_request_again_imports_nothing_more(acme: Caller, empty_job: UU
 
     assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
     assert Task.objects.count() == 1
+
+
+def test_a_retry_of_a_request_that_was_cut_off_finds_its_import(
+    acme: Caller, empty_job: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr("pipeline.services.once.keep", lambda *_, **__: None)
+        first = bring(acme, empty_job, idempotency_key="k")
+    let_leases_run_out()
+
+    retry = bring(acme, empty_job, idempotency_key="k")
+
+    assert (retry.status_code, retry.json()["id"]) == (202, first.json()["id"])
+    assert retry.headers["Location"] == first.headers["Location"]
+    assert (Task.objects.count(), StoredFile.objects.count()) == (1, 1)
 
 
 def test_a_file_that_is_larger_than_other_bodies_may_be_is_read(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from jobs.models import Company, Role
+from tasks import control
 from tasks.models import Status
 from tests import make
 from tests.api.browser import member_of
@@ -78,6 +81,22 @@ def test_the_events_of_a_task_say_in_words_who_did_it(acme: Caller, company: Com
     assert [each["actor"]["name"] for each in events] == ["the key “tests”", email, email]
     assert [each["actor"]["kind"] for each in events] == ["key", "member", "member"]
     assert datetime.fromisoformat(events[0]["at"])
+
+
+@pytest.mark.parametrize(
+    ("actor", "kind", "words"),
+    [("staff:7", "system", "the site"), ("operator:root", "system", "the site"),
+     ("site", "system", "the site"), ("a-machine:71:0af3c2", "worker", "a worker")],
+)  # fmt: skip
+def test_of_the_sites_own_people_and_machines_no_more_is_said_than_that(
+    acme: Caller, company: Company, actor: str, kind: str, words: str
+) -> None:
+    task = sleep(company.id)
+    control.cancel(task, actor=actor)
+
+    answer = acme.get(f"/tasks/{task}/events")
+
+    assert answer.json()["data"][-1]["actor"] == {"kind": kind, "id": None, "name": words}
 
 
 def test_the_numbers_are_the_companys_own(acme: Caller, company: Company) -> None:

@@ -171,6 +171,16 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_tasks(
     assert Task.objects.count() == 1
 
 
+@pytest.mark.parametrize("key", ["request:1:0", "schedule:1:2026-01-31T12:00:00+00:00"])
+def test_a_key_cannot_be_mistaken_for_one_of_a_request_or_a_schedule(
+    acme: Caller, key: str
+) -> None:
+    answer = acme.post("/tasks", {**SLEEP, "idempotency_key": key})
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert answer.json()["errors"][0]["pointer"] == "/idempotency_key"
+
+
 def test_a_task_that_waits_is_called_off_at_once(acme: Caller, company: Company) -> None:
     task = sleep(company.id)
 

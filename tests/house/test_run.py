@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
 SOURCES = ("manage.py", "run.py", "requirements.txt", "requirements-dev.txt")
 PACKAGES = ("applicants", "jobs", "pipeline", "static", "tasks", "templates")
-START_SECONDS, STOP_SECONDS = 60, 20
+START_SECONDS, STOP_SECONDS = 60, 40
 
 pytestmark = pytest.mark.skipif(not PROC.exists(), reason="finds processes through /proc")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.core import mail
+from django.db import IntegrityError
 
 from pipeline.errors import ImportFileRefused
 from pipeline.models import ImportRun, StoredFile
@@ -15,9 +17,11 @@ from pipeline.services import bulk_import, store_import
 from pipeline.services.lifecycle import pause_job
 from pipeline.work.errors import TypeNotAllowed, WorkError
 from pipeline.work.importing import IMPORT, start_import
+from pipeline.work.producers import create_limited_key
 from tasks.errors import Discard
 from tasks.models import Task
 from tests import make
+from tests.concurrency.together import together
 from tests.exports.handling import Run
 from tests.importing.files import as_csv, people, stored
 
@@ -74,6 +78,47 @@ def test_nothing_is_kept_of_an_import_that_may_not_be_started(
 
     assert not StoredFile.objects.exists()
     assert not Task.objects.exists()
+
+
+def test_with_an_id_for_its_file_an_import_is_started_once() -> None:
+    job_id, file_id, content = make.job(), uuid4(), as_csv(people(5))
+
+    first, again = (start(job_id, content, file_id=file_id) for _ in range(2))
+    pause_job(job_id=job_id, actor=make.RECRUITER)
+    late = start(job_id, content, file_id=file_id)
+
+    assert (first.is_new, again.is_new, late.is_new) == (True, False, False)
+    assert first.id == again.id == late.id
+    assert (Task.objects.count(), StoredFile.objects.get().id) == (1, file_id)
+
+
+def test_of_two_tries_at_the_same_moment_one_starts_it() -> None:
+    job_id, file_id, content = make.job(), uuid4(), as_csv(people(5))
+
+    made = together([partial(start, job_id, content, file_id=file_id)] * 4)
+
+    assert len({task.id for task in made}) == 1
+    assert (Task.objects.count(), StoredFile.objects.count()) == (1, 1)
+
+
+def test_the_id_of_another_companys_file_gives_no_task_of_it() -> None:
+    file_id, content = uuid4(), as_csv(people(5))
+    start(make.job(), content, file_id=file_id)
+
+    with pytest.raises(IntegrityError):
+        start(make.job(company_id=make.company().id), content, file_id=file_id)
+
+    assert Task.objects.count() == 1
+
+
+def test_for_a_key_that_may_not_import_no_file_is_read() -> None:
+    job_id = make.job()
+    key, _ = create_limited_key(
+        company_id=make.row_of(job_id).company_id, name="CI", scopes=(), types=["demo.sleep"]
+    )
+
+    with pytest.raises(TypeNotAllowed):
+        start(job_id, b"no list of people", key_id=key.id)
 
 
 def test_the_task_tells_its_progress_and_at_the_end_what_became_of_the_rows() -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 
 from applicants.models import Applicant
 from applicants.services import find_or_create_applicant
@@ -93,6 +94,19 @@ def test_misses_count_on_and_a_cool_down_leaves_a_free_seat_empty() -> None:
         ("WAITLIST", make.row_of(job_id).next_ticket + 2, 5, 1),
         ("PENDING_ACKNOWLEDGMENT", None, None, 0),
     ]
+    assert_line_is_sound(job_id)
+
+
+def test_a_seat_whose_deadline_has_just_passed_is_for_who_waited() -> None:
+    job_id = make.job(capacity=1, acknowledge_first_seat=True)
+    make.applications(job_id, 2)
+    let_time_pass(job_id, make.WINDOW + 1)  # and no worker has looked since
+
+    imported(job_id, as_csv(people(1)))
+
+    statuses = [row[2] for row in standing(job_id)]
+    assert statuses == ["WAITLIST", "PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert make.event_names(job_id)[-3:] == ["DECAYED", "PROMOTED", "APPLIED"]
     assert_line_is_sound(job_id)
 
 
@@ -229,3 +243,12 @@ def test_batches_are_fitted_to_the_time_that_they_hold_the_lock() -> None:
     assert fitting(2, 0.001) == 3  # MOST_PARTS here
     assert fitting(3, 0.3) == 1
     assert fitting(1, 5.0) == 1
+
+
+def test_nobody_stands_in_the_statements_that_a_connection_keeps() -> None:
+    imported(make.job(), as_csv([*people(20), ("", "nameless@import.example")]))
+
+    kept = connection.connection._prepared
+    texts = [key[0] for key in (*kept._counts, *kept._names)]
+    assert any(b"applicants_applicant" in text for text in texts)
+    assert not [text for text in texts if b"@import.example" in text]

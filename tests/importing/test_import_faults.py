@@ -195,6 +195,28 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
         make.application(job_id, person)
 
 
+def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_line_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    email, write = "p3@import.example", bulk_import.write
+    import_id = stored(make.job(), as_csv([(email, email)]))
+    make.applicant(email=email)
+    for what in ("hold_imports", "forget_imported"):  # as if the import had begun just then
+        monkeypatch.setattr(erasing, what, lambda *_: None)
+
+    with ExitStack() as until_then:
+
+        def write_late(job: Any) -> None:
+            until_then.enter_context(started(lambda: erased(email)))
+            assert together([wait_until_somebody_waits_for_a_lock]) == [None]
+            write(job)
+
+        monkeypatch.setattr(bulk_import, "write", write_late)
+        take_in(import_id)
+
+    assert [row.status for row in Application.objects.all()] == ["INACTIVE"]
+
+
 def test_nothing_is_left_to_take_in_when_the_file_is_gone() -> None:
     import_id = stored(make.job(), as_csv(people(5)))
     StoredFile.objects.all().delete()

@@ -24,7 +24,7 @@ from tests.server import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
-PEOPLE = 100_000
+PEOPLE = 50_000
 MOST_GROWTH_BYTES = 40_000_000
 THREADS = 8  # of both processes
 AT_WORK = (

@@ -179,6 +179,16 @@ def write_log(payload: dict[str, Any], context: Context) -> None:
     context.logger.info("hello from the handler")
 
 
+@task_type(key="test.failover", backoff=AT_ONCE, max_attempts=2)
+def failover(payload: dict[str, Any], context: Context) -> None:
+    """Leave a mark; the first time on a connection that only reads, as after a failover."""
+    if context.attempt == 1:
+        with connection.cursor() as cursor:
+            cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    with transaction.atomic():
+        mark(payload["name"])
+
+
 _left: list[bytearray] = []
 
 

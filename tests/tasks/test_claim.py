@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tasks import control
+from tasks import control, types
 from tasks.enqueue import NewTask, enqueue, enqueue_many
-from tasks.models import Task
+from tasks.models import Breaker, Task, TaskType
+from tests.concurrency.together import started, wait_until_somebody_waits_for_a_lock
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add, events, status, task
 
@@ -70,6 +71,31 @@ def test_many_workers_at_once_never_have_a_task_twice(claimer: Any) -> None:
     assert len(had) == 300
 
 
+def test_what_was_taken_after_a_claim_had_looked_is_not_taken_again(
+    claimer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = enqueue("test.noop").id
+    enqueue("test.mark")
+    TaskType.objects.filter(key="test.mark").update(
+        breaker=Breaker.OPEN, breaker_probe_at="2020-01-01T00:00Z"
+    )
+    rows = types.sync()
+    monkeypatch.setattr(types, "sync", lambda: rows)  # it locks what the slow one is to wait for
+    both = ["test.noop", "test.mark"]
+    holder = connection.copy()
+
+    with holder.cursor() as cursor:
+        cursor.execute("BEGIN; SELECT FROM tasks_tasktype WHERE key = 'test.mark' FOR UPDATE")
+        with started(lambda: claimer("w1").names(types_=both)) as had:
+            wait_until_somebody_waits_for_a_lock()
+            assert claimer("w2").names(types_=["test.noop"]) == [name]
+            cursor.execute("ROLLBACK")
+    holder.close()
+
+    [taken] = had
+    assert (len(taken), name in taken, task(name).worker) == (1, False, "w2")
+
+
 def in_parallel(calls: list[Any]) -> None:
     def run(call: Any) -> None:
         call()
@@ -96,6 +122,16 @@ def test_a_cap_holds_in_the_whole_cluster_however_many_ask_at_once(claimer: Any)
     in_parallel([lambda each=each: work(each) for each in crew])
 
     assert max(most) == 2
+
+
+def test_a_run_that_is_being_cancelled_still_counts_for_its_cap(claimer: Any) -> None:
+    enqueue_many([NewTask("test.capped")] * 3)
+    running, _ = claimer().names(2)
+
+    control.cancel(running, actor="ana")
+
+    assert status(running) == "CANCELLING"
+    assert claimer().claim() == []
 
 
 def test_a_cap_does_not_hold_up_other_types(claimer: Any) -> None:

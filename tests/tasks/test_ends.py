@@ -76,6 +76,22 @@ def test_a_last_attempt_that_never_began_is_not_lost_with_its_worker(claimer: An
     assert status(name) == "DEAD"
 
 
+def test_of_two_workers_with_the_same_attempt_only_the_second_has_it(claimer: Any) -> None:
+    name = enqueue("test.noop", max_attempts=1).id
+    first, second = claimer("w1"), claimer("w2")
+    [stale] = first.claim()
+    let_leases_expire()
+    reap(second)
+    [run] = second.claim()
+
+    first.give_back(stale)
+
+    assert stale.attempt == run.attempt
+    assert (first.begin(stale), first.beat(stale), first.succeed(stale)) == (0, {}, 0)
+    assert (status(name), task(name).worker) == ("RUNNING", "w2")
+    assert (second.begin(run), second.succeed(run)) == (1, 1)
+
+
 def test_an_attempt_before_the_last_counts_as_soon_as_it_is_claimed(claimer: Any) -> None:
     name = enqueue("test.noop", max_attempts=2).id
     worker = claimer()

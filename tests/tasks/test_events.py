@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from tasks import control, events
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import TaskEvent
+from tests.feeds import wait_for_the_feed
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add
 
@@ -18,8 +19,13 @@ __all__ = ["claimer"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def read(position: events.Position, **options: Any) -> tuple[list[tuple[str, str]], Any]:
-    """What there is to read now, in as many turns as it takes to settle."""
+def read(
+    position: events.Position, *, waiting: bool = True, **options: Any
+) -> tuple[list[tuple[str, str]], Any]:
+    """What there is to read, in as many turns as it takes to settle; all that is committed now,
+    unless somebody's transaction would have to be waited for."""
+    if waiting:
+        wait_for_the_feed()
     found: list[tuple[str, str]] = []
     for _ in range(4):
         new, position = events.since(position, **options)
@@ -68,7 +74,7 @@ def test_an_event_that_commits_late_is_not_passed_over(claimer: Any) -> None:
     cancelled.wait(20)
     control.cancel(early, actor="ana")
     careless = TaskEvent.objects.order_by("-id").values_list("id", flat=True)[0]
-    during, position = read(start)
+    during, position = read(start, waiting=False)
     go_on.set()
     thread.join()
     after, _ = read(position)

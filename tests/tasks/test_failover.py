@@ -12,8 +12,10 @@ import pytest
 from django.db import InternalError, connection
 
 from tasks.schedules import create_schedule
+from tasks.working.ledger import Ledger
 from tasks.working.store import Store, Unavailable
 from tasks.working.upkeep import Upkeep
+from tasks.working.worker import Options
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, status
 from tests.tasks.workers import eventually
@@ -95,3 +97,15 @@ def test_the_chores_take_a_new_connection_too() -> None:
     upkeep.run(time.monotonic())
 
     create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+
+
+def test_a_worker_that_starts_before_the_failover_ends_finds_the_primary(
+    transactional_db: None,
+) -> None:
+    ledger = Ledger(cast(Any, SimpleNamespace()), Options())
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM tasks_tasktype; {ONLY_READ}")
+    with pytest.raises(Unavailable):
+        ledger._known()
+
+    assert ledger._known()

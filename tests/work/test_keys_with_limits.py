@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from io import StringIO
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from jobs.models import ApiKey
 from pipeline.models import Producer
+from tasks.models import Status
 from tests import make
 from tests.api.caller import Caller, code_of
+from tests.api.tasks_of import dead_sleep, row_of
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +38,18 @@ def test_a_key_can_be_made_for_some_work_at_a_rate_of_its_own() -> None:
     assert code_of(report) == (403, "TYPE_NOT_ALLOWED")
 
 
+def test_a_batch_that_its_rate_never_lets_through_is_not_told_to_wait() -> None:
+    caller = made("--tasks-per-minute", "2")
+
+    answer = caller.post("/tasks/batch", {"tasks": [{"type": "demo.sleep"}] * 3})
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert "Retry-After" not in answer.headers
+    assert "2 tasks in 60 seconds" in answer.json()["detail"]
+    assert answer.json()["errors"][0]["pointer"] == "/tasks"
+    assert caller.post("/tasks", {"type": "demo.sleep"}).status_code == 201
+
+
 def test_a_key_can_be_made_for_no_work_at_all() -> None:
     caller = made("--tasks", "none")
 
@@ -43,6 +58,17 @@ def test_a_key_can_be_made_for_no_work_at_all() -> None:
     assert code_of(caller.post("/tasks", {"type": "demo.sleep"})) == (403, "TYPE_NOT_ALLOWED")
     assert code_of(caller.post("/schedules", plan)) == (403, "TYPE_NOT_ALLOWED")
     assert not any(each["allowed"] for each in caller.get("/task-types").json()["data"])
+
+
+def test_what_a_key_may_not_start_it_cannot_let_run_again() -> None:
+    caller = made("--tasks", "log.export")
+    task = dead_sleep(UUID(caller.get("/companies/me").json()["id"]))
+
+    one = caller.post(f"/tasks/{task}/replay")
+    many = caller.post("/tasks/dead/replay", {"type": "demo.sleep"})
+
+    assert code_of(one) == code_of(many) == (403, "TYPE_NOT_ALLOWED")
+    assert row_of(task).status == Status.DEAD
 
 
 def test_without_limits_it_starts_whatever_the_company_may() -> None:

@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import ApiKey, Company
 from jobs.services import create_api_key
-from pipeline.models import Producer
+from pipeline.models import Producer, StoredFile
 from pipeline.services.throttle import Rate, Tally, count
 from pipeline.work.errors import Backlogged, OrderRefused, RateExceeded, TypeNotAllowed
 from pipeline.work.producers import limit_key
@@ -125,7 +125,7 @@ def test_one_company_cannot_take_all_the_room(company: Company, settings: object
     assert refused.value.own
     assert begin(make.company(), SLEEP, SLEEP)
     Task.objects.filter(owner_id=company.id).update(status=Status.SUCCEEDED)
-    assert begin(company, SLEEP, SLEEP)
+    assert begin(company, SLEEP, SLEEP, SLEEP)
 
 
 def test_nor_is_more_taken_than_all_together_may_have_waiting(
@@ -138,7 +138,7 @@ def test_nor_is_more_taken_than_all_together_may_have_waiting(
         begin(company, SLEEP, SLEEP)
 
     assert (refused.value.own, refused.value.limit) == (False, 3)
-    assert begin(company)
+    assert begin(company)  # the third
 
 
 def test_of_several_orders_the_one_that_is_refused_is_told(company: Company) -> None:
@@ -159,6 +159,30 @@ def test_a_payload_names_only_what_is_the_companys(
 
     with pytest.raises(InvalidPayload):
         begin(company, Order(kind, payload if key == "job_id" else {key: payload[key]}))
+
+
+def stored(company: Company, purpose: StoredFile.Purpose) -> str:
+    """A file of a company's; gives its id."""
+    made = StoredFile.objects.create(
+        company_id=company.id,
+        job_id=make.job(company_id=company.id),
+        purpose=purpose,
+        name="people.csv",
+        content_type="text/csv",
+        expires_at="2999-01-01T00:00:00Z",
+    )
+    return str(made.id)
+
+
+def test_of_files_it_may_name_its_own_imports_only(company: Company) -> None:
+    own = stored(company, StoredFile.Purpose.IMPORT)
+    others = stored(make.company(), StoredFile.Purpose.IMPORT)
+    export = stored(company, StoredFile.Purpose.EXPORT)
+
+    assert begin(company, Order("applications.import", {"import_id": own}))
+    for file in (others, export):
+        with pytest.raises(InvalidPayload, match="no such import"):
+            begin(company, Order("applications.import", {"import_id": file}))
 
 
 def test_its_own_job_it_may_name(company: Company) -> None:

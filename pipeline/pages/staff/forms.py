@@ -11,7 +11,7 @@ from pipeline.work.producers import MOST_A_MINUTE
 
 ROLES = {
     Role.VIEWER: "Viewer: reads everything of the company, changes nothing",
-    Role.RECRUITER: "Recruiter: also creates jobs, opens and pauses them, decides on people",
+    Role.RECRUITER: "Recruiter: also creates, opens, pauses jobs, imports people, decides on them",
     Role.OWNER: "Owner: also changes capacity and rules, closes jobs, manages team and keys",
 }
 SCOPES = {

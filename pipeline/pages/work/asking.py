@@ -42,7 +42,7 @@ def refused(error: TaskError | WorkError) -> str:
     """A refusal as people read it."""
     match error:
         case InvalidPayload():
-            return " ".join(f"{path or 'Payload'}: {problem}" for path, problem in error.problems)
+            return "; ".join(f"{path}: {what}" if path else what for path, what in error.problems)
         case PayloadTooLarge():
             return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
         case WrongStatus():

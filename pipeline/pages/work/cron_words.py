@@ -55,6 +55,8 @@ def in_words(cron: str) -> str:
     if found := rhythm_of(cron):
         rhythm, at, day = found
         return _of_rhythm(rhythm, f"{at:%H:%M}", DAYS[day])
+    if cron.split() == ["*"] * 5:
+        return "Every minute"
     step = re.fullmatch(r"\*/(\d{1,2}) \* \* \* \*", " ".join(cron.split()))
     if step and int(step[1]) and 60 % int(step[1]) == 0:
         return "Every minute" if step[1] == "1" else f"Every {int(step[1])} minutes"

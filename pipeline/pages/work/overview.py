@@ -79,12 +79,18 @@ def _start_sleeping(request: HttpRequest) -> HttpResponse:
     member = require(member_who_sent(request), Role.RECRUITER)
     form = SleepForm(request.POST)
     if form.is_valid() and asking.attempt(form, lambda: _start(member, form)):
-        messages.success(
-            request,
-            "A task that sleeps was started: it runs as soon as a worker is free. Watch it here.",
-        )
+        _tell_started(request, member)
         return redirect("work")
     return _show(request, member, form, status=422)
+
+
+def _tell_started(request: HttpRequest, member: Member) -> None:
+    if "demo.sleep" in paused_for(member.company.id):
+        told = "A task that sleeps was ordered. It waits: this kind of work is paused under Types."
+        messages.warning(request, told)
+        return
+    told = "A task that sleeps was started: it runs as soon as a worker is free. Watch it here."
+    messages.success(request, told)
 
 
 def _start(member: Member, form: SleepForm) -> object:

@@ -22,8 +22,8 @@ from pipeline.pages.work.overview import FAST_SECONDS, SLOW_SECONDS
 from pipeline.pages.work.rows import moves_soon, rows_of
 from pipeline.pages.work.telling import told
 from pipeline.selectors.reading import database_now
-from pipeline.selectors.work import actors_named, events_of
-from pipeline.selectors.work_page import last_event_id, paused_for
+from pipeline.selectors.work import actors_named
+from pipeline.selectors.work_page import last_event_id, paused_for, told_events_of
 from pipeline.work.own_things import foreign_ids
 from tasks import control, dead
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
@@ -70,7 +70,7 @@ def _context(
 ) -> dict[str, Any]:
     behind = request.GET.get("events", "")
     after = int(behind) if behind.isascii() and behind.isdigit() and len(behind) < 19 else None
-    events = events_of(found.id, after=after, limit=EVENTS_SHOWN)
+    events = told_events_of(found.id, after=after, limit=EVENTS_SHOWN)
     actors = actors_named({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
     [row] = rows_of(member.company.id, [found], now, paused=paused)

@@ -85,7 +85,7 @@ def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
             wait = data.get("delay_seconds")
             return f"After {seconds(float(wait))}." if wait is not None else "At once."
         case TaskEvent.Kind.CANCELLED if data.get("finished"):
-            return "The work had finished just before that."
+            return "The work ended by itself: it did not have to be stopped by force."
     return ""
 
 

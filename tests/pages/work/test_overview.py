@@ -51,6 +51,29 @@ def test_each_task_says_what_it_does_and_how_it_stands(
     assert "No worker is running" in page
 
 
+def test_what_waits_for_its_time_is_not_said_to_be_nothing(
+    recruiter: Client, company: Company
+) -> None:
+    task = started(company)
+    Task.objects.filter(id=task).update(run_after=timezone.now() + timedelta(hours=1))
+
+    page = page_of(recruiter, WORK)
+
+    assert "nothing is due yet" in page
+    assert "nothing waits" not in page
+
+
+def test_who_starts_what_is_paused_is_told_that_it_waits(
+    recruiter: Client, company: Company
+) -> None:
+    recruiter.post("/company/work/types/demo.sleep/pause/")
+
+    page = follow(recruiter, WORK, {"seconds": "5", "then": "done"})
+
+    assert "It waits: this kind of work is paused" in page
+    assert "as soon as a worker is free. Watch" not in page
+
+
 def test_a_result_can_be_taken_away(recruiter: Client, company: Company, job: UUID) -> None:
     file = "01a20067-f797-756d-b038-6ee358443f86"
     payload = {"job_id": str(job), "format": "csv"}

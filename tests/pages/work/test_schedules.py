@@ -181,6 +181,7 @@ def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
         ("0 8 * * 0", "Every Sunday at 08:00"),
         ("30 6 1 * *", "On the 1st of every month at 06:30"),
         ("*/15 * * * *", "Every 15 minutes"),
+        ("* * * * *", "Every minute"),
         ("*/7 * * * *", ""),
         ("0 8 1 * 1", ""),
         ("@daily", ""),

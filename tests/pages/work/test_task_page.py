@@ -46,6 +46,31 @@ def test_every_kind_of_event_is_told(recruiter: Client, company: Company) -> Non
     assert "worker-7" not in page
 
 
+def test_of_progress_only_the_last_before_something_else_is_told(
+    recruiter: Client, company: Company
+) -> None:
+    task = started(company)
+    for kind, done in (("progress", 1), ("progress", 2), ("failed", 0), ("progress", 3)):
+        data = {"done": done, "total": 9}
+        TaskEvent.objects.create(task_id=task, kind=kind, attempt=1, data=data)
+
+    page = page_of(recruiter, at(task))
+
+    assert "1 of 9" not in page
+    assert page.index("2 of 9") < page.index("Attempt failed") < page.index("3 of 9")
+
+
+def test_what_stopped_by_itself_when_cancelled_is_not_said_to_have_been_done(
+    recruiter: Client, company: Company
+) -> None:
+    task = started(company)
+    TaskEvent.objects.create(task_id=task, kind="cancelled", attempt=1, data={"finished": True})
+
+    page = page_of(recruiter, at(task))
+
+    assert "The work ended by itself" in page
+
+
 def test_a_long_history_is_paged(recruiter: Client, company: Company) -> None:
     task = started(company)
     for number in range(100):
@@ -150,6 +175,9 @@ def test_a_payload_that_does_not_fit_is_refused_at_its_field_and_kept_as_typed(
     assert "seconds: " in page.context["form"].errors["payload"][0]
     assert page.context["form"]["payload"].value() == typed
     assert 'aria-describedby="id_payload_help id_payload_error"' in page.content.decode()
+    twice = recruiter.post(at(task, "edit/"), {"payload": '{"seconds": -1, "more": 1}'})
+    assert "; seconds: " in twice.context["form"].errors["payload"][0]
+    assert "Payload: " not in twice.context["form"].errors["payload"][0]
     broken = recruiter.post(at(task, "edit/"), {"payload": '{"seconds": }'})
     assert "in line 1, column 13" in broken.content.decode()
     assert status_of(task) == "DEAD"

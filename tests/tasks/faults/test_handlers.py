@@ -126,3 +126,14 @@ def test_a_handler_knows_for_whom_it_runs(worker: TaskWorker) -> None:
     eventually(lambda: {status(owned), status(free)} == {"SUCCEEDED"})
 
     assert (task(owned).result, task(free).result) == (str(owner), "None")
+
+
+def test_after_a_failover_the_next_attempt_has_a_connection_that_writes(
+    worker: TaskWorker,
+) -> None:
+    name = add("test.failover", name="written")
+
+    eventually(lambda: status(name) in ("SUCCEEDED", "DEAD"))
+
+    assert "read-only" in task(name).errors[0]["message"]
+    assert (status(name), task(name).attempt, marks("written")) == ("SUCCEEDED", 2, 1)
