@@ -92,14 +92,17 @@ def pause(
     With an owner only tasks of this owner wait, without one everybody's. What runs goes on; what
     is enqueued waits. Pausing twice is no error. Raises UnknownType.
     """
+    rows = _found(key, version, lock=owner_id is None)
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
-    rows = _locked(key, version)
-    note(What.PAUSED, _named(key, version), actor=actor, owner_id=owner_id)
     if owner_id is None:
+        note(What.PAUSED, _named(key, version), actor=actor)
         _change(rows, paused=True, paused_by=actor)
         return
     pauses = [TaskPause(type_id=row.id, owner_id=owner_id, actor=actor) for row in rows]
+    had = TaskPause.objects.filter(type__in=rows, owner_id=owner_id).count()
     TaskPause.objects.bulk_create(pauses, ignore_conflicts=True)
+    if had < len(rows):
+        note(What.PAUSED, _named(key, version), actor=actor, owner_id=owner_id)
 
 
 @transaction.atomic
@@ -110,15 +113,16 @@ def resume(
 
     The latter closes an open breaker, too. Resuming what goes on is no error. Raises UnknownType.
     """
+    rows = _found(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
     wake_after_commit()
-    rows = _locked(key, version)
-    note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
     if owner_id is not None:
-        TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()
+        if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
+            note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers let go of the others
         return
+    note(What.RESUMED, _named(key, version), actor=actor)
     for row in rows:
         if row.breaker == Breaker.OPEN:
             note(What.BREAKER_CLOSED, str(row), actor=actor)
@@ -143,8 +147,11 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
     return task
 
 
-def _locked(key: str, version: int | None) -> list[TaskType]:
-    rows = TaskType.objects.select_for_update(no_key=True).filter(key=key).order_by("id")
+def _found(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
+    """The rows of a type; locked only for what counts for everybody: claims wait for the lock."""
+    rows = TaskType.objects.filter(key=key).order_by("id")
+    if lock:
+        rows = rows.select_for_update(no_key=True)
     if version is not None:
         rows = rows.filter(version=version)
     found = list(rows)

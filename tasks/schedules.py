@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
+from uuid import UUID
 
-from croniter import CroniterError, croniter
+from django.conf import settings
 from django.db import connection, transaction
 
 from tasks.acts import TaskAct, note
+from tasks.cron import Times as Times
 from tasks.enqueue import enqueue
-from tasks.errors import BadSchedule, TaskError
-from tasks.models import Schedule
+from tasks.errors import TaskError, UnknownType
+from tasks.models import Schedule, Status, Task
 
 log = logging.getLogger(__name__)
 
@@ -29,53 +29,16 @@ SITE = "site"
 
 LEADER_LOCK, ENSURE_LOCK = 7_305_114_001, 7_305_114_002
 LONGEST_REST_SECONDS = 5.0
-MOST_AT_ONCE = 100
-"""Schedules kept in one transaction."""
-MOST_MADE_UP = 100
+MOST_AT_ONCE, MOST_TASKS = 100, 200
+"""Schedules kept in one transaction, and about how many tasks: a worker does nothing else
+meanwhile, and its leases run."""
+MOST_MADE_UP = 20
 """Missed times of one schedule made up in one transaction; the next turn goes on."""
-
-
-@dataclass(frozen=True)
-class Times:
-    """The times of a cron expression in a zone. Raises BadSchedule when one cannot be read."""
-
-    cron: str
-    zone: str
-
-    def __post_init__(self) -> None:
-        if len(self.cron.split()) != 5 or not croniter.is_valid(self.cron):
-            raise BadSchedule(f"{self.cron!r} is no cron expression of five fields")
-        try:
-            ZoneInfo(self.zone)
-        except Exception:
-            raise BadSchedule(f"{self.zone!r} is no time zone") from None
-        self.after(datetime(2024, 1, 1, tzinfo=UTC))
-
-    def after(self, moment: datetime) -> datetime:
-        """The first time after a moment, in UTC.
-
-        What lies in the hour that a change to summer time leaves out runs right after it; what
-        names an hour that comes twice runs in the first.
-        """
-        try:
-            times = croniter(self.cron, moment.astimezone(ZoneInfo(self.zone)))
-            found = times.get_next(datetime)
-            while self._names_hours and _is_second_of_two(found):
-                found = times.get_next(datetime)
-        except (CroniterError, OverflowError) as error:
-            raise BadSchedule(f"{self.cron!r} has no next time: {error}") from None
-        return found.astimezone(UTC)
-
-    @property
-    def _names_hours(self) -> bool:
-        return not self.cron.split()[1].startswith("*")
-
-
-def _is_second_of_two(time: datetime) -> bool:
-    """Whether the clocks showed this time an hour ago as well."""
-    return time.replace(fold=0).utcoffset() != time.replace(fold=1).utcoffset() and (
-        time.utcoffset() == time.replace(fold=1).utcoffset()
-    )
+MOST_WAITING = 10_000
+"""An owner of whose tasks so many wait gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
+settings goes before it."""
+PATIENCE = timedelta(hours=1)
+"""So long a type that this process does not know is left to another release of it."""
 
 
 def create_schedule(
@@ -95,6 +58,7 @@ def ensure(
     type_key: str,
     payload: dict[str, Any] | None = None,
     zone: str = "UTC",
+    priority: int = 0,
 ) -> Schedule:
     """A standing schedule of the product's own, without an owner; it is made if there is none yet.
 
@@ -106,7 +70,13 @@ def ensure(
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_LOCK])
         found = Schedule.objects.filter(name=name, owner_id=None).first()
         return found or create_schedule(
-            name=name, cron=cron, type_key=type_key, zone=zone, payload=payload or {}, actor=SITE
+            name=name,
+            cron=cron,
+            type_key=type_key,
+            zone=zone,
+            payload=payload or {},
+            priority=priority,
+            actor=SITE,
         )
 
 
@@ -149,34 +119,65 @@ def enqueue_due() -> float:
     with transaction.atomic():
         if not _lead():
             return LONGEST_REST_SECONDS / 2
-        now = _database_time()
-        due = Schedule.objects.select_for_update().filter(enabled=True, next_at__lte=now)
-        for schedule in due.order_by("next_at")[:MOST_AT_ONCE]:
-            _keep(schedule, now)
-        next_at = (
-            Schedule.objects.filter(enabled=True).order_by("next_at").values_list("next_at")[:1]
-        ).first()
+        turn = _Turn(_database_time())
+        due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
+        for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
+            turn.keep(schedule)
+            if turn.enqueued >= MOST_TASKS:
+                break
+        others = Schedule.objects.filter(enabled=True).exclude(id__in=turn.left)
+        next_at = others.order_by("next_at").values_list("next_at")[:1].first()
     if next_at is None:
         return LONGEST_REST_SECONDS
-    return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - now).total_seconds()))
+    return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - turn.now).total_seconds()))
 
 
-def _keep(schedule: Schedule, now: datetime) -> None:
-    """Enqueue a schedule's due times and move it on; one that cannot run is switched off."""
-    try:
-        with transaction.atomic():
-            for slot in _slots(schedule, now):
-                _enqueue(schedule, slot)
-                schedule.last_enqueued_for = slot
-                schedule.next_at = _times(schedule).after(slot)
-            if not schedule.catch_up:
-                schedule.next_at = _times(schedule).after(now)
-    except TaskError as error:
-        log.error("schedule %s is switched off: %s", schedule.id, error)
-        schedule.refresh_from_db()
-        schedule.enabled, schedule.problem = False, str(error)[:500]
-        _note(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
-    schedule.save()
+class _Turn:
+    """One look at what is due, by whoever leads."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self.enqueued = 0
+        self.left: list[UUID] = []
+        """Schedules that another release may be able to keep."""
+        self._has_room: dict[UUID, bool] = {}
+
+    def keep(self, schedule: Schedule) -> None:
+        """Enqueue a schedule's due times and move it on; one that cannot run is switched off."""
+        try:
+            with transaction.atomic():
+                self._keep(schedule)
+        except TaskError as error:
+            schedule.refresh_from_db()
+            if isinstance(error, UnknownType) and self.now - schedule.next_at < PATIENCE:
+                self.left.append(schedule.id)
+                return
+            log.error("schedule %s is switched off: %s", schedule.id, error)
+            schedule.enabled, schedule.problem = False, str(error)[:500]
+            _note(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
+        schedule.save()
+
+    def _keep(self, schedule: Schedule) -> None:
+        is_full = not self._room_for(schedule.owner_id)
+        if is_full:
+            log.warning("schedule %s adds no more to what waits already", schedule.id)
+        for slot in () if is_full else _slots(schedule, self.now):
+            _enqueue(schedule, slot)
+            self.enqueued += 1
+            schedule.last_enqueued_for = slot
+            schedule.next_at = _times(schedule).after(slot)
+        if is_full or not schedule.catch_up:
+            schedule.next_at = _times(schedule).after(self.now)
+
+    def _room_for(self, owner_id: UUID | None) -> bool:
+        """Whether not too much of an owner's waits. Nobody else says so: there is no request."""
+        if owner_id is None:
+            return True
+        if owner_id not in self._has_room:
+            most = getattr(settings, "TASK_BACKLOG_PER_COMPANY", MOST_WAITING)
+            waiting = Task.objects.filter(owner_id=owner_id, status=Status.PENDING)
+            self._has_room[owner_id] = waiting[:most].count() < most
+        return self._has_room[owner_id]
 
 
 def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:

@@ -29,7 +29,7 @@ tasks_given AS MATERIALIZED (
            coalesce(run_after, statement_timestamp() + delay_seconds * interval '1 second'),
            coalesce(max_attempts, usual_attempts), coalesce(queue, usual_queue),
            idempotency_key, owner_id, producer, request_id, trace
-    FROM tasks_given ORDER BY n
+    FROM tasks_given ORDER BY type_id, owner_id, idempotency_key, n
     ON CONFLICT DO NOTHING RETURNING id, producer
 ), tasks_told AS (
     INSERT INTO tasks_taskevent (task_id, kind, actor)
@@ -37,6 +37,7 @@ tasks_given AS MATERIALIZED (
 )"""
 """Insert any number of tasks, each with its event, and nothing for a known idempotency key.
 
+They go in by their keys, so that two who bring the same ones do not wait for each other in a ring.
 Parts of a WITH, for any statement that writes something and a task along with it. The parameter
 `tasks` is made by `enqueue.as_parameter`; a task whose type has no row is left out.
 """

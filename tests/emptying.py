@@ -7,7 +7,7 @@ tenth of a second; a thousand tests do it.
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 
 from tasks import types
@@ -31,10 +31,19 @@ END $$
 
 
 def empty_the_database() -> None:
-    """Remove every row that a test can have left."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EMPTY.replace("%(kept)s", f"ARRAY{list(KEPT)}"))
-    types.sync()
+    """Remove every row that a test can have left.
+
+    A process that a test has just killed may still hold locks for a moment: then once more.
+    """
+    for tries_left in (2, 1, 0):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(_EMPTY.replace("%(kept)s", f"ARRAY{list(KEPT)}"))
+            types.sync()
+            return
+        except OperationalError:
+            if not tries_left:
+                raise
 
 
 @pytest.fixture(scope="session", autouse=True)

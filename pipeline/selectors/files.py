@@ -31,11 +31,11 @@ def pieces_of(file_id: UUID) -> Iterator[bytes]:
     it was erased): who downloads it must not take a beginning for the whole.
     """
     parts = StoredPart.objects.filter(file_id=file_id).order_by("number")
-    number = -1
+    number, size = -1, 0
     while found := parts.filter(number__gt=number).values_list("number", "data").first():
         if found[0] != number + 1:
             raise StoredFileNotFound
-        number = found[0]
+        number, size = found[0], size + len(found[1])
         yield bytes(found[1])
-    if not StoredFile.objects.filter(id=file_id, is_complete=True).exists():
+    if not StoredFile.objects.filter(id=file_id, is_complete=True, size_bytes=size).exists():
         raise StoredFileNotFound

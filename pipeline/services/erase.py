@@ -33,7 +33,6 @@ def erase(*, applicant_id: UUID) -> int:
     while not _remove_traces(person):  # they have applied somewhere meanwhile
         withdrawn += _leave_lines(person)
     devmail.forget(person.email)
-    forget_exported(person.email, _jobs(person))  # those begun before and read before the commit
     return withdrawn
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from pipeline.import_rows import Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
-from pipeline.services.files import remove_files
+from pipeline.services.files import hold_new_files, remove_files
 
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
@@ -57,8 +57,10 @@ def forget_imported(address: str) -> None:
 def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
     """Remove the files made of these jobs that have an address, and those being written just now.
 
-    Who writes one notices, and starts again; who wants a removed one has it made again.
+    Who writes one notices, and starts again; who wants a removed one has it made again. No other
+    one begins before this transaction has ended.
     """
+    hold_new_files()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
     remove_files(exports.filter(is_complete=False))
     pattern = _pattern(address)

@@ -21,6 +21,9 @@ from pipeline.models import StoredFile
 FILE_KEPT_DAYS = 7
 PART_BYTES = 2**20
 
+_BEGINNING = 7_463_004
+"""An advisory lock: shared by those who begin files, held alone by who erases a person."""
+
 _KEEP = """
 INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
@@ -32,6 +35,17 @@ def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
     with connection.cursor() as cursor, connection.wrap_database_errors:
         rows = [(file_id, number, data) for number, data in parts]
         psycopg.Cursor(cursor.connection).executemany(_KEEP, rows)
+
+
+def hold_new_files() -> None:
+    """Let no file begin until this transaction ends: who begins one then reads what it has left."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_BEGINNING])
+
+
+def _wait_for_erasing() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_BEGINNING])
 
 
 @transaction.atomic
@@ -71,6 +85,7 @@ class FileWriter:
     ) -> FileWriter:
         """Begin the file of that id anew: what an earlier attempt has written goes."""
         with transaction.atomic():
+            _wait_for_erasing()
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
                 id=file_id,

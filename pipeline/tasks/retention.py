@@ -9,6 +9,7 @@ from pipeline.services.tidy import is_there_more, remove_expired
 from tasks import schedules
 from tasks.context import Context
 from tasks.errors import Fatal
+from tasks.models import HIGHEST_PRIORITY
 from tasks.types import task_type
 
 KEY = "retention.site"
@@ -39,4 +40,4 @@ def remove_what_has_expired(payload: dict[str, Any], context: Context) -> dict[s
 
 def ensure_retention() -> None:
     """Have it done from now on. Safe to call at every start, and by many at once."""
-    schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY)
+    schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

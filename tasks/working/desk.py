@@ -162,9 +162,9 @@ class Desk:
         self.nursery.close()
 
     def last_attempts(self) -> list[Run]:
-        """Those waiting that a free child could begin, and whose beginning nobody knows of yet."""
-        unknown = [run for run in self.waiting if run.is_last and not run.may_begin]
-        return unknown[: sum(slot.is_free for slot in self.slots)] if unknown else []
+        """Those to which a free child will come now, and whose beginning nobody knows of yet."""
+        free = sum(slot.is_free for slot in self.slots) - len(self.hooks)
+        return [r for r in list(self.waiting)[: max(0, free)] if r.is_last and not r.may_begin]
 
     def _slot_for(self, run: Run) -> Slot | None:
         """A last attempt gets a free child or none: behind another run it might never begin."""

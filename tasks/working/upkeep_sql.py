@@ -78,6 +78,15 @@ WITH said AS MATERIALIZED (
     WHERE t.id = p.id
 )
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
-SELECT id, kind, attempt, %(worker)s, data FROM said ORDER BY n
+SELECT id, kind, attempt, %(worker)s, data FROM said s
+WHERE kind <> 'progress' OR n = (
+    SELECT max(n) FROM said m WHERE m.id = s.id AND m.kind = 'progress'
+) AND NOT EXISTS (
+    SELECT FROM tasks_taskevent e WHERE e.task_id = s.id AND e.kind = 'progress'
+      AND e.attempt = s.attempt AND e.at > statement_timestamp() - interval '30 seconds'
+)
+ORDER BY n
 """
-"""Write what running handlers tell: progress and events of their own, while the task is theirs."""
+"""Write what running handlers tell: progress and events of their own, while the task is theirs.
+
+The task's row always has the latest progress; its history gets one every 30 seconds."""

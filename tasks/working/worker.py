@@ -148,7 +148,7 @@ class Worker:
         waiting = [run for slot in self.desk.slots for run in slot.take_back()]
         waiting += self.desk.waiting
         self.desk.waiting.clear()
-        log.info("ending: %s given back, the others are finished", len(waiting))
+        log.info("ending: %s given back, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
         second = Rest()
         with second.listening():

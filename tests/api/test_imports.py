@@ -183,3 +183,12 @@ def test_a_task_that_is_no_import_has_no_refused_rows(acme: Caller) -> None:
     task = acme.post("/tasks", {"type": "demo.sleep"}).json()["id"]
 
     assert code_of(acme.get(f"/tasks/{task}/refused-rows")) == (404, "NOT_FOUND")
+
+
+def test_what_an_import_refused_is_told_to_its_company_alone(
+    acme: Caller, other: Caller, empty_job: UUID
+) -> None:
+    task = run(bring(acme, empty_job))
+
+    assert code_of(other.get(f"/tasks/{task}/refused-rows")) == (404, "NOT_FOUND")
+    assert "nonsense" in text_of(acme.get(f"/tasks/{task}/refused-rows"))

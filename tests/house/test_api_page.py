@@ -19,7 +19,7 @@ from pipeline import env
 from pipeline.api.openapi.answers import ALL_KINDS
 from pipeline.api.openapi.document import document
 from tests.conftest import ROOT
-from tests.house.test_run import PACKAGES, SOURCES, Up, processes_in
+from tests.house.running import PACKAGES, SOURCES, Up, processes_in
 
 PAGE = (ROOT / "docs" / "api.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)

@@ -14,6 +14,7 @@ from pipeline.errors import StoredFileNotFound
 from pipeline.import_rows import rows_in
 from pipeline.models import ImportRefusal, StoredFile, StoredPart
 from pipeline.selectors.files import file_of
+from pipeline.services import erase as erasing
 from pipeline.services import erase_files, files, store_import
 from pipeline.services.erase import erase
 from pipeline.services.files import FileWriter
@@ -160,8 +161,8 @@ def test_a_part_that_is_just_being_kept_goes_with_its_file(
         answers: list[list[object]] = []
 
         def keep_late(*given: Any) -> None:
-            erasing = started(lambda: erase(applicant_id=zelda.id))
-            answers.append(until_then.enter_context(erasing))
+            erased = started(lambda: erase(applicant_id=zelda.id))
+            answers.append(until_then.enter_context(erased))
             keep(*given)
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
 
@@ -191,3 +192,28 @@ def test_what_has_just_expired_need_not_be_blanked(
     monkeypatch.setattr(erase_files, "_pattern", lambda address: Expiring())
 
     assert erase(applicant_id=zelda.id) == 0
+
+
+def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
+    zelda: make.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id, remove_answers = make.job(), erasing._remove_answers
+    make.application(job_id, zelda)
+
+    def written() -> None:
+        writer = export(job_id, finished=False)
+        writer.write(make.Applicant.objects.get(id=zelda.id).email.encode())
+        writer.finish(rows=1)
+
+    with ExitStack() as until_then:
+
+        def remove_late(*given: Any) -> None:
+            until_then.enter_context(started(written))
+            assert together([wait_until_somebody_waits_for_a_lock]) == [None]
+            remove_answers(*given)
+
+        monkeypatch.setattr(erasing, "_remove_answers", remove_late)
+        erase(applicant_id=zelda.id)
+
+    (part,) = StoredPart.objects.all()
+    assert bytes(part.data).decode() == f"erased:{zelda.id}"

@@ -94,8 +94,6 @@ def test_a_file_is_there_for_its_company_alone_and_only_once_it_is_complete() ->
 def test_beginning_anew_removes_what_was_written_and_stops_who_wrote_it() -> None:
     first = begin()
     first.write(b"old\n" * 40)
-    StoredFile.objects.update(created_at="2020-01-01T00:00Z")  # a test is one transaction: one time
-    first._mine = StoredFile.objects.filter(id=first.file_id, created_at="2020-01-01T00:00Z")
 
     second = begin(first.file_id)
     second.write(b"new\n")
@@ -112,6 +110,21 @@ def test_who_reads_a_file_that_goes_meanwhile_does_not_take_a_beginning_for_the_
     next(pieces)
 
     StoredFile.objects.all().delete()
+
+    with pytest.raises(StoredFileNotFound):
+        list(pieces)
+
+
+@pytest.mark.parametrize("lost", [1, -1])
+def test_who_reads_a_file_of_which_a_part_has_gone_does_not_take_the_rest_for_the_whole(
+    lost: int,
+) -> None:
+    writer = begin()
+    writer.write(b"line\n" * 40)
+    pieces = pieces_of(writer.finish(rows=40).id)
+    numbers = StoredPart.objects.order_by("number").values_list("number", flat=True)
+
+    StoredPart.objects.filter(number=list(numbers)[lost]).delete()
 
     with pytest.raises(StoredFileNotFound):
         list(pieces)

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.core import mail
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 
 from pipeline.errors import ImportFileRefused
 from pipeline.models import ImportRun, StoredFile
@@ -23,7 +23,7 @@ from tasks.models import Task
 from tests import make
 from tests.concurrency.together import together
 from tests.exports.handling import Run
-from tests.importing.files import as_csv, people, stored
+from tests.importing.files import as_csv, imported, people, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -198,3 +198,12 @@ def test_no_batch_is_begun_before_the_mails_of_the_last_one_are_out(
     run(stored(make.job(), as_csv(people(18))))
 
     assert out == [0, 6, 12, 18]
+
+
+def test_nobody_stands_in_the_statements_that_a_connection_keeps() -> None:
+    imported(make.job(), as_csv([*people(20), ("", "nameless@import.example")]))
+
+    kept = connection.connection._prepared
+    texts = [key[0] for key in (*kept._counts, *kept._names)]
+    assert any(b"applicants_applicant" in text for text in texts)
+    assert not [text for text in texts if b"@import.example" in text]

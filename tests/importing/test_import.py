@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 
 from applicants.models import Applicant
 from applicants.services import find_or_create_applicant
@@ -243,12 +242,3 @@ def test_batches_are_fitted_to_the_time_that_they_hold_the_lock() -> None:
     assert fitting(2, 0.001) == 3  # MOST_PARTS here
     assert fitting(3, 0.3) == 1
     assert fitting(1, 5.0) == 1
-
-
-def test_nobody_stands_in_the_statements_that_a_connection_keeps() -> None:
-    imported(make.job(), as_csv([*people(20), ("", "nameless@import.example")]))
-
-    kept = connection.connection._prepared
-    texts = [key[0] for key in (*kept._counts, *kept._names)]
-    assert any(b"applicants_applicant" in text for text in texts)
-    assert not [text for text in texts if b"@import.example" in text]

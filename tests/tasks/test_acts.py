@@ -39,6 +39,18 @@ def test_pauses_and_resumes_are_written_down_for_whom_they_count() -> None:
     ]
 
 
+def test_what_changes_nothing_for_an_owner_is_no_act() -> None:
+    owner = uuid4()
+
+    control.resume("test.noop", actor="ana", owner_id=owner)
+    for actor in ("ben", "cleo"):
+        control.pause("test.noop", actor=actor, owner_id=owner)
+    for actor in ("dora", "emil"):
+        control.resume("test.noop", actor=actor, owner_id=owner)
+
+    assert [act[::2] for act in acts()] == [("paused", "ben"), ("resumed", "dora")]
+
+
 def test_that_somebody_closed_a_breaker_stands_there_only_if_it_was_open() -> None:
     control.resume("test.versions", actor="ana")
     TaskType.objects.filter(key="test.versions", version=1).update(breaker=Breaker.OPEN)
@@ -87,7 +99,9 @@ def test_schedules_are_made_changed_and_ended_in_somebodys_name() -> None:
 def test_that_the_scheduler_switched_one_off_stands_there_with_the_reason() -> None:
     made = create_schedule(name="s", cron="* * * * *", type_key="test.noop")
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE tasks_schedule SET type_key = 'no.such', next_at = now()")
+        cursor.execute(
+            "UPDATE tasks_schedule SET type_key = 'no.such', next_at = now() - interval '2 hours'"
+        )
 
     enqueue_due()
 

@@ -73,6 +73,21 @@ def test_a_child_that_dies_by_itself_blames_the_run_that_it_had_begun(
     )
 
 
+def test_a_last_attempt_that_another_run_goes_before_does_not_begin_yet(
+    desk: Desk, child: OneChild
+) -> None:
+    first, last = run("a"), run("b", max_attempts=1)
+    desk.waiting.extend([first, last])
+
+    assert desk.last_attempts() == []
+    desk.hand_out(0.0)
+    child.begins()
+    child.answers("a")
+    desk.hear(1.0)
+
+    assert desk.last_attempts() == [last]
+
+
 def test_a_last_attempt_waits_for_a_free_child_and_until_its_beginning_is_known(
     desk: Desk, child: OneChild
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from tasks import errors
 from tasks.enqueue import NewTask, as_parameter, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
 from tasks.sql import ENQUEUE_PARTS
+from tests.concurrency.together import together
 from tests.tasks.seen import task
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,6 +76,16 @@ def test_the_same_key_twice_in_a_batch_is_one_task() -> None:
 
     assert made[0].id == made[1].id
     assert [each.is_new for each in made] == [True, False]
+
+
+def test_batches_with_the_same_keys_in_another_order_do_not_block_each_other() -> None:
+    for n in range(4):
+        batch = [NewTask("test.noop", idempotency_key=f"{n}.{k}") for k in range(100)]
+
+        answers = together([partial(enqueue_many, some) for some in (batch, batch[::-1]) * 2])
+
+        assert [type(each) for each in answers] == [list] * 4, answers
+    assert Task.objects.count() == 400
 
 
 def test_of_ten_at_once_with_the_same_key_one_wins() -> None:

@@ -49,7 +49,7 @@ def test_tasks_are_listed_and_shown_whole() -> None:
     task_id = dead_task()
     enqueue("demo.sleep", {})
 
-    assert len(tasks("list", "--type", "demo.sleep").splitlines()) == 2
+    assert len(tasks("list", "--type", "demo.sleep").splitlines()) == 1 + 2  # and a heading
     assert str(task_id) in tasks("list", "--status", "DEAD")
     assert "RuntimeError too hot" in tasks("dead")
     assert tasks("dead", "--type", "no.such") == "none\n"

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from tasks import control, dead, errors, metrics
 from tasks.enqueue import NewTask, enqueue, enqueue_many
@@ -32,6 +33,21 @@ def test_an_owner_pauses_a_type_for_itself_only(claimer: Any) -> None:
     assert control.paused_by_owner(theirs) == {}
     control.resume("test.noop", actor="ben", owner_id=ours)
     assert claimer().names() == [waiting]
+    assert control.paused_by_owner(ours) == {}
+
+
+def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
+    ours, holder = uuid4(), connection.copy()
+
+    with holder.cursor() as cursor, connection.cursor() as impatient:
+        cursor.execute("BEGIN; SELECT FROM tasks_tasktype FOR NO KEY UPDATE")
+        impatient.execute("SET lock_timeout = '100ms'")
+        control.pause("test.noop", actor="ana", owner_id=ours)
+        control.resume("test.noop", actor="ana", owner_id=ours)
+        impatient.execute("RESET lock_timeout")
+        cursor.execute("ROLLBACK")
+    holder.close()
+
     assert control.paused_by_owner(ours) == {}
 
 

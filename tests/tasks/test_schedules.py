@@ -13,58 +13,14 @@ from django.db import connection
 from tasks.errors import BadSchedule, InvalidPayload, UnknownType
 from tasks.models import Schedule, Task
 from tasks.schedules import (
-    Times,
+    MOST_MADE_UP,
+    MOST_TASKS,
     create_schedule,
     enqueue_due,
     ensure,
     next_times,
     save_schedule,
 )
-
-
-def times(cron: str, zone: str, start: str, count: int) -> list[str]:
-    """The next times of a schedule, as the clocks of UTC show them."""
-    found, at = [], datetime.fromisoformat(start)
-    for _ in range(count):
-        at = Times(cron, zone).after(at)
-        found.append(at.strftime("%d %H:%M"))
-    return found
-
-
-def test_a_daily_time_follows_the_zones_clocks() -> None:
-    spring = times("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00+00:00", 2)
-
-    assert spring == ["28 08:00", "29 07:00"]
-
-
-def test_a_time_that_the_change_to_summer_leaves_out_runs_right_after_it() -> None:
-    spring = times("30 2 * * *", "Europe/Berlin", "2026-03-28T03:00+00:00", 2)
-
-    assert spring == ["29 01:00", "30 00:30"]
-
-
-def test_a_time_that_comes_twice_runs_once() -> None:
-    autumn = times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+00:00", 2)
-
-    assert autumn == ["25 00:30", "26 01:30"]
-
-
-def test_every_half_hour_stays_every_half_hour_when_the_clocks_change() -> None:
-    autumn = times("*/30 * * * *", "Europe/Berlin", "2026-10-24T23:30+00:00", 5)
-    spring = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:00+00:00", 4)
-
-    assert autumn == ["25 00:00", "25 00:30", "25 01:00", "25 01:30", "25 02:00"]
-    assert spring == ["29 00:30", "29 01:00", "29 01:30", "29 02:00"]
-
-
-@pytest.mark.parametrize(
-    ("cron", "zone"),
-    [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("", "UTC"),
-     ("0 0 31 2 *", "UTC"), ("0 0 * * *", "Mars/Olympus"), ("0 0 * * *", "../etc/passwd")],
-)  # fmt: skip
-def test_what_cannot_be_read_is_refused(cron: str, zone: str) -> None:
-    with pytest.raises(BadSchedule):
-        Times(cron, zone)
 
 
 def due_since(minutes: float, **columns: Any) -> Schedule:
@@ -132,7 +88,7 @@ def test_missed_times_are_made_up_only_if_asked_for(catch_up: bool, made: int) -
 
 @pytest.mark.django_db(transaction=True)
 def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None:
-    bad, good = due_since(1), due_since(0)
+    bad, good = due_since(61), due_since(0)
     Schedule.objects.filter(id=bad.id).update(type_key="no.such")
 
     enqueue_due()
@@ -140,6 +96,52 @@ def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None
     bad.refresh_from_db()
     assert (bad.enabled, "no.such" in bad.problem) == (False, True)
     assert Task.objects.get().producer == f"schedule:{good.id}"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_hour() -> None:
+    newer = due_since(59)
+    Schedule.objects.update(type_key="no.such")
+
+    rest = enqueue_due()
+
+    Schedule.objects.update(type_key="test.noop")
+    newer.refresh_from_db()
+    assert (newer.enabled, newer.problem, rest) == (True, "", 5)
+    enqueue_due()
+    assert Task.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_schedules_add_nothing_to_what_waits_too_much_already(settings: Any) -> None:
+    settings.TASK_BACKLOG_PER_COMPANY = 3
+    company = uuid4()
+    for _ in range(2):
+        due_since(5, owner_id=company, catch_up=True)
+    theirs, sites = due_since(0, owner_id=uuid4()), due_since(0)
+
+    enqueue_due()
+    Schedule.objects.filter(owner_id=company).update(next_at=sites.created_at)
+    enqueue_due()
+
+    waiting = Task.objects.filter(owner_id=company).count()
+    assert waiting in (12, 13)  # what one turn has made, and no more
+    assert all(each.next_at > sites.created_at for each in Schedule.objects.filter(enabled=True))
+    assert Task.objects.filter(producer__in=[f"schedule:{s.id}" for s in (theirs, sites)]).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_is_short_however_much_was_missed() -> None:
+    for _ in range(15):
+        due_since(60, catch_up=True)
+
+    rest = enqueue_due()
+
+    assert MOST_TASKS <= Task.objects.count() < MOST_TASKS + MOST_MADE_UP
+    assert rest == 0
+    for _ in range(5):
+        enqueue_due()
+    assert Task.objects.count() >= 15 * 61
 
 
 @pytest.mark.django_db(transaction=True)

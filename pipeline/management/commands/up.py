@@ -20,6 +20,7 @@ from django.db import OperationalError, connection, connections
 from pipeline.database.errors import ClusterError
 from pipeline.management.demo import COMPANY, OWNER, Demo, seed
 from pipeline.management.supervisor import (
+    GRACE_SECONDS,
     NotReady,
     Program,
     ProgramEnded,
@@ -56,6 +57,10 @@ To act as one of its applicants by the API, make a token:
   .venv/bin/python manage.py create_applicant_token ana.li@demo.example
 """
 CHANGED = "(you have chosen another one; a code by mail works too)"
+STOPPING = (
+    f"Stopping: what runs has up to {GRACE_SECONDS} s to end. "
+    "Background work that takes longer goes on at the next start."
+)
 
 # Any number will do that no other advisory lock of ours uses.
 PREPARING_LOCK = 4_981_203
@@ -77,10 +82,12 @@ class Command(BaseCommand):
         name_site(port)
         with listening(port) as listener:
             demo = self.prepare(no_demo=no_demo)
-            with Supervisor(programs(listener), folder=settings.BASE_DIR) as supervisor:
+            with Supervisor(
+                programs(listener), folder=settings.BASE_DIR, say=self.stdout.write
+            ) as supervisor:
                 listener.close()  # web has it now; held here too, it would outlive web
                 self.watch(supervisor, port, demo)
-                self.stdout.write("Stopping ...")
+                self.stdout.write(STOPPING)
 
     def prepare(self, *, no_demo: bool) -> Demo | None:
         """Migrate and seed, one `up` after the other; gives the demo, if there is to be one."""
@@ -156,13 +163,13 @@ def listening(port: int) -> Iterator[socket.socket]:
 
 
 def programs(listener: socket.socket) -> list[Program]:
-    """What runs together: web, on the open port, and the workers."""
+    """What runs together: web, on the open port, and the workers, which may end and come again."""
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
         Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),
-        Program("decay", [sys.executable, "manage.py", "run_decay"]),
-        Program("tasks", [sys.executable, "manage.py", "run_tasks"]),
+        Program("decay", [sys.executable, "manage.py", "run_decay"], restarts=True),
+        Program("tasks", [sys.executable, "manage.py", "run_tasks"], restarts=True),
     ]
 
 

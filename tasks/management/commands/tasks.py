@@ -115,15 +115,17 @@ class Command(BaseCommand):
         self.stdout.write("resumed, its breaker closed")
 
     def _rows(self, tasks: list[Task]) -> None:
+        if not tasks:
+            self.stdout.write("none")
+            return
+        self.stdout.write(f"{'id':36}  {'status':10} {'type':32} runs  last error")
         for task in tasks:
             last = task.errors[-1] if task.errors else {}
             told = f"{last.get('class', '')} {last.get('message', '')}".strip().splitlines()
             self.stdout.write(
                 f"{task.id}  {task.status:10} {task.type!s:32}"
-                f" {task.attempt}/{task.max_attempts}  {told[0][:120] if told else ''}".rstrip()
+                f" {task.attempt}/{task.max_attempts:<3} {told[0][:120] if told else ''}".rstrip()
             )
-        if not tasks:
-            self.stdout.write("none")
 
 
 _CONFIRMED = "replay a type that is sensitive, too"

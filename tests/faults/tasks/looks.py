@@ -11,7 +11,7 @@ from tests.tasks.seen import task
 from tests.tasks.workers import TaskWorker
 
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.faults.tasks.settings"}
-SHORT = ("--lease", "2", "--poll", "0.5")
+SHORT = ("--slots", "2", "--lease", "2", "--poll", "0.5")
 
 
 def let_go(*names: str, attempt: int) -> None:

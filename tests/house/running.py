@@ -1,0 +1,140 @@
+"""A copy of the sources, in which `run.py` and `manage.py up` are run with real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROC = Path("/proc")
+SOURCES = ("manage.py", "run.py", "requirements.txt", "requirements-dev.txt")
+PACKAGES = ("applicants", "jobs", "pipeline", "static", "tasks", "templates")
+START_SECONDS, STOP_SECONDS = 60, 40
+LIFE_SECONDS = 3.5  # a program that has run for so long is started again
+
+
+@pytest.fixture(scope="module")
+def tree() -> Iterator[Path]:
+    """The product without its data, where every user can reach it (pytest's own are closed)."""
+    path = Path(tempfile.mkdtemp(prefix="tree-", dir="/tmp")).resolve()
+    (path / ".local").mkdir()
+    for folder in (path, path / ".local"):
+        folder.chmod(0o755)
+    for name in SOURCES:
+        shutil.copy(ROOT / name, path)
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def processes_in(tree: Path) -> set[int]:
+    """The processes that work in `tree` or below, the database's among them."""
+    found = set()
+    for process in PROC.glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink().is_relative_to(tree):
+                found.add(int(process.name))
+    return found
+
+
+def programs_in(tree: Path) -> dict[int, str]:
+    """The command line of each of these processes."""
+    commands = {}
+    for process_id in processes_in(tree):
+        with contextlib.suppress(OSError):
+            raw = (PROC / str(process_id) / "cmdline").read_bytes()
+            commands[process_id] = raw.replace(b"\0", b" ").decode()
+    return commands
+
+
+class Up:
+    """A running `manage.py up --no-demo`."""
+
+    def __init__(self, tree: Path, port: int | None = None) -> None:
+        self.port = port or free_port()
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "up", "--no-demo", "--port", str(self.port)],
+            cwd=tree,
+            env={**os.environ, "DATABASE_URL": ""},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def hear(self, words: str) -> None:
+        """Read on to the line that contains `words`."""
+        assert self.process.stdout
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            if words in line:
+                return
+        pytest.fail(f"never said {words!r}, but:\n{''.join(said)}")
+
+    def status(self, path: str) -> int:
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        client.request("GET", path)
+        status = client.getresponse().status
+        client.close()
+        return status
+
+    def end(self, number: int = 0) -> tuple[int, str]:
+        """Send a signal (0: none); the exit code, and what was said since the last line heard."""
+        self.process.send_signal(number)
+        said, _ = self.process.communicate(timeout=STOP_SECONDS)
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def up(tree: Path) -> Iterator[Callable[..., Up]]:
+    """Starts `up` in the tree; nothing of it is left afterwards, whatever the test did."""
+    started: list[Up] = []
+
+    def start(**arguments: int) -> Up:
+        started.append(Up(tree, **arguments))
+        return started[-1]
+
+    yield start
+    for process_id in processes_in(tree):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process_id, signal.SIGKILL)
+    for each in started:
+        each.process.kill()
+        if each.process.stdout and not each.process.stdout.closed:
+            each.process.communicate()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not (held := condition()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return held
+
+
+def program_in(tree: Path, name: str) -> int | None:
+    """The first of the program's processes, not the watcher beside it with the leash's command."""
+    found = (
+        process_id
+        for process_id, command in sorted(programs_in(tree).items())
+        if name in command and "leash" not in command
+    )
+    return next(found, None)
