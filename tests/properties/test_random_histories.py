@@ -34,7 +34,7 @@ from tests.properties.comparison import assert_replay_agrees
 from tests.properties.model import Standing
 
 QUICK = settings(
-    max_examples=32,
+    max_examples=24,
     stateful_step_count=40,
     deadline=None,
     derandomize=True,
