@@ -57,7 +57,7 @@ class Child:
         self._buffer = bytearray(LARGEST_MESSAGE)
         self._current = ""
         self._cancelled = False
-        self._may_interrupt = False
+        self._may_interrupt = self._is_looking = self._was_signalled = False
         self._rest_bytes = address_space_bytes()
         self._runs = 0
 
@@ -175,18 +175,27 @@ class Child:
     def _is_cancelled(self) -> bool:
         """Look whether the worker wants the run to end; what waits behind is left where it is."""
         if not self._cancelled:
-            with contextlib.suppress(BlockingIOError):
-                flags = socket.MSG_DONTWAIT
-                seen = self._messages.recv(len(CANCEL), flags | socket.MSG_PEEK)
-                if seen == CANCEL:
-                    told = json.loads(self._messages.recv(LARGEST_MESSAGE, flags))
-                    self._cancelled = told[1] == self._current
+            self._is_looking = True
+            try:
+                self._look()
+            finally:
+                self._is_looking = False
+        if self._was_signalled:
+            self._interrupt()
         return self._cancelled
 
+    def _look(self) -> None:
+        flags = socket.MSG_DONTWAIT
+        with contextlib.suppress(BlockingIOError):
+            if self._messages.recv(len(CANCEL), flags | socket.MSG_PEEK) == CANCEL:
+                told = json.loads(self._messages.recv(LARGEST_MESSAGE, flags))
+                self._cancelled = told[1] == self._current
+
     def _interrupt(self, *_: int | FrameType | None) -> None:
-        if self._may_interrupt:
+        """End the run, if it is the one that is to end: the signal may come when that is over."""
+        self._was_signalled = self._is_looking  # then once more, right after the look
+        if self._may_interrupt and not self._is_looking and self._is_cancelled():
             self._may_interrupt = False
-            self._cancelled = True
             raise Cancelled
 
     def _has_grown(self) -> bool:

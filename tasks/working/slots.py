@@ -156,10 +156,16 @@ class Slot:
         return [json.loads(line) for line in lines]
 
     def answered(self, now: float) -> Run:
-        """The child has answered for the first run: it is at the next one, if there is one."""
+        """The child has answered for the first run: it is at the next one, if there is one.
+
+        One that was interrupted is replaced: the signal may still be on its way to it, and to all
+        that it will have started by then.
+        """
         run = self.runs.popleft()
         if self.runs:
             self.runs[0].begun = now
+        elif run.interrupted and not self.hooks:
+            self.renew()
         return run
 
     def innocent(self) -> Run:

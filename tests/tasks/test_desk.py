@@ -73,6 +73,21 @@ def test_a_child_that_dies_by_itself_blames_the_run_that_it_had_begun(
     )
 
 
+@pytest.mark.parametrize(("interrupted", "number"), [(True, 2), (False, 1)])
+def test_a_child_whose_run_was_interrupted_gets_no_other_run(
+    desk: Desk, child: OneChild, interrupted: bool, number: int
+) -> None:
+    stubborn = run("a")
+    hand_out(desk, stubborn)
+    child.begins()
+    stubborn.interrupted = interrupted  # the signal may still be on its way
+    child.answers("a")
+
+    desk.hear(1.0)
+
+    assert child.number == desk.slots[0].number == number
+
+
 def test_a_last_attempt_that_another_run_goes_before_does_not_begin_yet(
     desk: Desk, child: OneChild
 ) -> None:
