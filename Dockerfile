@@ -24,4 +24,4 @@ RUN python -m compileall -q tasks jobs applicants pipeline
 
 USER app
 EXPOSE 8000
-CMD ["gunicorn", "-c", "python:pipeline.gunicorn", "--bind", "0.0.0.0:8000", "--worker-tmp-dir", "/dev/shm", "pipeline.asgi"]
+CMD ["gunicorn", "-c", "python:pipeline.server.gunicorn_config", "--bind", "0.0.0.0:8000", "--worker-tmp-dir", "/dev/shm", "pipeline.asgi"]

@@ -113,8 +113,8 @@ def _warm_up(_: int) -> None:
 
 
 def _apply_for(job_id: str, span: tuple[int, int], seconds: int) -> tuple[int, float, float]:
+    from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
-    from pipeline.states import Actor, ActorKind
 
     people = _people(*span)
     actor = Actor(ActorKind.COMPANY, people[0])

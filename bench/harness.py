@@ -64,8 +64,8 @@ def make_job(*, capacity: int = 10, **policy: object) -> str:
     """An open job of a new company; gives its id."""
     from jobs.policies import Policy
     from jobs.services import create_company
+    from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.lifecycle import Posting, create_job
-    from pipeline.states import Actor, ActorKind
 
     company = create_company(name="Bench", owner_email="owner@bench.example")
     job_id = create_job(

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _start(port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     command += ["--log-level", "warning", "-b", f"127.0.0.1:{port}", "pipeline.asgi"]
     server = subprocess.Popen(command, cwd=harness.ROOT)
     while Client(port).connects() is False:
@@ -54,8 +54,8 @@ def _start(port: int) -> subprocess.Popen[bytes]:
 def _fill(port: int, key: str, job_id: str) -> None:
     from uuid import UUID
 
+    from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
-    from pipeline.states import Actor, ActorKind
 
     harness.make_people(WAITING)
     for (person,) in harness.execute("SELECT id FROM bench_people ORDER BY n"):

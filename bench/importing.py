@@ -82,8 +82,8 @@ def _apply(job_id: UUID, n: int, count: int) -> None:
 def _import(job_id: UUID, prefix: str, count: int) -> list[float]:
     """Read, store and take in so many people; gives the times of the parts of it."""
     from jobs.models import Job
-    from pipeline.services.bulk_import import take_in
-    from pipeline.services.store_import import store_import
+    from pipeline.imports.admit import take_in
+    from pipeline.imports.store import store_import
 
     company_id = Job.objects.values_list("company_id", flat=True).get(id=job_id)
     times = [time.perf_counter()]
@@ -111,13 +111,13 @@ def _file(prefix: str, count: int) -> Iterator[bytes]:
 def _actor():  # type: ignore[no-untyped-def]  # bench is not typed
     from uuid import UUID
 
-    from pipeline.states import Actor, ActorKind
+    from pipeline.domain.states import Actor, ActorKind
 
     return Actor(ActorKind.COMPANY, UUID(int=1))
 
 
 def _whole(rows: int) -> None:
-    from pipeline.verify import verify_job
+    from pipeline.audit.verify import verify_job
 
     job_id = UUID(harness.make_job())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

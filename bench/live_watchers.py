@@ -46,9 +46,9 @@ def main() -> None:
 
 
 def _open(port: int, job_id: str, count: int) -> list[socket.socket]:
-    from pipeline.live import tickets
+    from pipeline.live import stream_tokens
 
-    ticket = tickets.issue([UUID(job_id)])
+    ticket = stream_tokens.issue([UUID(job_id)])
     watchers = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
     for watcher in watchers:
         watcher.sendall(f"GET /live/{ticket} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
@@ -67,8 +67,8 @@ def _idle_cores(server: subprocess.Popen[bytes], seconds: int) -> float:
 
 def _time_to_all(watchers: list[socket.socket], job_id: str) -> float:
     """Seconds from a commit until every watcher has the news."""
+    from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
-    from pipeline.states import Actor, ActorKind
 
     harness.make_people(1)
     ((person,),) = harness.execute("SELECT id FROM bench_people ORDER BY n DESC LIMIT 1")

@@ -162,7 +162,7 @@ class History:
 
 
 def _stamp(moment: datetime) -> str:
-    from pipeline.line.log import stamp
+    from pipeline.line.event_log import stamp
 
     return stamp(moment)
 
@@ -220,7 +220,7 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
 
 def learn() -> None:
     """Have all names learned, as a worker does meanwhile."""
-    from pipeline.services.names import learn_names
+    from pipeline.maintenance.name_index import learn_names
 
     while learn_names():
         pass

@@ -73,8 +73,8 @@ def _line(waiting: int) -> str:
     """A job with every seat taken, of whom some have a deadline, and so many waiting."""
     from uuid import UUID
 
+    from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
-    from pipeline.states import Actor, ActorKind
 
     job_id = harness.make_job(capacity=SEATS, acknowledge_first_seat=True)
     people = harness.execute(f"SELECT id FROM bench_people ORDER BY n LIMIT {SEATS}")

@@ -65,7 +65,7 @@ def _apply(job_id: str, person: UUID) -> UUID:
 
 
 def _company() -> Any:
-    from pipeline.states import Actor, ActorKind
+    from pipeline.domain.states import Actor, ActorKind
 
     return Actor(ActorKind.COMPANY)
 

@@ -69,7 +69,14 @@ def company_key() -> str:
 
 
 def _start_servers(port: int) -> list[subprocess.Popen]:
-    gunicorn = [sys.executable, "-m", "gunicorn", "pipeline.asgi", "-c", "pipeline/gunicorn.py"]
+    gunicorn = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "pipeline.asgi",
+        "-c",
+        "pipeline/server/gunicorn_config.py",
+    ]
     decay = [sys.executable, "manage.py", "run_decay"]
     commands = [[*gunicorn, "-b", f"127.0.0.1:{port}"], *[decay] * DECAY_WORKERS]
     servers = [subprocess.Popen(command, cwd=harness.ROOT, env=os.environ) for command in commands]

@@ -74,7 +74,7 @@ class Watch:
 
 def walk_log(job_id: str, *, seats: int) -> list[str]:
     """Verify the log, then look at the line after every commit in it; gives the faults."""
-    from pipeline.verify import verify_job
+    from pipeline.audit.verify import verify_job
 
     verdict = verify_job(job_id)
     print(
@@ -95,7 +95,7 @@ def walk_log(job_id: str, *, seats: int) -> list[str]:
 
 def _after_each_commit(job_id: str, seats: int) -> tuple[int, int, int]:
     """Events of one commit share their time, so the last of each time is what others could see."""
-    from pipeline.fold import Fold
+    from pipeline.audit.log_fold import Fold
     from pipeline.models import Event
 
     fold, overfull, idle, commits, last_at = Fold(job_id), 0, 0, 0, None
@@ -111,7 +111,7 @@ def _after_each_commit(job_id: str, seats: int) -> tuple[int, int, int]:
 
 
 def _standing(fold: Any, at: datetime) -> tuple[int, bool]:
-    from pipeline.states import Status
+    from pipeline.domain.states import Status
 
     taken = fold.counts[Status.ACTIVE] + fold.counts[Status.PENDING_ACKNOWLEDGMENT]
     waiting = (place for place in fold.places.values() if place.status is Status.WAITLIST)

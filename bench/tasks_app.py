@@ -18,8 +18,8 @@ class Bench(AppConfig):
     label = "bench"
 
     def ready(self) -> None:
+        from tasks.registry import MEBIBYTE, task_type
         from tasks.retry import Backoff
-        from tasks.types import MEBIBYTE, task_type
 
         soon = Backoff(base_seconds=0.5, cap_seconds=2, jitter_seconds=0.5)
         usual = {"max_attempts": 3, "backoff": soon, "memory_bytes": 32 * MEBIBYTE}

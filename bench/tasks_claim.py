@@ -35,9 +35,9 @@ def main() -> None:
     harness.start()
     from django.db import connection
 
-    from tasks import types
+    from tasks import registry
 
-    types.sync()
+    registry.sync()
     with connection.cursor() as cursor:
         for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
             cursor.execute(FILL, {"status": status, "later": later, "rows": ROWS})
@@ -55,13 +55,13 @@ def main() -> None:
 
 def claims() -> None:
     """Time claims of one and of fifty tasks, each with enough of them due."""
-    from tasks import types
+    from tasks import registry
     from tasks.enqueue import NewTask, enqueue_many
-    from tasks.working.claim_sql import NEXT_DUE
-    from tasks.working.store import Store
+    from tasks.sql.claim import NEXT_DUE
+    from tasks.worker.connection import Store
 
     store = Store()
-    given = {"types": list(types.sync().values()), "queues": None, "worker": "w", "lease": 30.0}
+    given = {"types": list(registry.sync().values()), "queues": None, "worker": "w", "lease": 30.0}
     for limit in (0, 1, 50):
         if limit:
             for _ in range(max(1, CLAIMS * limit // 1000)):

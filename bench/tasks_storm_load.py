@@ -233,7 +233,7 @@ def make_schedules() -> None:
     from datetime import timedelta
 
     from tasks.models import Schedule
-    from tasks.schedules import create_schedule
+    from tasks.scheduling.schedules import create_schedule
 
     for n in range(SCHEDULES):
         made = create_schedule(

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from jobs.models import ApiKey, Company, Job, Membership, User
-from tasks.admin_base import BoundedPaginator, ShownOnly, in_hex, searched
+from tasks.readonly_admin import BoundedPaginator, ShownOnly, in_hex, searched
 
 # The staff's sign-in, so that a second step counts here too. Others are told that they may not.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way

@@ -6,7 +6,7 @@ from django.contrib import admin
 
 from applicants.models import Applicant
 from pipeline.models import Application, Event
-from tasks.admin_base import ShownOnly, in_hex
+from tasks.readonly_admin import ShownOnly, in_hex
 
 
 @admin.register(Event)

@@ -14,7 +14,7 @@ class PipelineConfig(AppConfig):
 
         Tests do so where they ask.
         """
-        from pipeline import env
+        from pipeline.config import env
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.delivery import start_notifying
 
@@ -26,6 +26,6 @@ class PipelineConfig(AppConfig):
 
 def _keep_upkeep(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
-    from pipeline.tasks.retention import ensure_retention
+    from pipeline.maintenance.task import ensure_retention
 
     ensure_retention()

@@ -16,10 +16,10 @@ _django = get_wsgi_application()  # sets Django up, before what follows uses its
 
 from django.urls import get_resolver  # noqa: E402
 
-from pipeline.bridge import Bridge, Message, Receive, Send  # noqa: E402
-from pipeline.gunicorn import threads  # noqa: E402
 from pipeline.live.hub import Hub  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
+from pipeline.server.gunicorn_config import threads  # noqa: E402
+from pipeline.server.wsgi_adapter import Bridge, Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
 

@@ -1,14 +1,14 @@
-"""Django's settings: one module for every environment; what differs stands in `pipeline.env`."""
+"""Django's settings: one module for every environment; `pipeline.config.env` holds what differs."""
 
 from typing import Any
 
 from csp.constants import NONE, SELF
 
-from pipeline import env
-from pipeline.accounts import account_settings
 from pipeline.api.openapi.settings import spectacular_settings
+from pipeline.config import env
+from pipeline.config.allauth import account_settings
+from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
-from pipeline.logs import configure_logging
 
 BASE_DIR = env.BASE_DIR
 SECRET_KEY = env.secret_key()
@@ -36,21 +36,21 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
-    "pipeline.telemetry.measured",
-    "pipeline.middleware.request_id",
+    "pipeline.web.request_metrics.measured",
+    "pipeline.web.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "pipeline.pages.privacy.private",
+    "pipeline.pages.cache_headers.private",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "pipeline.pages.staff.refused.RefusedForms",
-    "pipeline.middleware.time_zone",
-    "pipeline.middleware.what_does_not_exist",
+    "pipeline.pages.staff.form_status.RefusedForms",
+    "pipeline.web.middleware.time_zone",
+    "pipeline.web.middleware.what_does_not_exist",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -63,7 +63,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pipeline.pages.context.frame",
+                "pipeline.pages.context_processors.frame",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -90,7 +90,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-CSRF_FAILURE_VIEW = "pipeline.handlers.forged"
+CSRF_FAILURE_VIEW = "pipeline.server.error_views.forged"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -196,7 +196,7 @@ SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 _BACKEND = "django_tasks.backends.immediate.ImmediateBackend"
 TASKS = {
     "default": {
-        "BACKEND": _BACKEND if env.TESTING else "tasks.backend.DurableBackend",
+        "BACKEND": _BACKEND if env.TESTING else "tasks.django_backend.DurableBackend",
         "QUEUES": [],  # any
     }
 }

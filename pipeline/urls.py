@@ -16,7 +16,7 @@ urlpatterns = [
     path("", include("pipeline.pages.urls")),
 ]
 
-handler400 = "pipeline.handlers.bad_request"
-handler403 = "pipeline.handlers.permission_denied"
-handler404 = "pipeline.handlers.not_found"
-handler500 = "pipeline.handlers.server_error"
+handler400 = "pipeline.server.error_views.bad_request"
+handler403 = "pipeline.server.error_views.permission_denied"
+handler404 = "pipeline.server.error_views.not_found"
+handler500 = "pipeline.server.error_views.server_error"

@@ -9,11 +9,11 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from tasks import control, dead
-from tasks.admin_base import ShownOnly
+from tasks import control, dead_letters
 from tasks.errors import TaskError
 from tasks.models import Schedule, Task, TaskAct, TaskPause, TaskType, TaskWorker
 from tasks.payloads import redacted
+from tasks.readonly_admin import ShownOnly
 
 
 @admin.register(Task)
@@ -51,19 +51,19 @@ class TaskAdmin(ShownOnly):
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Let dead tasks run again, unless their type is sensitive."""
-        self._each(request, tasks, dead.replay)
+        self._each(request, tasks, dead_letters.replay)
 
     @admin.action(
         description="Replay dead letters, of sensitive types too", permissions=["operate"]
     )
     def replay_sensitive(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Let dead tasks run again, also those of types that ask for a confirmation."""
-        self._each(request, tasks, dead.replay, confirmed=True)
+        self._each(request, tasks, dead_letters.replay, confirmed=True)
 
     @admin.action(description="Discard dead letters", permissions=["operate"])
     def discard(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Give dead tasks up for good."""
-        self._each(request, tasks, dead.discard)
+        self._each(request, tasks, dead_letters.discard)
 
     def _each(
         self,

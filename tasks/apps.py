@@ -11,13 +11,13 @@ class TasksConfig(AppConfig):
 
     def ready(self) -> None:
         """Learn every app's types: those of `<app>.tasks`, and our own."""
-        from tasks import builtin  # noqa: F401 -- registers its types
+        from tasks import demo_task  # noqa: F401 -- registers its types
 
         autodiscover_modules("tasks")
-        post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.types")
+        post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.registry")
 
 
 def _write_types(using: str, **_: Any) -> None:
-    from tasks import types
+    from tasks import registry
 
-    types.sync()
+    registry.sync()

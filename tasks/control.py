@@ -9,12 +9,13 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from tasks.acts import TaskAct, note
 from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
-from tasks.lanes_sql import PARKED_AT_ONCE, UNPARK
-from tasks.models import Breaker, Status, Task, TaskPause, TaskType
+from tasks.models import Task, TaskPause, TaskType
+from tasks.models.audit import TaskAct, note
+from tasks.models.statuses import Breaker, Status
 from tasks.payloads import as_json
+from tasks.sql.queues import PARKED_AT_ONCE, UNPARK
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,12 @@ import structlog
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
-from tasks import tracing, types
+from tasks import registry, tracing
 from tasks.errors import OutOfRange
-from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
+from tasks.models import Task
+from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import as_json, checked
-from tasks.sql import ENQUEUE, WAKE
+from tasks.sql.enqueue import ENQUEUE, WAKE
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
@@ -66,7 +67,7 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     rows = [_row(n, task) for n, task in enumerate(tasks)]
     found = _insert(rows)
     if len(found) < len(rows):  # the first use of a type in this database
-        types.sync()
+        registry.sync()
         found |= _insert([row for row in rows if row["n"] not in found])
     wake_after_commit()
     return [
@@ -115,7 +116,7 @@ def _first(row: dict[str, Any], type_id: int) -> Enqueued:
 
 
 def _row(n: int, task: NewTask) -> dict[str, Any]:
-    kind = types.find(task.key, task.version)
+    kind = registry.find(task.key, task.version)
     _within("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
     _within("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:

@@ -14,7 +14,7 @@ from tasks.errors import InvalidPayload, PayloadTooLarge
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-    from tasks.types import Kind
+    from tasks.registry import Kind
 
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from tasks.totals import fold
+from tasks.stats.totals import fold
 
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400

@@ -14,7 +14,12 @@ from django.db import connection
 
 from pipeline.models import Event
 
-pytest_plugins = ("tests.emptying",)
+pytest_plugins = (
+    "tests.support.clean_database",
+    "tests.support.history",
+    "tests.support.live",
+    "tests.support.members",
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,7 +15,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from applicants.models import Applicant
 from jobs.models import JobStatus, Role, Scope
 from pipeline.api.callers import Caller, CompanyCaller, Nobody, PersonCaller
-from pipeline.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.selectors.applications import ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JobFacts, job_facts
 from pipeline.selectors.people import applicant_known_to, read_applicant

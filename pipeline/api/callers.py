@@ -9,7 +9,7 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from jobs.models import Role, Scope
-from pipeline.states import Actor, ActorKind
+from pipeline.domain.states import Actor, ActorKind
 
 
 @dataclass(frozen=True, slots=True)

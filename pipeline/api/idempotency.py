@@ -19,12 +19,12 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.addresses import client_address
 from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
 from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
 from pipeline.api.parameters import refuse
-from pipeline.services import once
-from pipeline.services.once import Claim, InUse, Kept, Reused
+from pipeline.limits import idempotency
+from pipeline.limits.idempotency import Claim, InUse, Kept, Reused
+from pipeline.web.client_address import client_address
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def begin(request: Request) -> None:
     if not _KEY.fullmatch(key):
         refuse(HEADER, "A key has 1 to 255 characters.")
     fingerprint = _fingerprint(request)
-    match once.claim(_record_id(request, key, fingerprint), fingerprint):
+    match idempotency.claim(_record_id(request, key, fingerprint), fingerprint):
         case Claim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
@@ -87,7 +87,7 @@ def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> Non
         return
     try:
         if secret or not isinstance(response, Response) or _can_be_sent_again(response.status_code):
-            once.release(claim)
+            idempotency.release(claim)
         else:
             _keep(claim, response)
     except DatabaseError:
@@ -97,7 +97,7 @@ def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> Non
 def _keep(claim: Claim, response: Response) -> None:
     response.render()
     headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
-    once.keep(claim, status=response.status_code, headers=headers, body=response.content)
+    idempotency.keep(claim, status=response.status_code, headers=headers, body=response.content)
 
 
 def _can_be_sent_again(status: int) -> bool:

@@ -18,11 +18,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from pipeline import env
 from pipeline.api.task_metrics import task_families
+from pipeline.config import env
 from pipeline.database.errors import ClusterError
-from pipeline.selectors.metrics import Vitals, read_vitals
-from pipeline.telemetry import exposition
+from pipeline.stats.site_gauges import Vitals, read_vitals
+from pipeline.web.request_metrics import exposition
 
 _FORWARDED = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP")
 

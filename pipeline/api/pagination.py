@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from pipeline.api import parameters
 from pipeline.api.parameters import LARGEST, refuse
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 DEFAULT_LIMIT, MOST = 50, 200
 

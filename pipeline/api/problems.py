@@ -16,12 +16,12 @@ from rest_framework import exceptions as rest
 from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound
-from pipeline import errors as line
 from pipeline.api import errors as api
+from pipeline.api.background_problems import reason_of, work_detail, work_errors
 from pipeline.api.field_errors import field_errors
-from pipeline.api.work_problems import reason_of, work_detail, work_errors
+from pipeline.background import errors as work
 from pipeline.database.errors import ClusterError
-from pipeline.work import errors as work
+from pipeline.domain import errors as line
 from tasks import errors as tasks
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from rest_framework.renderers import BaseRenderer
 
-from pipeline.line.log import stamp
+from pipeline.line.event_log import stamp
 
 
 class JSONRenderer(BaseRenderer):

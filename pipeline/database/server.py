@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.database.binaries import Binaries
+from pipeline.database.data_dir import make_private
 from pipeline.database.errors import ClusterError
-from pipeline.database.leftovers import forget_if_foreign
-from pipeline.database.places import make_private
+from pipeline.database.stale_locks import forget_if_foreign
 
 PORT = 5432  # no port is opened; it is only a part of the socket's name
 SUPERUSER = "postgres"

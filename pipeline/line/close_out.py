@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.db import connection
 
+from pipeline.domain.states import EventType, Move
 from pipeline.line import sql
-from pipeline.line.job import LockedJob
 from pipeline.line.lock import as_application
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.write import write
 from pipeline.models import Application, Event
-from pipeline.states import EventType, Move
 
 SLICE = 5_000
 """How many people one transaction closes out at most."""

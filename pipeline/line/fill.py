@@ -7,12 +7,12 @@ from typing import Any
 from django.db import connection
 
 from jobs.models import JobStatus
+from pipeline.domain.states import Move, Status
 from pipeline.line import sql
-from pipeline.line.job import LockedJob
 from pipeline.line.lock import as_application
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.tickets import head_after_promoting
 from pipeline.models import Application
-from pipeline.states import Move, Status
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:

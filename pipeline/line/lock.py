@@ -16,10 +16,10 @@ from uuid import UUID
 from applicants.models import ERASED
 from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
-from pipeline.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.line import sql
-from pipeline.line.job import LockedJob
-from pipeline.line.trips import Row, fetch
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.round_trips import Row, fetch
 from pipeline.models import Application
 
 

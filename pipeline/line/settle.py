@@ -7,13 +7,13 @@ from datetime import datetime
 from django.db import connection
 
 from jobs.models import JobStatus
+from pipeline.domain.states import Move
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
-from pipeline.line.job import LockedJob
 from pipeline.line.lock import as_application
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.write import write
 from pipeline.models import Application
-from pipeline.states import Move
 
 
 def settle_due(job: LockedJob) -> int:

@@ -6,7 +6,7 @@ Columns are listed here once; what a row becomes in Python stands with whoever r
 from __future__ import annotations
 
 from jobs.policies import POLICY_FIELDS
-from pipeline.line.log import Entry
+from pipeline.line.event_log import Entry
 from pipeline.models import Application
 
 HOT = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.line.job import LockedJob
+    from pipeline.line.locked_job import LockedJob
 
 
 def draw(job: LockedJob, misses: int) -> tuple[int, int]:

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipeline.line import after, sql
-from pipeline.line.job import LockedJob
-from pipeline.line.trips import send
+from pipeline.line import signals, sql
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.round_trips import send
 
 LOOK_AHEAD = timedelta(seconds=5)
 """How far ahead of a due time the decay workers look by themselves (their longest sleep)."""
@@ -35,7 +35,7 @@ def _write(job: LockedJob, *, commit: bool) -> None:
     if _must_wake_workers(job):
         statements.append(sql.NOTIFY_DUE)
     send(*statements, parameters=rows | _hot(job), commit=commit)
-    after.tell_once_committed(job)
+    signals.tell_once_committed(job)
     job.written()
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import psycopg
 
-from pipeline.line.after import committed
+from pipeline.line.signals import committed
 from pipeline.live.channel import CHANNEL, connection_parameters, payloads
 
 log = logging.getLogger(__name__)

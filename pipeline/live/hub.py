@@ -18,7 +18,7 @@ import psycopg
 from prometheus_client import Gauge
 
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
-from pipeline.live.tickets import Ticket
+from pipeline.live.stream_tokens import Ticket
 
 log = logging.getLogger(__name__)
 

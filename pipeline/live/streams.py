@@ -10,9 +10,9 @@ import json
 import random
 from asyncio import ensure_future
 
-from pipeline.bridge import Message, Receive, Send
-from pipeline.live import tickets
+from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, Watcher
+from pipeline.server.wsgi_adapter import Message, Receive, Send
 
 PREFIX = "/live/"
 HEARTBEAT_SECONDS = 20.0
@@ -31,7 +31,7 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     """
     if scope["method"] != "GET":
         return await _refuse(send, 405, (b"allow", b"GET"))
-    ticket = tickets.read(scope["path"].removeprefix(PREFIX))
+    ticket = stream_tokens.read(scope["path"].removeprefix(PREFIX))
     if ticket is None:
         return await _refuse(send, 204)
     try:

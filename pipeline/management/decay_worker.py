@@ -15,8 +15,8 @@ import psycopg
 from django.db import connection
 from django.db.models.functions import Now
 
+from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Heartbeat
-from pipeline.services.names import learn_names
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
 
 log = logging.getLogger(__name__)

@@ -18,11 +18,11 @@ from jobs.services import (
     find_api_key,
     set_first_password,
 )
-from pipeline.env import STATE_DIR
+from pipeline.config.env import STATE_DIR
+from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, create_job, pause_job
-from pipeline.states import Actor, ActorKind, Status
 
 OWNER = "owner@demo.example"
 COMPANY = "Harbour & Pine (demo)"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-LEASH = (sys.executable, "-m", "pipeline.management.leash")
+LEASH = (sys.executable, "-m", "pipeline.management.die_with_parent")
 TICK_SECONDS = 0.2
 GONE_SECONDS = 2  # that the kernel has to end what was killed
 LIFE_SECONDS = 3  # what ends sooner than this after its start would end again

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.models import NAME_LENGTH, Applicant
 from jobs.models import Job
-from pipeline.states import ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
 FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
@@ -167,8 +167,8 @@ class Event(models.Model):
 class NameWord(models.Model):
     """A word of a name that a company was told: what it finds its own applicants by.
 
-    Learned by `pipeline.services.names` soon after the application. When a name is changed or
-    erased, a trigger changes its words with it.
+    Learned by `pipeline.maintenance.name_index` soon after the application. When a name is changed
+    or erased, a trigger changes its words with it.
     """
 
     company_id = models.UUIDField()

@@ -19,10 +19,9 @@ from django.db import connection
 
 from applicants import mail
 from applicants.models import ERASED, Applicant
-from pipeline import devmail
-from pipeline.line.after import committed
+from pipeline.line.signals import committed
+from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application
-from pipeline.notifications import links
 from pipeline.notifications.messages import Facts, Told, is_told_by_mail, message_for
 
 logger = logging.getLogger(__name__)
@@ -91,7 +90,7 @@ def _forget_erased(told: list[Applicant]) -> None:
     erased = set(ids) - set(left.values_list("id", flat=True))
     for person in told:
         if person.id in erased:
-            devmail.forget(person.email)
+            dev_mailbox.forget(person.email)
 
 
 def _read(ids: set[UUID]) -> dict[UUID, Application]:

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from pipeline.sentences import Reader, sentence, time_in_words
-from pipeline.states import ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.wording.sentences import Reader, sentence, time_in_words
 
 
 class Told(Protocol):

@@ -20,11 +20,11 @@ from django.shortcuts import resolve_url
 from applicants.http import applicant_id_of
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
-from pipeline.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import Seen, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_applicant
-from pipeline.states import Actor, ActorKind
 
 P = ParamSpec("P")
 T = TypeVar("T")

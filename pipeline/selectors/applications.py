@@ -10,11 +10,11 @@ from uuid import UUID
 from django.db import connection
 
 from applicants.models import ERASED
-from pipeline.errors import ApplicationNotFound
+from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.sql import APPLICATION
 from pipeline.models import Application
 from pipeline.selectors import sql
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 BEFORE_THE_FIRST = (0, 0)
 """A place in front of every ticket and tie."""

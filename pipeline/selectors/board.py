@@ -10,14 +10,14 @@ from uuid import UUID
 from django.db import connection
 
 from jobs.models import Job
-from pipeline.line_facts import LineFacts
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, read_seen
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.reading import Page, one_instant
-from pipeline.selectors.recent import Lately, RecentFacts, lately_in, recent_waits
+from pipeline.selectors.paging import Page, one_instant
+from pipeline.selectors.recent_stats import Lately, RecentFacts, lately_in, recent_waits
+from pipeline.wording.line_facts import LineFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
 LOOKED_AHEAD = 200

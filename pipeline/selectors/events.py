@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from pipeline.domain.states import EventType
 from pipeline.models import Event
-from pipeline.selectors.reading import Page
-from pipeline.states import EventType
+from pipeline.selectors.paging import Page
 
 _OF_JOBS = frozenset(
     {

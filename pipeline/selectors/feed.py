@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 from uuid import UUID
 
-from pipeline.errors import UnknownPlace
+from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 
 class Place(NamedTuple):

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from jobs.models import MAX_CAPACITY, ApiKey, User
+from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
-from pipeline.selectors.reading import Page
-from pipeline.states import EventType
+from pipeline.selectors.paging import Page
 
 SHOWN = 50
 """How many events are shown under the one that set them off."""

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from jobs.models import Job, JobStatus
-from pipeline.errors import JobNotFound
-from pipeline.selectors.reading import Page
+from pipeline.domain.errors import JobNotFound
+from pipeline.selectors.paging import Page
 
 
 class JobFacts(NamedTuple):

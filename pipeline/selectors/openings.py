@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from jobs.models import Job, JobStatus
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 
 def openings(*, search: str, after: UUID | None, limit: int) -> Page[Job]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from jobs.models import Job
-from pipeline.selectors.recent import Lately, lately_in
+from pipeline.selectors.recent_stats import Lately, lately_in
 
 WEEK = timedelta(days=7)
 

@@ -11,11 +11,11 @@ from django.db.models import Q, Subquery
 from applicants.models import Applicant
 from applicants.services import normal_address
 from jobs.models import Company
-from pipeline.errors import ApplicantNotFound
+from pipeline.domain.errors import ApplicantNotFound
+from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.selectors.applications import Seen, read_seen
 from pipeline.selectors.sql import FOUND
-from pipeline.states import Outcome
 
 EVENTS_LOOKED_AT = 1_000
 """How many of a company's last events are looked at for who last applied."""

@@ -8,7 +8,7 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.selectors.applications import Seen, active_in, pending_in, queue_of
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.reading import Page, one_instant
+from pipeline.selectors.paging import Page, one_instant
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.selectors.applications import Seen, read_seen
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 from pipeline.selectors.sql import FOUND
 
 CANDIDATES = 1_000

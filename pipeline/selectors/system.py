@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from jobs.models import Job
 from pipeline.models import Heartbeat
 from pipeline.selectors.health import FRESH
-from pipeline.selectors.reading import Page, database_now
+from pipeline.selectors.paging import Page, database_now
 from tasks.models import TaskWorker
 
 

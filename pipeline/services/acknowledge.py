@@ -5,14 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from jobs.models import JobStatus
-from pipeline.errors import AcknowledgmentExpired, IllegalMove
-from pipeline.line.change import change
+from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
+from pipeline.domain.states import Actor, Move, Status
+from pipeline.line.effects import has_just_missed
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
-from pipeline.line.standing import has_just_missed
+from pipeline.line.transaction import change
 from pipeline.line.write import finish
 from pipeline.models import Application
-from pipeline.states import Actor, Move, Status
 
 
 @change

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pipeline.line.change import change
-from pipeline.line.entering import enter
-from pipeline.line.job import LockedJob
+from pipeline.domain.states import Actor
+from pipeline.line.admission import enter
 from pipeline.line.lock import lock_job_for, read_history
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
+from pipeline.line.transaction import change
 from pipeline.line.write import finish
 from pipeline.models import Application
-from pipeline.states import Actor
 
 
 @change

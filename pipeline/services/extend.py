@@ -6,14 +6,14 @@ from datetime import timedelta
 from uuid import UUID
 
 from jobs.models import JobStatus
-from pipeline.errors import AcknowledgmentExpired, IllegalMove
-from pipeline.line.change import change
+from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
+from pipeline.domain.states import Move
+from pipeline.line.effects import has_just_missed
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
-from pipeline.line.standing import has_just_missed
+from pipeline.line.transaction import change
 from pipeline.line.write import finish
 from pipeline.models import Application
-from pipeline.states import Move
 
 
 @change

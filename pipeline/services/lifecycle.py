@@ -9,15 +9,15 @@ from django.db import connection, transaction
 
 from jobs.models import Job, JobPosting, JobStatus
 from jobs.policies import Policy
-from pipeline.errors import IllegalJobMove
-from pipeline.line.change import change
+from pipeline.domain.errors import IllegalJobMove
+from pipeline.domain.states import JOB_MOVES, Actor, EventType
+from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
-from pipeline.line.job import LockedJob
 from pipeline.line.lock import lock_job
-from pipeline.line.log import GENESIS
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
+from pipeline.line.transaction import change
 from pipeline.line.write import finish
-from pipeline.states import JOB_MOVES, Actor, EventType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pipeline.line.change import change
+from pipeline.domain.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
+from pipeline.line.transaction import change
 from pipeline.line.write import finish
 from pipeline.models import Application, DecisionNote, Event
-from pipeline.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
 
 
 @change

@@ -9,11 +9,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from jobs.models import JobStatus
-from pipeline.line.change import change
 from pipeline.line.close_out import close_out
-from pipeline.line.job import LockedJob
 from pipeline.line.lock import lock_due_job, lock_job
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
+from pipeline.line.transaction import change
 
 
 @dataclass(frozen=True, slots=True)

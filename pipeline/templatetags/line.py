@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.states import Outcome, Status
+from pipeline.domain.states import Outcome, Status
 
 register = template.Library()
 

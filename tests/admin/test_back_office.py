@@ -15,7 +15,7 @@ from applicants.models import Applicant
 from jobs.models import ApiKey, Company, Job, Membership, Role, Scope, User
 from jobs.services import create_api_key
 from pipeline.models import Application, Event
-from tests import make
+from tests.support import factories
 
 SHOWN_ONLY = (
     *(Event, Application, Job, Applicant, ApiKey, Membership, Company),
@@ -29,14 +29,14 @@ SECRET = "JBSWY3DPEHPK3PXP"
 def root(transactional_db: None) -> Client:
     """A browser in which somebody of the back office has signed in."""
     client = Client()
-    client.force_login(make.UserFactory.create(is_staff=True, is_superuser=True))
+    client.force_login(factories.UserFactory.create(is_staff=True, is_superuser=True))
     return client
 
 
 @pytest.fixture
 def line(root: Client) -> Application:
     """An application, with all that belongs to it."""
-    application = make.application(make.job())
+    application = factories.application(factories.job())
     company = Company.objects.get()
     create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
     user = User.objects.get()
@@ -102,7 +102,7 @@ def test_no_list_counts_or_sorts_a_whole_table() -> None:
 def test_a_long_log_takes_no_more_queries(
     root: Client, line: Application, django_assert_max_num_queries: Any
 ) -> None:
-    make.applications(line.job_id, 20)
+    factories.applications(line.job_id, 20)
 
     for model in (Event, Application, Job):
         with django_assert_max_num_queries(6):
@@ -121,7 +121,7 @@ def test_a_keys_digest_is_not_shown(root: Client, line: Application) -> None:
 def test_who_is_not_of_the_back_office_is_refused(transactional_db: None) -> None:
     client = Client()
     signed_out = client.get("/admin/jobs/job/")
-    client.force_login(make.UserFactory.create())
+    client.force_login(factories.UserFactory.create())
 
     assert signed_out.status_code == 302
     assert client.get("/admin/jobs/job/", follow=True).status_code == 403

@@ -10,8 +10,8 @@ from django.test import Client, RequestFactory
 from applicants.http import sign_in
 from applicants.models import Applicant
 from jobs.models import Company, Membership, Role, User
-from tests import make
 from tests.api.caller import Answer, Caller
+from tests.support import factories
 
 CSRF_TOKEN = "a" * 32
 
@@ -51,6 +51,6 @@ class Browser(Caller):
 
 def member_of(company: Company, role: Role, **how: Any) -> Browser:
     """A browser in which a new member of a company has signed in; hashing a password takes long."""
-    user = make.UserFactory.create(password=None)
+    user = factories.UserFactory.create(password=None)
     Membership.objects.create(company=company, user=user, role=role)
     return Browser(**how).as_staff(user)

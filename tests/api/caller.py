@@ -12,7 +12,7 @@ from applicants.services import issue_token
 from jobs.models import Scope
 from jobs.services import create_api_key, note_use
 from pipeline.models import Application
-from tests import make
+from tests.support import factories
 
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
@@ -78,7 +78,7 @@ def signed_in(person: Applicant) -> Caller:
 
 def person(**fields: Any) -> tuple[Applicant, Caller]:
     """Somebody new, and a caller who is them."""
-    applicant = make.applicant(**fields)
+    applicant = factories.applicant(**fields)
     return applicant, signed_in(applicant)
 
 

@@ -8,21 +8,15 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application
-from tests import make
 from tests.api.caller import Caller, key_of, leave, signed_in
-from tests.outbox import send_at_once
+from tests.support import factories
+from tests.support.outbox import send_at_once
 
 
 @pytest.fixture(autouse=True)
 def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mails are in the outbox when the answer is."""
     send_at_once(monkeypatch)
-
-
-@pytest.fixture
-def company(transactional_db: None) -> Company:
-    """The company whose jobs the tests are about."""
-    return make.company(name="Acme")
 
 
 @pytest.fixture
@@ -34,7 +28,7 @@ def acme(company: Company) -> Caller:
 @pytest.fixture
 def other(transactional_db: None) -> Caller:
     """Another company, with a key that may read and write."""
-    return key_of(make.company(name="Other").id)
+    return key_of(factories.company(name="Other").id)
 
 
 @pytest.fixture
@@ -46,8 +40,8 @@ def nobody(transactional_db: None) -> Caller:
 @pytest.fixture
 def job(company: Company) -> UUID:
     """A job with two seats: one active, one on offer, and three waiting."""
-    job = make.job(company_id=company.id, capacity=2)
-    people = make.applications(job, 6)
+    job = factories.job(company_id=company.id, capacity=2)
+    people = factories.applications(job, 6)
     signed_in(people[0].applicant).post(f"/applications/{people[0].id}/withdraw")
     return job
 
@@ -55,7 +49,7 @@ def job(company: Company) -> UUID:
 @pytest.fixture
 def offered(company: Company) -> Application:
     """An application that has a seat on offer, with two people waiting behind."""
-    job = make.job(company_id=company.id)
-    first, second, _third, _fourth = make.applications(job, 4)
+    job = factories.job(company_id=company.id)
+    first, second, _third, _fourth = factories.applications(job, 4)
     leave(first)
-    return make.fresh(second)
+    return factories.fresh(second)

@@ -13,9 +13,9 @@ from django.urls import URLPattern
 from jobs.models import Membership, Role
 from jobs.services import create_api_key
 from pipeline.api.v1.urls import urlpatterns
-from tests import make
 from tests.api import tasks_of
 from tests.api.caller import JSON, Answer, Caller, key_of, person, signed_in
+from tests.support import factories
 
 
 @dataclass(frozen=True)
@@ -53,45 +53,45 @@ def replayed(answer: Answer) -> bool:
 
 
 def a_job() -> Sent:
-    return Sent(key_of(make.company().id), "/jobs", {"title": "Cook", "capacity": 2})
+    return Sent(key_of(factories.company().id), "/jobs", {"title": "Cook", "capacity": 2})
 
 
 def own_application() -> Sent:
-    return Sent(person()[1], f"/jobs/{make.job()}/applications", {"name": "Ann"})
+    return Sent(person()[1], f"/jobs/{factories.job()}/applications", {"name": "Ann"})
 
 
 def submission() -> Sent:
-    company = make.company().id
+    company = factories.company().id
     body = {"name": "Ann", "email": "ann@example.org"}
-    return Sent(key_of(company), f"/jobs/{make.job(company_id=company)}/applications", body)
+    return Sent(key_of(company), f"/jobs/{factories.job(company_id=company)}/applications", body)
 
 
 def unproved_application() -> Sent:
     body = {"name": "Ann", "email": "ann@example.org"}
-    return Sent(Caller(), f"/jobs/{make.job()}/applications", body)
+    return Sent(Caller(), f"/jobs/{factories.job()}/applications", body)
 
 
 def acknowledgement() -> Sent:
-    offered = make.application(make.job(acknowledge_first_seat=True))
+    offered = factories.application(factories.job(acknowledge_first_seat=True))
     return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/acknowledge", {})
 
 
 def withdrawal() -> Sent:
-    seated = make.application(make.job())
+    seated = factories.application(factories.job())
     return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
 
 
 def removal() -> Sent:
-    company = make.company().id
-    seated = make.application(make.job(company_id=company))
+    company = factories.company().id
+    seated = factories.application(factories.job(company_id=company))
     body = {"outcome": "HIRED", "reason": "as agreed on the telephone"}
     return Sent(key_of(company), f"/applications/{seated.id}/remove", body)
 
 
 def _job_verb(verb: str, **job: Any) -> Callable[[], Sent]:
     def sent() -> Sent:
-        company = make.company().id
-        return Sent(key_of(company), f"/jobs/{make.job(company_id=company, **job)}/{verb}", {})
+        company = factories.company().id
+        return Sent(key_of(company), f"/jobs/{factories.job(company_id=company, **job)}/{verb}", {})
 
     return sent
 
@@ -102,8 +102,8 @@ def code() -> Sent:
 
 def owner() -> tuple[UUID, Caller]:
     """A company, and its owner in a browser."""
-    company = make.company()
-    user = make.UserFactory.create()
+    company = factories.company()
+    user = factories.UserFactory.create()
     Membership.objects.create(company=company, user=user, role=Role.OWNER)
     caller = Caller()
     caller._client.force_login(user)
@@ -117,42 +117,42 @@ def revocation() -> Sent:
 
 
 def some_work() -> Sent:
-    return Sent(key_of(make.company().id), "/tasks", {"type": "demo.sleep"})
+    return Sent(key_of(factories.company().id), "/tasks", {"type": "demo.sleep"})
 
 
 def some_batch() -> Sent:
     body = {"tasks": [{"type": "demo.sleep"}, {"type": "demo.sleep"}]}
-    return Sent(key_of(make.company().id), "/tasks/batch", body)
+    return Sent(key_of(factories.company().id), "/tasks/batch", body)
 
 
 def some_plan() -> Sent:
     body = {"name": "Mondays", "cron": "0 9 * * 1", "type": "demo.sleep"}
-    return Sent(key_of(make.company().id), "/schedules", body)
+    return Sent(key_of(factories.company().id), "/schedules", body)
 
 
 def some_import() -> Sent:
-    company = make.company().id
-    path = f"/jobs/{make.job(company_id=company)}/applications/import"
+    company = factories.company().id
+    path = f"/jobs/{factories.job(company_id=company)}/applications/import"
     return Sent(key_of(company), path, b"name,email\nAnn,ann@example.org\n", "text/csv")
 
 
 def _verb_on_a_task(verb: str, make_one: Callable[[UUID], UUID]) -> Callable[[], Sent]:
     def sent() -> Sent:
-        company = make.company().id
+        company = factories.company().id
         return Sent(key_of(company), f"/tasks/{make_one(company)}/{verb}", {})
 
     return sent
 
 
 def replays() -> Sent:
-    company = make.company().id
+    company = factories.company().id
     tasks_of.dead_sleep(company)
     return Sent(key_of(company), "/tasks/dead/replay", {"type": "demo.sleep"})
 
 
 def _verb_on_a_type(verb: str) -> Callable[[], Sent]:
     def sent() -> Sent:
-        company = make.company().id
+        company = factories.company().id
         tasks_of.sleep(company)
         return Sent(key_of(company), f"/task-types/demo.sleep/{verb}", {})
 

@@ -15,16 +15,16 @@ import django
 
 django.setup()
 
-from pipeline.services import once  # noqa: E402
+from pipeline.limits import idempotency  # noqa: E402
 from tests.api.caller import Caller  # noqa: E402
 
 
 def main(moment: str, token: str, key: str, path: str, body: str) -> None:
     if moment == "before":
-        claim = once.claim
-        once.claim = lambda *given: die(claim(*given))  # type: ignore[assignment]
+        claim = idempotency.claim
+        idempotency.claim = lambda *given: die(claim(*given))  # type: ignore[assignment]
     else:
-        once.keep = die  # type: ignore[assignment]
+        idempotency.keep = die  # type: ignore[assignment]
     Caller(token).post(path, json.loads(body), idempotency_key=key)
 
 

@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from tasks.enqueue import enqueue
-from tasks.models import Status, Task
+from tasks.models import Task
+from tasks.models.statuses import Status
 
 ERROR = {
     "class": "RuntimeError",

@@ -9,9 +9,9 @@ import pytest
 from django.db.models import F
 
 from jobs.models import ApiKey, Company, Role
-from tests import make
 from tests.api.browser import Browser, member_of
 from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support import factories
 
 FIELDS = ["id", "hint", "name", "scopes", "created_at", "last_used_at", "revoked_at"]
 
@@ -121,4 +121,4 @@ def test_a_new_key_is_not_kept_with_an_idempotency_key(owner: Browser) -> None:
     made = [owner.post("/api-keys", {"name": "CI"}, Idempotency_Key="k").json() for _ in range(2)]
 
     assert made[0]["key"] != made[1]["key"]
-    assert make.company().api_keys.count() == 0
+    assert factories.company().api_keys.count() == 0

@@ -8,9 +8,9 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application, DecisionNote, Event
-from tests import make
 from tests.api.caller import Caller, code_of, leave, pointers, signed_in
-from tests.clock import let_time_pass
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 
 def test_an_offer_shows_its_deadline_to_the_person_and_to_the_company(
@@ -41,8 +41,8 @@ def test_acknowledging_takes_the_seat_and_once_more_is_harmless(offered: Applica
 
 
 def test_who_was_offered_nothing_cannot_acknowledge(company: Company) -> None:
-    job = make.job(company_id=company.id)
-    _seated, waiting = make.applications(job, 2)
+    job = factories.job(company_id=company.id)
+    _seated, waiting = factories.applications(job, 2)
 
     answer = signed_in(waiting.applicant).post(f"/applications/{waiting.id}/acknowledge")
 
@@ -51,7 +51,7 @@ def test_who_was_offered_nothing_cannot_acknowledge(company: Company) -> None:
 
 def test_after_the_deadline_it_is_too_late_and_the_place_is_shown(offered: Application) -> None:
     caller = signed_in(offered.applicant)
-    let_time_pass(offered.job_id, make.WINDOW + 1)
+    let_time_pass(offered.job_id, factories.WINDOW + 1)
 
     answers = [caller.post(f"/applications/{offered.id}/acknowledge") for _ in range(3)]
     body = caller.get(f"/applications/{offered.id}").json()
@@ -65,9 +65,9 @@ def test_after_the_deadline_it_is_too_late_and_the_place_is_shown(offered: Appli
 
 def test_the_end_of_a_cool_down_is_shown_only_while_it_lasts(offered: Application) -> None:
     caller = signed_in(offered.applicant)
-    let_time_pass(offered.job_id, make.WINDOW + 1)
+    let_time_pass(offered.job_id, factories.WINDOW + 1)
     caller.post(f"/applications/{offered.id}/acknowledge")
-    let_time_pass(offered.job_id, make.COOLDOWN + 1)
+    let_time_pass(offered.job_id, factories.COOLDOWN + 1)
 
     body = caller.get(f"/applications/{offered.id}").json()
 
@@ -77,8 +77,8 @@ def test_the_end_of_a_cool_down_is_shown_only_while_it_lasts(offered: Applicatio
 def test_withdrawing_offers_the_seat_to_the_next_and_once_more_is_harmless(
     company: Company,
 ) -> None:
-    job = make.job(company_id=company.id)
-    seated, waiting = make.applications(job, 2)
+    job = factories.job(company_id=company.id)
+    seated, waiting = factories.applications(job, 2)
 
     first, second = leave(seated), leave(seated)
 
@@ -87,7 +87,7 @@ def test_withdrawing_offers_the_seat_to_the_next_and_once_more_is_harmless(
     assert (body["status"], body["outcome"]) == ("INACTIVE", "WITHDRAWN")
     assert body["ended_at"] is not None
     assert body | {"server_time": ""} == second.json() | {"server_time": ""}
-    assert make.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
 
 
 def test_who_was_removed_cannot_withdraw(acme: Caller, offered: Application) -> None:

@@ -8,8 +8,8 @@ from django.test import Client
 
 from applicants.models import ApplicantToken
 from jobs.models import ApiKey, Company
-from tests import make
 from tests.api.caller import Caller, code_of, person
+from tests.support import factories
 
 
 def test_a_companys_key_stands_for_the_company(acme: Caller, company: Company) -> None:
@@ -101,7 +101,7 @@ def test_the_scheme_is_written_in_any_case_of_its_first_letter(acme: Caller) -> 
 
 
 def test_the_public_needs_no_credential(nobody: Caller) -> None:
-    job_id = make.job()
+    job_id = factories.job()
 
     assert nobody.get("/jobs").status_code == 200
     assert nobody.get(f"/jobs/{job_id}").status_code == 200

@@ -12,7 +12,7 @@ import pytest
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.models import Application
-from tasks.schedules import create_schedule
+from tasks.scheduling.schedules import create_schedule
 from tests.api import tasks_of
 from tests.api.browser import member_of
 from tests.api.caller import Answer, Caller, code_of, key_of, pointers, signed_in

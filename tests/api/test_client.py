@@ -16,10 +16,10 @@ import pytest
 
 from applicants.services import issue_token
 from jobs.models import Company
-from tests import make
 from tests.api.caller import key_of
 from tests.conftest import ROOT
-from tests.server import serving
+from tests.support import factories
+from tests.support.server import serving
 
 PACKAGE = "client_of_next_in_line"
 CONFIG = f"""post_hooks: []
@@ -79,7 +79,7 @@ def test_a_generated_client_drives_the_whole_line(
 ) -> None:
     models = import_module(f"{PACKAGE}.models")
     company_calls = calls_of(key_of(company.id).token)
-    people = [make.applicant(name=name) for name in ("Mia", "Noa", "Ole")]
+    people = [factories.applicant(name=name) for name in ("Mia", "Noa", "Ole")]
     mia, noa, _ole = (calls_of(issue_token(person)) for person in people)
 
     job = company_calls("jobs.create_job", body=models.JobIn(title="Ship's cook", capacity=1))

@@ -6,15 +6,15 @@ import pytest
 
 from jobs.models import Company
 from tasks.models import TaskEvent, TaskType
-from tests import make
 from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
 from tests.api.tasks_of import dead_sleep, row_of, sleep
+from tests.support import factories
 
 
 def test_dead_letters_are_listed_the_oldest_first(acme: Caller, company: Company) -> None:
     made = [str(dead_sleep(company.id)) for _ in range(3)]
     sleep(company.id)
-    dead_sleep(make.company().id)
+    dead_sleep(factories.company().id)
 
     first = acme.get("/tasks/dead", {"limit": 2}).json()
     second = acme.get("/tasks/dead", {"limit": 2, "cursor": first["next_cursor"]}).json()
@@ -57,7 +57,7 @@ def test_an_edit_cannot_name_somebody_elses_job(acme: Caller, company: Company) 
     row.save()
 
     answer = acme.post(
-        f"/tasks/{task}/replay", {"payload": {"job_id": str(make.job()), "format": "csv"}}
+        f"/tasks/{task}/replay", {"payload": {"job_id": str(factories.job()), "format": "csv"}}
     )
 
     assert code_of(answer) == (400, "INVALID_PAYLOAD")
@@ -89,7 +89,7 @@ def test_one_that_is_given_up_stays_so(acme: Caller, company: Company) -> None:
 
 def test_many_of_a_type_run_again_but_only_ones_own(acme: Caller, company: Company) -> None:
     made = [dead_sleep(company.id) for _ in range(3)]
-    foreign = dead_sleep(make.company().id)
+    foreign = dead_sleep(factories.company().id)
 
     two = acme.post("/tasks/dead/replay", {"type": "demo.sleep", "limit": 2})
     rest = acme.post("/tasks/dead/replay", {"type": "demo.sleep"})

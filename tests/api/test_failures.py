@@ -17,8 +17,8 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.database.errors import ClusterError
-from tests import make
 from tests.api.caller import Caller, code_of, person
+from tests.support import factories
 
 CONTRACT = {
     400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},
@@ -79,7 +79,7 @@ def test_what_nobody_foresaw_is_logged_and_says_nothing(
     debug: bool,
 ) -> None:
     settings.DEBUG = debug
-    job = make.job()
+    job = factories.job()
     selector_raises(error)
 
     with caplog.at_level(logging.ERROR, logger="pipeline.api.problems"):
@@ -96,7 +96,7 @@ def test_what_nobody_foresaw_is_logged_and_says_nothing(
 def test_a_database_that_is_down_is_told_as_such(
     nobody: Caller, selector_raises: Raise, error: type[Exception]
 ) -> None:
-    job = make.job()
+    job = factories.job()
     selector_raises(error('connection to server at "10.0.0.1" failed: secret'))
 
     answer = nobody.get(f"/jobs/{job}")
@@ -158,7 +158,7 @@ def test_a_host_that_is_not_ours_is_a_problem(nobody: Caller) -> None:
 def test_who_does_not_get_the_lock_in_time_is_told_to_come_again(
     acme: Caller, company: Company
 ) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     _applicant, caller = person()
     locked, done = threading.Event(), threading.Event()
     holder = threading.Thread(target=_hold, args=(job, locked, done))

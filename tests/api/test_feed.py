@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests import make
 from tests.api.caller import Caller, code_of, pointers
 from tests.api.test_log import EVENT_FIELDS
-from tests.feeds import wait_for_the_feed
+from tests.support import factories
+from tests.support.feeds import wait_for_the_feed
 
 
 def follow(caller: Caller, after: str | None, limit: int = 3) -> tuple[list[Any], str]:
@@ -29,10 +29,10 @@ def follow(caller: Caller, after: str | None, limit: int = 3) -> tuple[list[Any]
 def test_a_poller_goes_on_where_it_stood(acme: Caller, job: UUID, company: Company) -> None:
     first, cursor = follow(acme, None)
     nothing, same = follow(acme, cursor)
-    second = make.job(company_id=company.id)
+    second = factories.job(company_id=company.id)
     then, _cursor = follow(acme, same)
 
-    assert [event["seq"] for event in first] == [event.seq for event in make.events(job)]
+    assert [event["seq"] for event in first] == [event.seq for event in factories.events(job)]
     assert all(list(event) == EVENT_FIELDS for event in first)
     assert (nothing, same) == ([], cursor)
     assert [event["job_id"] for event in then] == [str(second)] * 2

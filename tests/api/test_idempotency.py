@@ -9,13 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import ApiKey, Job
+from pipeline.limits import idempotency
+from pipeline.maintenance.retention import remove_expired
 from pipeline.models import Application, Event, IdempotencyRecord
-from pipeline.services import once
-from pipeline.services.tidy import remove_expired
 from tests.api import keyed
 from tests.api.caller import Caller, code_of, key_of, leave, pointers
 from tests.api.keyed import EVERY_POST, POSTS, Sent, replayed, told
-from tests.clock import database_now
+from tests.support.clock import database_now
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -125,7 +125,7 @@ def test_a_key_means_nothing_to_a_read_or_a_patch(acme: Caller) -> None:
 
 def test_a_request_that_is_still_running_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = keyed.a_job()
-    monkeypatch.setattr(once, "keep", lambda *_, **__: None)
+    monkeypatch.setattr(idempotency, "keep", lambda *_, **__: None)
     sent.under("k")
 
     answer = sent.under("k")
@@ -172,23 +172,23 @@ def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
 
 
 def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
-    late = once.claim(b"i" * 32, b"f" * 32)
+    late = idempotency.claim(b"i" * 32, b"f" * 32)
     keyed.let_leases_run_out()
-    later = once.claim(b"i" * 32, b"f" * 32)
-    assert isinstance(late, once.Claim)
-    assert isinstance(later, once.Claim)
+    later = idempotency.claim(b"i" * 32, b"f" * 32)
+    assert isinstance(late, idempotency.Claim)
+    assert isinstance(later, idempotency.Claim)
 
-    once.keep(later, status=201, headers={}, body=b"later")
-    once.keep(late, status=409, headers={}, body=b"late")
-    once.release(late)
+    idempotency.keep(later, status=201, headers={}, body=b"later")
+    idempotency.keep(late, status=409, headers={}, body=b"late")
+    idempotency.release(late)
 
-    assert once.claim(b"i" * 32, b"f" * 32) == once.Kept(201, {}, b"later")
+    assert idempotency.claim(b"i" * 32, b"f" * 32) == idempotency.Kept(201, {}, b"later")
     assert late.row_id == later.row_id
     assert late.run != later.run
 
 
 def test_a_lost_request_is_not_taken_over_by_another_one() -> None:
-    once.claim(b"i" * 32, b"f" * 32)
+    idempotency.claim(b"i" * 32, b"f" * 32)
     keyed.let_leases_run_out()
 
-    assert once.claim(b"i" * 32, uuid4().bytes * 2) == once.Reused()
+    assert idempotency.claim(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()

@@ -16,15 +16,15 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job
+from pipeline.limits import idempotency
 from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
-from pipeline.services import once
-from tests import make
 from tests.api import keyed
 from tests.api.caller import code_of, key_of
 from tests.api.keyed import Sent, replayed
-from tests.concurrency.together import together
 from tests.conftest import ROOT
-from tests.sound import assert_line_is_sound
+from tests.support import factories
+from tests.support.invariants import assert_line_is_sound
+from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,7 +81,7 @@ def test_a_retry_after_a_crash_is_answered_and_nothing_is_done_twice(
     assert replayed(again)
     for job in Job.objects.all():
         assert_line_is_sound(job.id)
-    logs = [make.event_names(job.id) for job in Job.objects.all()]
+    logs = [factories.event_names(job.id) for job in Job.objects.all()]
     assert logs[0] == logs[1]
 
 
@@ -175,10 +175,12 @@ def test_of_eight_at_once_one_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_claim_all_eight_would_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
     def grant(record_id: bytes, fingerprint: bytes) -> Any:
-        return once.Claim(uuid4().bytes, fingerprint, uuid4(), make.Event.objects.latest("at").at)
+        return idempotency.Claim(
+            uuid4().bytes, fingerprint, uuid4(), factories.Event.objects.latest("at").at
+        )
 
-    make.job()
-    monkeypatch.setattr(once, "claim", grant)
+    factories.job()
+    monkeypatch.setattr(idempotency, "claim", grant)
     sent = keyed.a_job()
 
     statuses = at_once(sent, 8)
@@ -190,13 +192,13 @@ def test_without_the_claim_all_eight_would_be_done(monkeypatch: pytest.MonkeyPat
 def test_without_the_claim_the_id_still_lets_only_one_be_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make.job()
-    at = make.Event.objects.latest("at").at
+    factories.job()
+    at = factories.Event.objects.latest("at").at
 
     def grant(record_id: bytes, fingerprint: bytes) -> Any:
-        return once.Claim(record_id, fingerprint, uuid4(), at)
+        return idempotency.Claim(record_id, fingerprint, uuid4(), at)
 
-    monkeypatch.setattr(once, "claim", grant)
+    monkeypatch.setattr(idempotency, "claim", grant)
     sent = keyed.a_job()
 
     statuses = at_once(sent, 8)
@@ -210,7 +212,7 @@ def company_of(sent: Sent) -> UUID:
 
 
 def test_a_claim_is_taken_by_one_of_eight() -> None:
-    claims = together([partial(once.claim, b"i" * 32, b"f" * 32)] * 8)
+    claims = together([partial(idempotency.claim, b"i" * 32, b"f" * 32)] * 8)
 
     kinds = Counter(type(claim).__name__ for claim in claims)
     assert kinds == {"Claim": 1, "InUse": 7}

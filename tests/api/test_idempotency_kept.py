@@ -8,13 +8,13 @@ import pytest
 from django.db import OperationalError
 
 from jobs.models import ApiKey, Job
+from pipeline.limits import idempotency
 from pipeline.models import Application, IdempotencyRecord
-from pipeline.services import once
-from tests import make
 from tests.api import keyed
 from tests.api.caller import Caller, code_of, signed_in
 from tests.api.keyed import Sent, key_of, replayed, told
-from tests.clock import let_time_pass
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,8 +33,8 @@ def test_a_refusal_of_the_request_itself_is_kept(changes: dict[str, int]) -> Non
 
 
 def test_a_conflict_is_not_kept() -> None:
-    company = make.company().id
-    job = make.job(company_id=company, open_now=False)
+    company = factories.company().id
+    job = factories.job(company_id=company, open_now=False)
     sent = Sent(key_of(company), f"/jobs/{job}/applications", {"name": "A", "email": "a@x.org"})
     first = sent.under("k")
     sent.caller.post(f"/jobs/{job}/open")
@@ -95,7 +95,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
 ) -> None:
     sent = keyed.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr(once, "keep", _fail)
+        patch.setattr(idempotency, "keep", _fail)
         first = sent.under("k")
     keyed.let_leases_run_out()
 
@@ -107,8 +107,8 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
 
 
 def test_a_deadline_that_has_passed_has_passed_for_good() -> None:
-    late = make.application(make.job(acknowledge_first_seat=True))
-    let_time_pass(late.job_id, make.WINDOW)
+    late = factories.application(factories.job(acknowledge_first_seat=True))
+    let_time_pass(late.job_id, factories.WINDOW)
     sent = Sent(signed_in(late.applicant), f"/applications/{late.id}/acknowledge", {})
     first = sent.under("k")
 

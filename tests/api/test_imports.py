@@ -9,14 +9,15 @@ import pytest
 from django.db.models.functions import Now
 
 from jobs.models import Company, Role
+from pipeline.imports.admit import take_in
 from pipeline.models import ImportRun, StoredFile
-from pipeline.services.bulk_import import take_in
-from tasks.models import Status, Task
-from tests import make
+from tasks.models import Task
+from tasks.models.statuses import Status
 from tests.api.browser import member_of
 from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of
 from tests.api.keyed import let_leases_run_out
 from tests.api.tasks_of import move, row_of
+from tests.support import factories
 
 CSV = b"name,email\nMia,mia@example.org\nNoa,noa@example.org\nOle,nonsense\n"
 
@@ -42,7 +43,7 @@ def text_of(answer: Any) -> str:
 
 @pytest.fixture
 def empty_job(company: Company) -> UUID:
-    return make.job(company_id=company.id, capacity=1)
+    return factories.job(company_id=company.id, capacity=1)
 
 
 def test_the_people_of_a_file_apply_and_the_rest_can_be_had_back(
@@ -58,7 +59,7 @@ def test_the_people_of_a_file_apply_and_the_rest_can_be_had_back(
     )
     assert answer.headers["Location"] == f"/api/v1/tasks/{told['id']}"
     task = run(answer)
-    row = make.row_of(empty_job)
+    row = factories.row_of(empty_job)
     assert (row.active_count, row.waitlist_count) == (1, 1)
     refused = acme.get(f"/tasks/{task}/refused-rows", accept="text/csv")
     assert refused.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -97,7 +98,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_import(
     acme: Caller, empty_job: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.services.once.keep", lambda *_, **__: None)
+        broken.setattr("pipeline.limits.idempotency.keep", lambda *_, **__: None)
         first = bring(acme, empty_job, idempotency_key="k")
     let_leases_run_out()
 

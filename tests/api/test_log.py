@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests import make
 from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support import factories
 
 EVENT_FIELDS = [
     "seq",
@@ -32,7 +32,7 @@ EVENT_FIELDS = [
 def test_the_log_is_read_from_its_beginning_without_gaps(acme: Caller, job: UUID) -> None:
     events = acme.get(f"/jobs/{job}/events").json()["data"]
 
-    assert [event["event"] for event in events] == make.event_names(job)
+    assert [event["event"] for event in events] == factories.event_names(job)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert all(list(event) == EVENT_FIELDS for event in events)
     assert len({event["id"] for event in events}) == len(events)
@@ -68,7 +68,7 @@ def test_the_log_of_one_application_and_of_one_kind(acme: Caller, job: UUID) -> 
 
 
 def test_the_log_holds_nothing_personal(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     acme.post(f"/jobs/{job}/applications", {"name": "Zebedee", "email": "zeb@example.org"})
 
     text = acme.get(f"/jobs/{job}/events").content.decode()

@@ -13,16 +13,16 @@ from django.db import OperationalError
 from django.db.models.functions import Now
 from django.test import Client
 
-from pipeline import env
-from pipeline.live import tickets
+from pipeline.config import env
+from pipeline.live import stream_tokens
 from pipeline.models import Application
 from tasks.enqueue import enqueue
 from tasks.models import Task, TaskTally, TaskTotal, TaskType
-from tests import make
 from tests.api.test_health import beat, task_worker
-from tests.clock import let_time_pass
 from tests.live.listening import Stream, wait_until
-from tests.server import serving
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.server import serving
 
 ELSEWHERE = "203.0.113.7"
 
@@ -42,8 +42,8 @@ def values(**environment: str) -> dict[str, float]:
 
 @pytest.mark.django_db(transaction=True)
 def test_they_say_how_the_lines_stand(django_assert_num_queries: Any) -> None:
-    make.applications(make.job(capacity=2), 5)
-    make.job(open_now=False)
+    factories.applications(factories.job(capacity=2), 5)
+    factories.job(open_now=False)
     beat(seconds_ago=20)
 
     with django_assert_num_queries(1 + 8):  # of background work, see below
@@ -63,15 +63,15 @@ def test_they_say_how_the_lines_stand(django_assert_num_queries: Any) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_they_say_what_is_late() -> None:
-    job = make.job(capacity=1, acknowledge_first_seat=True)
-    make.applications(job, 2)
-    let_time_pass(job, make.WINDOW + 30)
+    job = factories.job(capacity=1, acknowledge_first_seat=True)
+    factories.applications(job, 2)
+    let_time_pass(job, factories.WINDOW + 30)
 
     overdue = values()
     Application.objects.filter(status="PENDING_ACKNOWLEDGMENT").update(
         status="INACTIVE", outcome="REMOVED", acknowledge_by=None, ended_at="2026-01-01T00:00:00Z"
     )
-    make.Job.objects.update(pending_count=0)
+    factories.Job.objects.update(pending_count=0)
 
     assert overdue["nextinline_overdue_settlements"] == 1
     assert 30 <= overdue["nextinline_oldest_overdue_seconds"] < 60
@@ -120,7 +120,7 @@ def test_they_count_how_runs_ended_and_how_long_they_took() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_are_counted_by_route_and_never_by_id() -> None:
-    job = make.job()
+    job = factories.job()
     name = 'nextinline_http_requests_total{{method="GET",route="{}",status="{}"}}'
     route = name.format("/api/v1/jobs/<uuid:job_id>", 200)
     before = values().get(route, 0)
@@ -203,7 +203,7 @@ def test_open_streams_are_counted_over_all_processes(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     with serving(environment, tmp_path / "web.log", workers=3) as url:
-        streams = [Stream(url, tickets.issue([uuid4()])) for _ in range(20)]
+        streams = [Stream(url, stream_tokens.issue([uuid4()])) for _ in range(20)]
         for stream in streams:
             stream.next_event()
         open_ones = samples(get(url, "/metrics"))["nextinline_live_streams"]

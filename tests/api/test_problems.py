@@ -13,11 +13,11 @@ from django.test import Client
 from rest_framework import exceptions as rest
 
 from jobs.models import Company
-from pipeline import errors as line
 from pipeline.api import errors as api
 from pipeline.api.problems import KINDS, kind_of
-from tests import make
+from pipeline.domain import errors as line
 from tests.api.caller import Caller, code_of
+from tests.support import factories
 
 CONTRACT = {
     400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},
@@ -89,7 +89,7 @@ def test_the_table_holds_the_contracts_codes_and_no_others() -> None:
 
 
 def test_a_problem_has_every_member_and_the_seeds_envelope(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     ann = {"name": "Ann", "email": "ann@example.org"}
     acme.post(f"/jobs/{job}/applications", ann)
 

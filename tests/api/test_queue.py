@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests import make
 from tests.api.caller import Caller, code_of, pointers, signed_in
+from tests.support import factories
 
 
 def ids(rows: list[dict[str, Any]]) -> list[str]:
@@ -23,7 +23,7 @@ def test_the_pipeline_shows_everybody_where_they_stand(acme: Caller, job: UUID) 
     assert body["job"] == acme.get(f"/jobs/{job}").json()
     assert [row["status"] for row in body["active"]] == ["ACTIVE"]
     assert [row["status"] for row in body["pending"]] == ["PENDING_ACKNOWLEDGMENT"]
-    assert ids(body["waitlist"]["data"]) == [str(each) for each in make.line(job)]
+    assert ids(body["waitlist"]["data"]) == [str(each) for each in factories.line(job)]
     assert [row["position"] for row in body["waitlist"]["data"]] == [1, 2, 3]
     assert body["waitlist"]["next_cursor"] is None
 
@@ -33,13 +33,13 @@ def test_the_pipelines_waitlist_goes_on_in_the_queue(acme: Caller, job: UUID) ->
 
     rest = acme.get(f"/jobs/{job}/queue", {"cursor": waitlist["next_cursor"]}).json()
 
-    assert ids(waitlist["data"] + rest["data"]) == [str(each) for each in make.line(job)]
+    assert ids(waitlist["data"] + rest["data"]) == [str(each) for each in factories.line(job)]
     assert [row["position"] for row in rest["data"]] == [3]
 
 
 def test_the_queue_comes_in_pages_with_positions(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
-    make.applications(job, 8)
+    job = factories.job(company_id=company.id)
+    factories.applications(job, 8)
     seen: list[dict[str, Any]] = []
     query = {"limit": "3"}
 
@@ -52,28 +52,28 @@ def test_the_queue_comes_in_pages_with_positions(acme: Caller, company: Company)
         assert f"cursor={query['cursor']}" in answer.headers["Link"]
         assert 'rel="next"' in answer.headers["Link"]
 
-    assert ids(seen) == [str(each) for each in make.line(job)]
+    assert ids(seen) == [str(each) for each in factories.line(job)]
     assert [row["position"] for row in seen] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_pages_lose_nobody_while_the_line_moves(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
-    people = make.applications(job, 8)
+    job = factories.job(company_id=company.id)
+    people = factories.applications(job, 8)
     first = acme.get(f"/jobs/{job}/queue", {"limit": "3"}).json()
     for gone in (people[0], people[2], people[3], people[5]):
         signed_in(gone.applicant).post(f"/applications/{gone.id}/withdraw")
-    make.application(job)
+    factories.application(job)
 
     second = acme.get(f"/jobs/{job}/queue", {"cursor": first["next_cursor"]}).json()
 
-    line = [str(each) for each in make.line(job)]
+    line = [str(each) for each in factories.line(job)]
     left = [each for each in line if each not in ids(first["data"])]
     assert ids(second["data"]) == left
     assert [row["position"] for row in second["data"]] == [line.index(each) + 1 for each in left]
 
 
 def test_an_empty_queue_is_an_empty_page(acme: Caller, company: Company) -> None:
-    answer = acme.get(f"/jobs/{make.job(company_id=company.id)}/queue")
+    answer = acme.get(f"/jobs/{factories.job(company_id=company.id)}/queue")
 
     assert answer.json() == {"data": [], "next_cursor": None}
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.models import Event
 from tests.api.caller import Caller, code_of, pointers
-from tests.clock import database_now
+from tests.support.clock import database_now
 
 
 def ids(rows: list[dict[str, Any]]) -> list[str]:

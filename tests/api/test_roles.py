@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Role
-from tests import make
 from tests.api.browser import Browser, member_of
-from tests.api.test_who_may_what import CALLERS, EXPECTED, Scene, ask
+from tests.api.test_access import CALLERS, EXPECTED, Scene, ask
+from tests.support import factories
 
 AS = {
     "viewer": "reader",
@@ -41,7 +41,7 @@ def scene(company: Company) -> Scene:
         "recruiter": member_of(company, Role.RECRUITER),
         "owner of the company": member_of(company, Role.OWNER),
         "person": Browser().as_applicant(scene.application.applicant),
-        "owner of another company": member_of(make.company(), Role.OWNER),
+        "owner of another company": member_of(factories.company(), Role.OWNER),
     }
     return scene
 
@@ -80,18 +80,18 @@ CAPACITY, POLICY = {"capacity": 2}, {"policy": {"penalty_places": 2}}
 def test_only_an_owner_changes_capacity_and_policy(
     scene: Scene, who: str, status: int, body: dict[str, Any]
 ) -> None:
-    before = make.row_of(scene.job_id).seq
+    before = factories.row_of(scene.job_id).seq
 
     answer = scene.callers[who].patch(f"/jobs/{scene.job_id}", body, If_Match="*")
 
     assert answer.status_code == status
-    assert (make.row_of(scene.job_id).seq > before) == (status == 200)
+    assert (factories.row_of(scene.job_id).seq > before) == (status == 200)
 
 
 def test_the_log_names_the_member_who_did_it(scene: Scene, company: Company) -> None:
     scene.callers["recruiter"].post(f"/jobs/{scene.job_id}/pause")
 
-    event = make.events(scene.job_id)[-1]
+    event = factories.events(scene.job_id)[-1]
     recruiter = company.memberships.get(role=Role.RECRUITER)
     assert (event.event, event.actor_kind, event.actor_id) == (
         "JOB_PAUSED",

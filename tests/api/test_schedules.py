@@ -8,8 +8,8 @@ import pytest
 
 from jobs.models import Company
 from tasks.models import Schedule
-from tests import make
 from tests.api.caller import Caller, code_of, pointers
+from tests.support import factories
 
 MONDAYS = {
     "name": "Mondays",
@@ -59,7 +59,7 @@ def test_what_could_never_run_is_refused_at_once(
 
 
 def test_a_schedule_cannot_name_somebody_elses_job(acme: Caller) -> None:
-    payload = {"job_id": str(make.job())}
+    payload = {"job_id": str(factories.job())}
 
     answer = acme.post("/schedules", MONDAYS | {"type": "report.weekly", "payload": payload})
 
@@ -112,7 +112,7 @@ def test_a_company_sees_only_its_own_newest_first(acme: Caller, other: Caller) -
 def test_a_company_can_have_only_so_many(
     acme: Caller, other: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.work.schedules.MOST_SCHEDULES", 2)
+    monkeypatch.setattr("pipeline.background.schedules.MOST_SCHEDULES", 2)
     acme.post("/schedules", MONDAYS)
     second = acme.post("/schedules", MONDAYS, idempotency_key="second")
 

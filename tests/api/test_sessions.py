@@ -10,9 +10,9 @@ from django.test import Client, RequestFactory
 
 from applicants.http import applicant_id_of, sign_in, sign_out
 from jobs.models import Company, Membership, Role, User
-from tests import make
 from tests.api.browser import Browser, member_of
 from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support import factories
 
 NEW_JOB = {"title": "Cook", "capacity": 1}
 
@@ -20,8 +20,8 @@ NEW_JOB = {"title": "Cook", "capacity": 1}
 @pytest.fixture
 def user(company: Company) -> User:
     """An owner of two companies."""
-    user = make.UserFactory.create(password=None)
-    for each in (company, make.company(name="Second")):
+    user = factories.UserFactory.create(password=None)
+    for each in (company, factories.company(name="Second")):
         Membership.objects.create(company=each, user=user, role=Role.OWNER)
     return user
 
@@ -40,13 +40,13 @@ def test_another_site_cannot_make_a_browser_change_anything(company: Company) ->
 def test_another_site_cannot_make_an_applicants_browser_leave_a_line(
     transactional_db: None,
 ) -> None:
-    application = make.application(make.job())
+    application = factories.application(factories.job())
     forged = Browser(forged=True).as_applicant(application.applicant)
 
     answer = forged.post(f"/applications/{application.id}/withdraw")
 
     assert code_of(answer) == (403, "PERMISSION_DENIED")
-    assert make.status_of(application) == "ACTIVE"
+    assert factories.status_of(application) == "ACTIVE"
 
 
 def test_a_form_of_another_site_is_refused_too(company: Company) -> None:
@@ -61,7 +61,7 @@ def test_a_key_needs_no_csrf_token_and_goes_before_a_session(
     acme: Caller, company: Company
 ) -> None:
     client = Client(enforce_csrf_checks=True, headers={"Authorization": f"Bearer {acme.token}"})
-    client.force_login(make.UserFactory.create(password=None))
+    client.force_login(factories.UserFactory.create(password=None))
 
     answer = client.post("/api/v1/jobs", NEW_JOB, content_type="application/json")
 
@@ -86,7 +86,7 @@ def test_who_belongs_to_several_companies_says_for_which_one_they_act(
 def test_a_company_that_is_not_ones_own_is_not_there(user: User) -> None:
     browser = Browser().as_staff(user)
 
-    for name in (str(make.company().id), UNKNOWN_ID, "1"):
+    for name in (str(factories.company().id), UNKNOWN_ID, "1"):
         assert code_of(browser.get("/companies/me", {"company": name})) == (404, "NOT_FOUND")
 
 
@@ -116,7 +116,7 @@ def test_who_is_no_longer_a_member_acts_for_nobody(company: Company) -> None:
 
 
 def test_a_person_signs_in_with_a_new_session_and_signs_out(transactional_db: None) -> None:
-    person, request = make.applicant(), RequestFactory().get("/")
+    person, request = factories.applicant(), RequestFactory().get("/")
     request.session = SessionStore()
     request.session["left"] = "behind"
     request.session.save()
@@ -133,13 +133,13 @@ def test_a_person_signs_in_with_a_new_session_and_signs_out(transactional_db: No
 
 
 def test_a_persons_browser_is_the_person(transactional_db: None) -> None:
-    person = make.applicant()
+    person = factories.applicant()
 
     assert Browser().as_applicant(person).get("/me").json()["id"] == str(person.id)
 
 
 def test_a_session_of_somebody_who_is_gone_stands_for_nobody(transactional_db: None) -> None:
-    person = make.applicant()
+    person = factories.applicant()
     browser = Browser().as_applicant(person)
     person.delete()
 
@@ -149,7 +149,7 @@ def test_a_session_of_somebody_who_is_gone_stands_for_nobody(transactional_db: N
 def test_the_cookie_is_for_our_own_pages_only(company: Company, settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = True
     client = Client()
-    client.force_login(make.UserFactory.create(password=None))
+    client.force_login(factories.UserFactory.create(password=None))
     cookie = client.cookies["sessionid"]
 
     assert (cookie["httponly"] or settings.SESSION_COOKIE_HTTPONLY) is True

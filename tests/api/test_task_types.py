@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.models import Company
-from pipeline.work.catalogue import COMPANY_TYPES
+from pipeline.background.catalog import COMPANY_TYPES
 from tasks import control
 from tests.api.caller import Caller, code_of
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Role
-from tasks.models import Status, Task
-from tests import make
+from tasks.models import Task
+from tasks.models.statuses import Status
 from tests.api.browser import member_of
 from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
 from tests.api.keyed import let_leases_run_out
 from tests.api.tasks_of import move, row_of, sleep
-from tests.clock import database_now
+from tests.support import factories
+from tests.support.clock import database_now
 
 SLEEP = {"type": "demo.sleep", "payload": {"seconds": 1}}
 
@@ -109,7 +110,7 @@ def test_what_cannot_be_started_is_refused_by_name(
 
 
 def test_work_on_a_foreign_job_is_refused_like_work_on_none(acme: Caller) -> None:
-    foreign = {"job_id": str(make.job()), "format": "csv"}
+    foreign = {"job_id": str(factories.job()), "format": "csv"}
     missing = foreign | {"job_id": UNKNOWN_ID}
 
     answers = [
@@ -160,7 +161,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_tasks(
     acme: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.services.once.keep", lambda *_, **__: None)
+        broken.setattr("pipeline.limits.idempotency.keep", lambda *_, **__: None)
         first = acme.post("/tasks", SLEEP, idempotency_key="k")
     let_leases_run_out()
 

@@ -14,16 +14,16 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from rest_framework.exceptions import Throttled
 
-from pipeline import env
-from pipeline.addresses import client_address
 from pipeline.api.throttles import check_throttle
+from pipeline.config import env
+from pipeline.limits.rate_limit import Rate, count
+from pipeline.maintenance.retention import remove_expired
 from pipeline.models import Throttle
-from pipeline.services.throttle import Rate, count
-from pipeline.services.tidy import remove_expired
-from tests import make
+from pipeline.web.client_address import client_address
 from tests.api.caller import Caller, code_of, person
-from tests.concurrency.together import together
-from tests.pipeline.round_trips import round_trips_of
+from tests.support import factories
+from tests.support.round_trips import round_trips_of
+from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -226,6 +226,6 @@ def test_what_is_no_rate_is_refused_at_the_start(
 
 
 def test_a_seat_is_found_by_many_without_a_limit_in_the_way(nobody: Caller) -> None:
-    job = make.job()
+    job = factories.job()
 
     assert nobody.get(f"/jobs/{job}").headers["RateLimit-Policy"] == '"anonymous";q=600;w=60'

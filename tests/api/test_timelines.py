@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests import make
 from tests.api.caller import Answer, Caller, code_of, key_of, leave, person, pointers, signed_in
 from tests.api.test_log import EVENT_FIELDS
-from tests.clock import let_time_pass
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 
 def names(answer: Answer) -> list[str]:
@@ -32,13 +32,13 @@ def page_by_page(caller: Caller, path: str, limit: int = 2) -> list[dict[str, An
 @pytest.fixture
 def eventful(company: Company) -> tuple[UUID, Any]:
     """Somebody who waited, was promoted, missed it, and was promoted again."""
-    job = make.job(company_id=company.id, penalty_places=2)
-    first, second = make.applications(job, 2)
+    job = factories.job(company_id=company.id, penalty_places=2)
+    first, second = factories.applications(job, 2)
     leave(first)
-    let_time_pass(job, make.WINDOW)
-    make.settle_all()
-    let_time_pass(job, make.COOLDOWN)
-    make.settle_all()
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job, factories.COOLDOWN)
+    factories.settle_all()
     return job, second
 
 
@@ -67,9 +67,9 @@ def test_the_same_story_speaks_to_each_reader(acme: Caller, eventful: Any) -> No
 
 
 def test_a_story_names_nobody(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     zeb, _caller = person(name="Zebedee", email="zeb@example.org")
-    application = make.application(job, zeb)
+    application = factories.application(job, zeb)
     body = {"outcome": "REMOVED", "reason": "Zebedee never called zeb@example.org"}
     acme.post(f"/applications/{application.id}/remove", body)
 
@@ -82,12 +82,12 @@ def test_a_story_names_nobody(acme: Caller, company: Company) -> None:
 
 def test_a_person_sees_all_jobs_and_a_company_only_its_own(acme: Caller, company: Company) -> None:
     somebody, caller = person()
-    other = make.company()
-    mine, theirs = make.job(company_id=company.id), make.job(company_id=other.id)
-    make.application(theirs)
+    other = factories.company()
+    mine, theirs = factories.job(company_id=company.id), factories.job(company_id=other.id)
+    factories.application(theirs)
     for job in (mine, theirs):
-        make.application(job, somebody)
-    leave(make.Application.objects.get(job_id=mine, applicant=somebody))
+        factories.application(job, somebody)
+    leave(factories.Application.objects.get(job_id=mine, applicant=somebody))
     path = f"/applicants/{somebody.id}/timeline"
 
     def jobs_of(who: Caller) -> list[str]:
@@ -111,7 +111,7 @@ def test_a_cursor_of_another_list_is_refused(acme: Caller, eventful: Any, cursor
 
 
 def test_a_person_is_found_by_address_in_any_case(acme: Caller, company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     acme.post(f"/jobs/{job}/applications", {"name": "Ann", "email": "ann@example.org"})
 
     answer = acme.get("/applicants", {"email": " ANN@Example.org "})
@@ -122,8 +122,8 @@ def test_a_person_is_found_by_address_in_any_case(acme: Caller, company: Company
 
 
 def test_a_person_of_another_company_is_not_found(acme: Caller, company: Company) -> None:
-    elsewhere = make.application(make.job())
-    unapplied = make.applicant()
+    elsewhere = factories.application(factories.job())
+    unapplied = factories.applicant()
 
     for somebody in (elsewhere.applicant, unapplied):
         answer = acme.get("/applicants", {"email": somebody.email})

@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from tests import make
 from tests.api.caller import Caller, code_of, person, pointers
+from tests.support import factories
 
 
 def test_a_sound_log_verifies(acme: Caller, job: UUID) -> None:
     body = acme.get(f"/jobs/{job}/verify").json()
 
-    row = make.row_of(job)
+    row = factories.row_of(job)
     assert body == {
         "chain": "ok",
         "first_bad_seq": None,
@@ -42,7 +42,7 @@ def test_a_hash_noted_earlier_is_known_as_long_as_history_is_the_same(
     acme: Caller, job: UUID
 ) -> None:
     head = acme.get(f"/jobs/{job}/verify").json()["head"]
-    make.application(job)
+    factories.application(job)
 
     def known(seq: int, digest: str) -> bool:
         return acme.get(f"/jobs/{job}/verify", {"seq": seq, "hash": digest}).json()["known"]
@@ -59,7 +59,7 @@ def test_an_applicant_of_the_job_verifies_what_they_noted_and_sees_no_difference
     acme: Caller, job: UUID
 ) -> None:
     applicant, caller = person()
-    make.application(job, applicant)
+    factories.application(job, applicant)
     head = acme.get(f"/jobs/{job}/verify").json()["head"]
 
     body = caller.get(f"/jobs/{job}/verify", {"seq": head["seq"], "hash": head["hash"]}).json()

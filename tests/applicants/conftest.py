@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.outbox import send_at_once
+from tests.support.outbox import send_at_once
 
 
 @pytest.fixture

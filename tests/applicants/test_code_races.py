@@ -10,8 +10,8 @@ from django.core import mail
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.services import sign_in_by_code
-from tests.concurrency.together import together
-from tests.outbox import code_to, wrong
+from tests.support.outbox import code_to, wrong
+from tests.support.together import together
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
 

@@ -14,8 +14,8 @@ from applicants import codes
 from applicants.codes import MOST_CODES, guess, send_code
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.services import find_token, issue_token, revoke_token, sign_in_by_code
-from tests import make
-from tests.outbox import code_to, wrong
+from tests.support import factories
+from tests.support.outbox import code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
 
@@ -56,7 +56,7 @@ def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_n
 
 
 def test_a_known_person_is_found_again() -> None:
-    person = make.applicant(email=ANN)
+    person = factories.applicant(email=ANN)
     send_code(ANN)
 
     granted = sign_in_by_code(email=ANN, code=code_to(ANN))
@@ -149,7 +149,7 @@ def test_the_same_code_for_another_address_has_another_hash(
 def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
     django_assert_num_queries: Any,
 ) -> None:
-    make.applicant(email=ANN)
+    factories.applicant(email=ANN)
     statements = []
     for address in (ANN, "nobody@example.org"):
         with django_assert_num_queries(4) as captured:  # BEGIN, the code, COMMIT, what to clear
@@ -183,7 +183,7 @@ def test_a_live_code_outlives_the_window_in_which_it_was_counted() -> None:
 
 
 def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
-    old = issue_token(make.applicant())
+    old = issue_token(factories.applicant())
     ApplicantToken.objects.update(expires_at=F("expires_at") - timedelta(days=31))
     send_code(ANN)
 
@@ -194,7 +194,7 @@ def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
 
 
 def test_a_revoked_token_is_no_longer_found() -> None:
-    token = issue_token(make.applicant())
+    token = issue_token(factories.applicant())
     row = find_token(token)
     assert row
 

@@ -19,12 +19,12 @@ from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.hands import Hands
 from tests.browser.helpers import sign_in_staff
+from tests.browser.pointer import Hands
 from tests.browser.world import World, make_world
 from tests.conftest import ROOT, url_of
-from tests.faults.decay_processes import Worker
-from tests.server import serving
+from tests.faults.line.decay_processes import Worker
+from tests.support.server import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 WIDTHS = {"desktop": 1280, "phone": 360, "narrow": 320}

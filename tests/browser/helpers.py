@@ -17,8 +17,8 @@ from playwright.sync_api import BrowserContext, Page
 from applicants.http import JUST_SENT, PROVING, remember_address, sign_in
 from applicants.models import Applicant
 from jobs.models import Company, Membership, Role, User
-from tests import make
 from tests.conftest import ROOT
+from tests.support import factories
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 PICTURES = ROOT / "screenshots"
@@ -55,7 +55,7 @@ def half_a_minute_later(page: Page, email: str) -> None:
 
 def member(company: Company, role: Role = Role.OWNER) -> User:
     """A new staff account that belongs to the company."""
-    user = make.UserFactory.create(password=None)
+    user = factories.UserFactory.create(password=None)
     Membership.objects.create(company=company, user=user, role=role)
     return user
 

@@ -15,20 +15,20 @@ from playwright.sync_api import Page, expect
 
 from applicants.models import Applicant
 from pipeline.models import Application
-from tests import make
 from tests.browser.buttons import PASSKEYS, PRESSED, STORIES, shows
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.hands import Hands
 from tests.browser.helpers import half_a_minute_later, member, sign_in_applicant, sign_in_staff
 from tests.browser.mails import code_in, last_mail
+from tests.browser.pointer import Hands
 from tests.browser.world import World
 from tests.conftest import ROOT
+from tests.support import factories
 
 pytestmark = pytest.mark.slow
 
 
 def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
-    user = member(make.company(name="Acme"))
+    user = member(factories.company(name="Acme"))
     they = Hands(page, "mouse")
     page.goto("/account/login/")
     they.follow("Send me a code by mail")
@@ -52,7 +52,7 @@ def is_staff_code(line: str) -> bool:
 
 
 def test_a_forgotten_password(page: Page, site: Site) -> None:
-    user = member(make.company())
+    user = member(factories.company())
     they = Hands(page, "mouse")
     page.goto("/account/password/reset/")
 
@@ -75,7 +75,7 @@ def test_a_first_password_is_chosen(owner: Hands, world: World) -> None:
 
 
 def test_an_applicant_signs_in_with_a_second_code_and_out(page: Page, site: Site) -> None:
-    person = make.applicant(name="Ana")
+    person = factories.applicant(name="Ana")
     they = Hands(page, "mouse")
     page.goto("/sign-in/")
     they.fill("Email address", person.email)

@@ -20,7 +20,7 @@ def test_the_development_mailbox(
     browser_page: OpenPage, live_server: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.DEV_MAIL, settings.DEV_MAIL_FOLDER = True, tmp_path
-    settings.EMAIL_BACKEND = "pipeline.devmail.Backend"
+    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.Backend"
     send_mail("Your turn", f"Confirm here: {live_server.url}/sign-in/", None, ["ana@example.org"])
     mailbox = live_server.url + reverse("dev_mails")
 

@@ -6,12 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from jobs.models import ApiKey, Membership, Role
-from tests import make
 from tests.browser.buttons import shows
 from tests.browser.conftest import Site
-from tests.browser.hands import Hands
 from tests.browser.mails import last_mail
+from tests.browser.pointer import Hands
 from tests.browser.world import World
+from tests.support import factories
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def test_a_draft_is_opened(owner: Hands, world: World) -> None:
     owner.press("Open: everybody sees it and can apply")
 
     shows(owner.page, "The job is open: people can apply.")
-    assert make.row_of(world.draft).status == "OPEN"
+    assert factories.row_of(world.draft).status == "OPEN"
 
 
 def test_seats_are_changed(owner: Hands, world: World) -> None:
@@ -33,7 +33,7 @@ def test_seats_are_changed(owner: Hands, world: World) -> None:
     owner.press("Change to 11 seats")
 
     shows(owner.page, "The job has 11 seats now.")
-    assert make.row_of(world.job).capacity == 11
+    assert factories.row_of(world.job).capacity == 11
 
 
 def test_settings_are_saved(owner: Hands, world: World) -> None:
@@ -45,7 +45,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
     shows(owner.page, "a second miss costs 4")
-    assert make.row_of(world.job).penalty_places == 2
+    assert factories.row_of(world.job).penalty_places == 2
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome:
     owner.press(button)
 
     shows(owner.page, world.waiting.name)
-    assert make.status_of(world.waiting) == outcome
+    assert factories.status_of(world.waiting) == outcome
 
 
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:
@@ -106,7 +106,7 @@ def test_a_log_is_verified_from_the_system_page(owner: Hands, world: World) -> N
 
 
 def test_somebody_acts_for_another_company(owner: Hands, world: World) -> None:
-    other = make.company(name="Southwind")
+    other = factories.company(name="Southwind")
     Membership.objects.create(company=other, user=world.owner, role=Role.VIEWER)
     owner.page.goto("/company/")
 

@@ -16,8 +16,8 @@ from playwright.sync_api import Page
 
 from applicants.models import Applicant
 from jobs.models import User
+from pipeline.mail.links import Offer, make_token
 from pipeline.models import Event
-from pipeline.notifications.links import Offer, make_token
 from tests.browser.buttons import PRESSED
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff

@@ -13,11 +13,11 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Company
 from pipeline.live.announcer import start_announcing, stop_announcing
-from tests import make
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import member, sign_in_applicant, sign_in_staff
-from tests.clock import let_time_pass
-from tests.server import serving
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.server import serving
 
 pytestmark = pytest.mark.slow
 
@@ -35,14 +35,14 @@ def announcing(site: Site) -> Iterator[None]:
 @pytest.fixture
 def company(site: Site) -> Company:
     """The company whose board is looked at."""
-    return make.company(name="Acme")
+    return factories.company(name="Acme")
 
 
 @pytest.fixture
 def job_id(company: Company) -> UUID:
     """An open job with one seat, taken, and somebody who waits."""
-    job_id = make.job(company_id=company.id)
-    make.applications(job_id, 2)
+    job_id = factories.job(company_id=company.id)
+    factories.applications(job_id, 2)
     return job_id
 
 
@@ -63,9 +63,9 @@ def test_a_change_is_seen_within_a_second(
 ) -> None:
     board(page, site.url, company, job_id)
     expect(state_of(page)).to_have_text("Live")
-    person = make.applicant(name="Brand New")
+    person = factories.applicant(name="Brand New")
 
-    make.application(job_id, person)
+    factories.application(job_id, person)
     start = time.monotonic()
 
     expect(page.locator("#live")).to_contain_text("Brand New")
@@ -75,8 +75,8 @@ def test_a_change_is_seen_within_a_second(
 def test_what_one_does_in_one_browser_is_seen_in_another(
     browser_page: OpenPage, site: Site, company: Company, job_id: UUID
 ) -> None:
-    person = make.applicant(name="Noor")
-    mine = make.application(job_id, person)
+    person = factories.applicant(name="Noor")
+    mine = factories.application(job_id, person)
     recruiter, applicant = browser_page(), browser_page("phone")
     board(recruiter, site.url, company, job_id)
     expect(state_of(recruiter)).to_have_text("Live")
@@ -87,16 +87,16 @@ def test_what_one_does_in_one_browser_is_seen_in_another(
 
     from pipeline.services.withdraw import withdraw
 
-    for other in make.line(job_id)[:1]:
-        application = make.Application.objects.get(id=other)
-        withdraw(application_id=other, actor=make.owner_of(application))
+    for other in factories.line(job_id)[:1]:
+        application = factories.Application.objects.get(id=other)
+        withdraw(application_id=other, actor=factories.owner_of(application))
 
     expect(applicant.locator("#live")).to_contain_text(re.compile(r"next|first|1 of 1", re.I))
 
 
 def test_the_tab_and_the_thanks_follow_what_is_so(page: Page, site: Site, company: Company) -> None:
-    job_id = make.job(company_id=company.id, acknowledge_first_seat=True)
-    person = make.applicant()
+    job_id = factories.job(company_id=company.id, acknowledge_first_seat=True)
+    person = factories.applicant()
     sign_in_applicant(page.context, site.url, person)
     page.goto(f"/jobs/{job_id}/")
     page.get_by_label("name").fill("Ana")
@@ -105,8 +105,8 @@ def test_the_tab_and_the_thanks_follow_what_is_so(page: Page, site: Site, compan
     expect(page.locator(".messages")).to_contain_text("You have applied")
     expect(state_of(page)).to_have_text("Live")
 
-    let_time_pass(job_id, make.WINDOW)
-    make.settle_all()
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
 
     expect(page).to_have_title(re.compile("^You missed the deadline. .*Next in Line$"))
     expect(page.locator(".messages")).not_to_contain_text("You have applied")
@@ -131,7 +131,7 @@ def test_focus_scroll_open_details_and_typed_text_stay(
     page.focus("#text")
     page.evaluate("scrollTo(0, 120)")
 
-    make.application(job_id, make.applicant(name="Brand New"))
+    factories.application(job_id, factories.applicant(name="Brand New"))
 
     expect(page.locator("#live")).to_contain_text("Brand New")
     assert page.input_value("#text") == "half a sent"
@@ -144,7 +144,7 @@ def test_without_javascript_the_page_says_from_when_it_is(
 ) -> None:
     page = board(browser_page(javascript=False), site.url, company, job_id)
     expect(state_of(page)).to_have_text(re.compile(r"As of \d\d:\d\d\. Reload for news\."))
-    make.application(job_id, make.applicant(name="Brand New"))
+    factories.application(job_id, factories.applicant(name="Brand New"))
 
     page.reload()
 
@@ -166,7 +166,7 @@ def test_while_the_server_is_away_the_page_says_so_and_then_recovers(
         port = int(url.rpartition(":")[2])
 
     expect(state_of(page)).to_have_text("Reconnecting…")
-    make.application(job_id, make.applicant(name="Brand New"))
+    factories.application(job_id, factories.applicant(name="Brand New"))
 
     with serving(site.environment, tmp_path / "second.log", port=port):
         expect(state_of(page)).to_have_text("Live", timeout=20_000)
@@ -190,7 +190,7 @@ def test_who_is_signed_out_meanwhile_is_told_and_can_reload(
     expect(state_of(page)).to_have_text("Live")
     page.context.clear_cookies()
 
-    make.application(job_id)
+    factories.application(job_id)
 
     expect(state_of(page)).to_contain_text("This page has changed for you.")
     expect(state_of(page).get_by_role("link", name="Reload")).to_be_visible()
@@ -202,13 +202,13 @@ def test_a_page_follows_what_it_has_come_to_show(
     sign_in_staff(page.context, site.url, member(company))
     page.goto("/company/")
     expect(state_of(page)).to_have_text("Live")
-    new = make.job(company_id=company.id)
+    new = factories.job(company_id=company.id)
 
     with page.expect_response(re.compile(r"/live/")):
-        make.application(job_id)  # by which the page learns of the new job, too
+        factories.application(job_id)  # by which the page learns of the new job, too
     expect(state_of(page)).to_have_text("Live")
     with page.expect_response(re.compile(r"fragment=1"), timeout=5_000):
-        make.application(new)
+        factories.application(new)
 
 
 def test_a_page_without_jobs_opens_no_stream(page: Page, site: Site, company: Company) -> None:

@@ -7,8 +7,8 @@ from django.core.cache import cache
 from playwright.sync_api import Page
 
 from jobs.models import Membership, Role, User
-from tests import make
 from tests.browser.conftest import Site
+from tests.support import factories
 
 PASSWORD = "correct horse"
 AUTHENTICATOR = {
@@ -25,8 +25,8 @@ AUTHENTICATOR = {
 def ada(site: Site) -> User:
     """An owner with a password."""
     cache.clear()
-    user = make.UserFactory.create(email="ada@example.org")
-    Membership.objects.create(company=make.company(name="Acme"), user=user, role=Role.OWNER)
+    user = factories.UserFactory.create(email="ada@example.org")
+    Membership.objects.create(company=factories.company(name="Acme"), user=user, role=Role.OWNER)
     return user
 
 

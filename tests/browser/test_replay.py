@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from jobs.models import Company
-from tests import make
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import member, no_sideways_scroll, sign_in_staff
+from tests.support import factories
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +21,9 @@ HEAD = 8
 @pytest.fixture
 def address(site: Site) -> tuple[Company, str]:
     """The company, and where its job is replayed."""
-    company = make.company(name="Acme")
-    job = make.job(company_id=company.id, capacity=2)
-    make.applications(job, HEAD - 2)
+    company = factories.company(name="Acme")
+    job = factories.job(company_id=company.id, capacity=2)
+    factories.applications(job, HEAD - 2)
     return company, f"{site.url}/company/jobs/{job}/replay/"
 
 

@@ -11,17 +11,18 @@ from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
-from pipeline.exports import LONG_LOG
+from pipeline.exports.formats import LONG_LOG
 from pipeline.models import StoredFile
-from tasks.models import Schedule, Status, Task
-from tests import make
+from tasks.models import Schedule, Task
+from tasks.models.statuses import Status
 from tests.browser.buttons import shows
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.hands import Hands
 from tests.browser.helpers import axe, member, no_sideways_scroll, shot, sign_in_staff
-from tests.exports.handling import Run
-from tests.pages.history.crowd import crowd
-from tests.reports.conftest import last_week, two_weeks
+from tests.browser.pointer import Hands
+from tests.support import factories
+from tests.support.crowd import crowd
+from tests.support.handlers import Run
+from tests.support.weeks import last_week, two_weeks
 from tests.tasks.workers import TaskWorker
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ PATIENCE_MS = 30_000
 
 @pytest.fixture
 def company(site: Site) -> Company:
-    return make.company(name="Acme")
+    return factories.company(name="Acme")
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def _can_be_used_by_everybody(
 def test_a_long_log_is_prepared_and_taken_away(
     owner: Hands, company: Company, expected_problems: list[str]
 ) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     crowd(job, LONG_LOG)
     page = owner.page
     page.goto(f"/company/jobs/{job}/timeline/")

@@ -10,14 +10,14 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Job, Membership, Role
 from pipeline.models import Application
-from tests import make
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.hands import Hands, Way
 from tests.browser.helpers import axe, member, shot, sign_in_applicant, sign_in_staff
 from tests.browser.mails import code_in, last_mail, link_in
-from tests.clock import let_time_pass
-from tests.faults.decay_processes import Worker
-from tests.sound import assert_line_is_sound
+from tests.browser.pointer import Hands, Way
+from tests.faults.line.decay_processes import Worker
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def main_of(page: Page) -> object:
 
 @WAYS
 def test_somebody_applies_confirms_and_leaves(browser_page: OpenPage, site: Site, way: Way) -> None:
-    job_id = make.job(acknowledge_first_seat=True)
+    job_id = factories.job(acknowledge_first_seat=True)
     page = open_for(browser_page, way, "phone")
     they, address = Hands(page, way), f"kim.{way[:2]}@example.org"
 
@@ -61,8 +61,8 @@ def test_somebody_applies_confirms_and_leaves(browser_page: OpenPage, site: Site
 
 @WAYS
 def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> None:
-    company = make.company(name="Acme")
-    user = make.UserFactory.create(email=f"boss.{way[:2]}@example.org")
+    company = factories.company(name="Acme")
+    user = factories.UserFactory.create(email=f"boss.{way[:2]}@example.org")
     Membership.objects.create(company=company, user=user, role=Role.OWNER)
     page = open_for(browser_page, way)
     they = Hands(page, way)
@@ -107,8 +107,8 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
 
 
 def test_two_browsers_race_for_the_last_seat(browser_page: OpenPage, site: Site) -> None:
-    job_id = make.job(capacity=1)
-    people = [make.applicant(name=name) for name in ("Ana", "Bo")]
+    job_id = factories.job(capacity=1)
+    people = [factories.applicant(name=name) for name in ("Ana", "Bo")]
     pages = [browser_page("phone") for _ in people]
     for page, person in zip(pages, people, strict=True):
         sign_in_applicant(page.context, site.url, person)
@@ -121,7 +121,7 @@ def test_two_browsers_race_for_the_last_seat(browser_page: OpenPage, site: Site)
 
     told = sorted(str(page.locator("#stand").text_content()).strip()[:12] for page in pages)
     assert told == ["You are next", "You have a s"]
-    assert sorted(make.statuses(*Application.objects.filter(job_id=job_id))) == [
+    assert sorted(factories.statuses(*Application.objects.filter(job_id=job_id))) == [
         "ACTIVE",
         "WAITLIST",
     ]
@@ -131,8 +131,8 @@ def test_two_browsers_race_for_the_last_seat(browser_page: OpenPage, site: Site)
 def test_the_whole_story_of_a_missed_deadline(
     browser_page: OpenPage, site: Site, decay_worker: Worker
 ) -> None:
-    company = make.company(name="Acme")
-    job_id = make.job(company_id=company.id, acknowledge_first_seat=True)
+    company = factories.company(name="Acme")
+    job_id = factories.job(company_id=company.id, acknowledge_first_seat=True)
     board = browser_page()
     sign_in_staff(board.context, site.url, member(company))
     board.goto(f"/company/jobs/{job_id}/")
@@ -141,13 +141,13 @@ def test_the_whole_story_of_a_missed_deadline(
         _apply_by_mail(browser_page(), site, job_id, name)
     expect(board.locator("#seats")).to_contain_text("Ana Li")
     expect(board.locator("#waitlist")).to_contain_text("Cy Okafor")
-    let_time_pass(job_id, make.WINDOW + 1)
+    let_time_pass(job_id, factories.WINDOW + 1)
 
     expect(board.locator("#seats")).to_contain_text("Bo Berg", timeout=15_000)
     mail = last_mail(site.mails, "bo.berg@example.org", saying="/confirm/")
     bo = browser_page("phone")
     bo.goto(link_in(mail, "/confirm/"))
-    assert make.row_of(job_id).active_count == 0  # opening the link has changed nothing
+    assert factories.row_of(job_id).active_count == 0  # opening the link has changed nothing
     axe(bo)
     bo.get_by_role("button", name="Confirm my seat").click()
     expect(bo.locator("#main")).to_contain_text("You have a seat")

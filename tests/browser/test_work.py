@@ -10,12 +10,12 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Company, Role
 from tasks.models import Schedule, Task
-from tests import make
 from tests.browser.buttons import shows
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.hands import Hands
 from tests.browser.helpers import axe, member, no_sideways_scroll, shot, sign_in_staff
-from tests.pages.work.conftest import dead, started, status_of
+from tests.browser.pointer import Hands
+from tests.pages.background.conftest import dead, started, status_of
+from tests.support import factories
 from tests.tasks.workers import TaskWorker, eventually
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ BAR = "#live progress"
 @pytest.fixture
 def company(site: Site) -> Company:
     """The company whose work it is."""
-    return make.company(name="Acme")
+    return factories.company(name="Acme")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     page.goto("/company/work/dead/")
     recruiter.follow("Sleep 0 s, then fail for good")
     page.locator("details.error-of summary").click()
-    shows(page, "tasks/builtin.py")
+    shows(page, "tasks/demo_task.py")
     recruiter.press("Replay: it runs again now")
     eventually(lambda: page.locator(".event", has_text="Replayed").count() == 1)
     expect(page.locator("details.error-of")).to_have_count(2)
@@ -137,7 +137,7 @@ def test_a_schedule_is_made_changed_switched_off_and_deleted(
     page = browser_page("narrow", javascript=False)
     sign_in_staff(page.context, site.url, member(company, Role.RECRUITER))
     hands = Hands(page, "no JavaScript")
-    make.job(company_id=company.id)
+    factories.job(company_id=company.id)
     page.goto("/company/work/schedules/new/")
 
     hands.choose("What to run", "Export of the log")

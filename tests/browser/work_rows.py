@@ -10,10 +10,10 @@ from uuid import UUID
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from pipeline.background.schedules import Plan, create_schedule
+from pipeline.background.start import Order, start
 from pipeline.models import ImportRun, StoredFile
-from pipeline.work.schedules import Plan, create_schedule
-from pipeline.work.start import Order, start
-from tasks import control, types
+from tasks import control, registry
 from tasks.models import Schedule, Task, TaskEvent
 
 ERRORS = [
@@ -43,7 +43,7 @@ class Work:
 
 def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
     """Tasks that wait, run, are done, have failed; a paused type; two schedules."""
-    types.sync()
+    registry.sync()
     at = {"job_id": str(job)}
     actor = f"member:{user_id}"
     file = _file(company_id, job, task_rows=1_200)

@@ -9,18 +9,18 @@ from applicants.models import Applicant
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
 from jobs.services import create_api_key
+from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.alter import Alteration, alter_job
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
 from pipeline.services.remove import remove
+from pipeline.services.update_job import Alteration, alter_job
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Actor, ActorKind, Outcome
-from tests import make
 from tests.browser.helpers import member
 from tests.browser.work_rows import Work, make_work
-from tests.clock import let_time_pass
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 HOUR = 3_600
 NAMES = (
@@ -57,7 +57,7 @@ class World:
 
 def make_world() -> World:
     """Make it, the way the product makes it; times lie in the past days."""
-    company = make.company(name="Northwind Labs")
+    company = factories.company(name="Northwind Labs")
     owner = member(company)
     colleague = Membership.objects.get(user=member(company, Role.RECRUITER))
     actor = Actor(ActorKind.COMPANY, owner.id)
@@ -95,13 +95,13 @@ def _history(job: UUID, people: list[Applicant], actor: Actor) -> list[Applicati
     crowd = [_apply(job, person) for person in people]
     let_time_pass(job, 20 * HOUR)
     _end(crowd[0], Outcome.HIRED, actor)
-    withdraw(application_id=crowd[1].id, actor=make.owner_of(crowd[1]))
+    withdraw(application_id=crowd[1].id, actor=factories.owner_of(crowd[1]))
     let_time_pass(job, 2 * HOUR)
-    acknowledge(application_id=crowd[8].id, actor=make.owner_of(crowd[8]))
+    acknowledge(application_id=crowd[8].id, actor=factories.owner_of(crowd[8]))
     let_time_pass(job, 23 * HOUR)  # the one that was offered a seat with her has missed it
-    make.settle_all()
+    factories.settle_all()
     let_time_pass(job, 3 * HOUR)
-    acknowledge(application_id=crowd[10].id, actor=make.owner_of(crowd[10]))
+    acknowledge(application_id=crowd[10].id, actor=factories.owner_of(crowd[10]))
     _end(crowd[2], Outcome.REJECTED, actor)
     alter_job(job_id=job, alteration=Alteration(capacity=9), actor=actor)
     let_time_pass(job, 40 * 60)
@@ -123,11 +123,11 @@ def _job(
 
 def _person(name: str) -> Applicant:
     address = f"{name.split()[0].lower()}.{name.split()[-1].lower()}@example.org"
-    return make.applicant(name=name, email=address.encode("ascii", "ignore").decode())
+    return factories.applicant(name=name, email=address.encode("ascii", "ignore").decode())
 
 
 def _apply(job: UUID, person: Applicant) -> Application:
-    actor = make.as_applicant(person.id)
+    actor = factories.as_applicant(person.id)
     return apply(job_id=job, applicant_id=person.id, name=person.name, actor=actor)
 
 

@@ -11,31 +11,31 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import Company
-from pipeline.line.log import GENESIS
+from pipeline.exports import write as module
+from pipeline.files.read import file_of, pieces_of
+from pipeline.line.event_log import GENESIS
 from pipeline.models import StoredFile, StoredPart
-from pipeline.selectors.files import file_of, pieces_of
-from pipeline.services import export as module
-from pipeline.services.erase import erase
+from pipeline.privacy.erase import erase
 from tasks.errors import Fatal, InvalidPayload, Retry
 from tasks.payloads import checked
-from tasks.types import find
-from tests import make
-from tests.exports.handling import Run
-from tests.pages.history.crowd import crowd
+from tasks.registry import find
+from tests.support import factories
+from tests.support.crowd import crowd
+from tests.support.handlers import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def company(transactional_db: None) -> Company:
-    return make.company(name="Acme")
+    return factories.company(name="Acme")
 
 
 @pytest.fixture
 def job(company: Company) -> UUID:
     """A job with two seats and three people who wait."""
-    job = make.job(company_id=company.id, capacity=2)
-    make.applications(job, 5)
+    job = factories.job(company_id=company.id, capacity=2)
+    factories.applications(job, 5)
     return job
 
 
@@ -66,7 +66,7 @@ def proved_head(lines: str) -> tuple[int, str]:
 def test_the_exported_log_proves_itself_up_to_the_head(job: UUID, company: Company) -> None:
     run = exported("log", job, company)
 
-    row = make.row_of(job)
+    row = factories.row_of(job)
     assert proved_head(text_of(run)) == (row.seq, bytes(row.chain_head).hex())
     file = file_of(company.id, UUID(run.result["file_id"]))
     assert (file.rows, run.result["rows"]) == (row.seq, row.seq)
@@ -87,7 +87,7 @@ def test_applications_are_exported_as_they_are(job: UUID, company: Company) -> N
 
 def test_a_second_attempt_replaces_what_the_first_has_written(job: UUID, company: Company) -> None:
     first = exported("applications", job, company)
-    make.applications(job, 1)
+    factories.applications(job, 1)
     second = exported("applications", job, company, task_id=first.task_id)
 
     assert second.result["file_id"] == first.result["file_id"]
@@ -103,7 +103,7 @@ def test_two_exports_are_two_files(job: UUID, company: Company) -> None:
 
 @pytest.mark.parametrize("what", ["applications", "log"])
 def test_another_companys_job_and_one_that_is_none_are_refused(what: str, job: UUID) -> None:
-    other = make.company()
+    other = factories.company()
 
     for job_id in (job, uuid4()):
         with pytest.raises(Fatal, match="no such job"):
@@ -132,7 +132,7 @@ def test_what_is_cancelled_in_the_middle_leaves_nothing(
 def test_whoever_is_erased_meanwhile_is_not_left_in_the_file(
     job: UUID, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = make.application(job).applicant
+    person = factories.application(job).applicant
     lines = module.lines_of
 
     def erase_one_when_read(*args: Any) -> Any:
@@ -161,11 +161,11 @@ def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) 
 
 
 def test_a_longer_line_is_told_of_slice_by_slice(company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     crowd(job, 3_000)
 
     run = exported("log", job, company, "csv")
 
-    assert run.result["rows"] == make.row_of(job).seq == 3_002
+    assert run.result["rows"] == factories.row_of(job).seq == 3_002
     assert text_of(run).count("\r\n") == 3_003
     assert run.said[-1] == {"done": 3_002, "total": 3_002, "note": "rows written"}

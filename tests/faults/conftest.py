@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cluster_users import User, clean_up
+from tests.faults.database.cluster_users import User, clean_up
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import env
 from pipeline.api.openapi.answers import ALL_KINDS
 from pipeline.api.openapi.document import document
+from pipeline.config import env
 from tests.conftest import ROOT
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
 

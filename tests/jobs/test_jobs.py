@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError
 
 from jobs.models import Job, Membership, Role, User
-from tests import make
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ],
 )
 def test_a_job_out_of_range_cannot_be_stored(column: str, value: int) -> None:
-    job_id = make.job()
+    job_id = factories.job()
 
     with pytest.raises(IntegrityError):
         Job.objects.filter(id=job_id).update(**{column: value})
@@ -35,21 +35,21 @@ def test_a_job_out_of_range_cannot_be_stored(column: str, value: int) -> None:
 
 @pytest.mark.parametrize("capacity", [1, 10_000])
 def test_a_job_has_between_one_and_ten_thousand_seats(capacity: int) -> None:
-    row = make.row_of(make.job(capacity=capacity))
+    row = factories.row_of(factories.job(capacity=capacity))
 
     assert (row.capacity, row.seats_free) == (capacity, capacity)
 
 
 def test_seats_free_is_never_less_than_none_while_a_lowering_drains() -> None:
-    job_id = make.job(capacity=3)
-    make.applications(job_id, 3)
-    make.alter(job_id, capacity=1)
+    job_id = factories.job(capacity=3)
+    factories.applications(job_id, 3)
+    factories.alter(job_id, capacity=1)
 
-    assert make.row_of(job_id).seats_free == 0
+    assert factories.row_of(job_id).seats_free == 0
 
 
 def test_a_member_has_one_role_in_a_company() -> None:
-    company, user = make.company(), make.UserFactory.create()
+    company, user = factories.company(), factories.UserFactory.create()
     Membership.objects.create(company=company, user=user, role=Role.VIEWER)
 
     with pytest.raises(IntegrityError):

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from pipeline.live import hub as room
-from pipeline.live import tickets
+from pipeline.live import stream_tokens
 from pipeline.live.announcer import Announcer
 from pipeline.live.hub import Hub, HubFull
 from tests.live.listening import ear, heard
@@ -18,9 +18,9 @@ from tests.live.listening import ear, heard
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ticket() -> tickets.Ticket:
+def ticket() -> stream_tokens.Ticket:
     """A ticket for some job."""
-    found = tickets.read(tickets.issue([uuid4()]))
+    found = stream_tokens.read(stream_tokens.issue([uuid4()]))
     assert found is not None
     return found
 

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import connection
 
-from pipeline.live import tickets
-from tests import make
+from pipeline.live import stream_tokens
 from tests.live.listening import Stream, wait_until
-from tests.server import serving
+from tests.support import factories
+from tests.support.server import serving
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 def ticket_of(*jobs: UUID) -> str:
     """A ticket as a page has it."""
-    return tickets.issue(jobs)
+    return stream_tokens.issue(jobs)
 
 
 def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None]:
@@ -41,16 +41,16 @@ def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None
 
 @pytest.mark.slow
 def test_who_watches_a_job_hears_of_its_change_within_moments(site: str, announcing: None) -> None:
-    mine, other = make.job(), make.job()
+    mine, other = factories.job(), factories.job()
     told: list[tuple[str, dict[str, Any]]] = []
     with Stream(site, ticket_of(mine)) as stream:
         assert stream.answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
         assert stream.answer.headers["Cache-Control"] == "no-store"
         assert stream.next_event() == ("check", {})  # it has begun to listen
-        make.application(other)
+        factories.application(other)
 
         start = time.monotonic()
-        make.application(mine)
+        factories.application(mine)
 
         while not told or told[-1][1]["seq"] < 3:  # that it was opened may be told only now
             told.append(stream.skip_checks())
@@ -62,12 +62,12 @@ def test_who_watches_a_job_hears_of_its_change_within_moments(site: str, announc
 
 @pytest.mark.slow
 def test_a_change_between_the_page_and_its_stream_is_not_lost(site: str, announcing: None) -> None:
-    job = make.job()
+    job = factories.job()
     with Stream(site, ticket_of(job)) as first, Stream(site, ticket_of(job)) as second:
         first.next_event()
         second.next_event()
         ticket = ticket_of(job)
-        make.application(job)
+        factories.application(job)
         first.skip_checks()
         second.skip_checks()
 
@@ -77,7 +77,7 @@ def test_a_change_between_the_page_and_its_stream_is_not_lost(site: str, announc
 
 @pytest.mark.slow
 def test_after_a_restart_of_the_database_all_had_better_look(site: str, announcing: None) -> None:
-    job = make.job()
+    job = factories.job()
     with Stream(site, ticket_of(job)) as stream:
         stream.next_event()
         with connection.cursor() as cursor:
@@ -87,7 +87,7 @@ def test_after_a_restart_of_the_database_all_had_better_look(site: str, announci
             )
 
         assert stream.next_event() == ("check", {})
-        make.application(job)
+        factories.application(job)
         assert stream.skip_checks() == ("change", {"job": str(job), "seq": 3})
 
 

@@ -13,14 +13,14 @@ from django.core import mail
 from django.test import Client
 
 from applicants.models import ERASED, Applicant
-from pipeline.line.after import committed
+from pipeline.domain.states import Outcome
+from pipeline.line.signals import committed
+from pipeline.mail.links import read_token
 from pipeline.notifications import delivery
-from pipeline.notifications.links import read_token
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Outcome
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.applicant.browser import decide
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,9 +46,9 @@ def sent(count: int) -> list[Any]:
 
 def promote() -> Any:
     """Somebody who waited and is offered a seat."""
-    job = make.job()
-    holder, waiting = make.applications(job, 2)
-    withdraw(application_id=holder.id, actor=make.owner_of(holder))
+    job = factories.job()
+    holder, waiting = factories.applications(job, 2)
+    withdraw(application_id=holder.id, actor=factories.owner_of(holder))
     return waiting
 
 
@@ -67,11 +67,11 @@ def test_who_is_promoted_gets_a_link_that_takes_the_seat() -> None:
 
 
 def test_a_miss_and_the_offer_to_the_next_are_told_to_each() -> None:
-    job = make.job(acknowledge_first_seat=True)
-    first, second = make.applications(job, 2)
+    job = factories.job(acknowledge_first_seat=True)
+    first, second = factories.applications(job, 2)
     sent(1)
-    let_time_pass(job, make.WINDOW)
-    make.settle_all()
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
 
     to = {each.to[0]: each.subject for each in sent(3)[1:]}
 
@@ -81,10 +81,10 @@ def test_a_miss_and_the_offer_to_the_next_are_told_to_each() -> None:
 
 
 def test_a_mail_holds_no_words_of_who_applied() -> None:
-    job = make.job(acknowledge_first_seat=True)
-    person = make.applicant(name="Buy at http://evil.example")
+    job = factories.job(acknowledge_first_seat=True)
+    person = factories.applicant(name="Buy at http://evil.example")
 
-    make.application(job, person)
+    factories.application(job, person)
 
     [message] = sent(1)
     assert "evil" not in f"{message.subject} {message.body}"
@@ -98,7 +98,7 @@ def test_nobody_waits_for_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> No
     waiting = promote()
 
     assert time.monotonic() - began < PATIENCE_SECONDS / 2
-    assert make.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
     ready.set()
     sent(0)
 
@@ -114,7 +114,7 @@ def test_a_failure_is_logged_without_the_address(
     waiting = promote()
     sent(0)
 
-    assert make.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
     assert "could not be made: ValueError" in caplog.text
     assert "ana@example.org" not in caplog.text
 
@@ -133,7 +133,7 @@ def test_what_finds_no_room_is_given_up_and_said(
 
 
 def test_who_was_erased_gets_no_mail() -> None:
-    application = make.application(make.job())
+    application = factories.application(factories.job())
     Applicant.objects.update(email=f"{ERASED}{application.applicant_id}")
 
     decide(application, Outcome.REJECTED)

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from pipeline.domain.states import EventType, Outcome
 from pipeline.notifications.messages import MAILS, Facts, is_told_by_mail, message_for
-from pipeline.states import EventType, Outcome
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(

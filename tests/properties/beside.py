@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipeline.errors import LineError
+from pipeline.domain.errors import LineError
 from pipeline.models import Application, Event
 from pipeline.services.apply import apply
-from tests import make
-from tests.clock import database_now, let_time_pass
 from tests.properties.comparison import assert_log_agrees, assert_rows_agree
 from tests.properties.model import Model, Refused, Standing
-from tests.sound import assert_line_is_sound
+from tests.support import factories
+from tests.support.clock import database_now, let_time_pass
+from tests.support.invariants import assert_line_is_sound
 
 
 class Beside:
@@ -27,10 +27,10 @@ class Beside:
 
     def begin(self, capacity: int, policy: dict[str, Any]) -> None:
         """Create the job, open, and its model."""
-        self.job_id = make.job(capacity=capacity, **policy)
+        self.job_id = factories.job(capacity=capacity, **policy)
         self.passed = timedelta()
-        self.model = Model(capacity, policy, make.row_of(self.job_id).created_at)
-        for event in make.events(self.job_id):
+        self.model = Model(capacity, policy, factories.row_of(self.job_id).created_at)
+        for event in factories.events(self.job_id):
             self.model.now = event.at
             opened = event.event == "JOB_OPENED"
             before, self.model.status = ("DRAFT", "OPEN") if opened else (None, "DRAFT")
@@ -69,7 +69,7 @@ class Beside:
         return among[which % len(among)] if among else None
 
     def applies(self, person: UUID, *, company: bool = False, verified: bool = True) -> None:
-        actor = make.RECRUITER if company else make.as_applicant(person)
+        actor = factories.RECRUITER if company else factories.as_applicant(person)
         how = {"name": "Somebody", "actor": actor, "verified": verified}
 
         def expected(answer: Application | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
+from pipeline.audit.replay import Line, Place, replay
 from pipeline.models import Application, Event
-from pipeline.replay import Line, Place, replay
 from tests.properties.model import Model, Standing
 
 

@@ -18,20 +18,20 @@ from hypothesis.stateful import (
 )
 
 from jobs.models import Job
+from pipeline.domain.states import Outcome
 from pipeline.line import close_out
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.alter import Alteration, alter_job
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.settle import seconds_until_due, settle, settle_next_due
+from pipeline.services.update_job import Alteration, alter_job
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Outcome
-from tests import make
-from tests.clock import database_now
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
 from tests.properties.model import Standing
+from tests.support import factories
+from tests.support.clock import database_now
 
 QUICK = settings(
     max_examples=24,
@@ -73,12 +73,12 @@ class History(Beside, RuleBasedStateMachine):
     def create(self, capacity: int, policy: dict[str, Any], people: int) -> None:
         self.begin(capacity, policy)
         for _ in range(people):
-            self.applies(make.applicant().id, company=True)
+            self.applies(factories.applicant().id, company=True)
 
     @rule(people=st.integers(1, 4), verified=st.booleans())
     def new_people_apply(self, people: int, verified: bool) -> None:
         for _ in range(people):
-            self.applies(make.applicant().id, verified=verified)
+            self.applies(factories.applicant().id, verified=verified)
 
     @rule(which=picks, verified=st.booleans(), company=st.booleans())
     def somebody_applies_again(self, which: int, verified: bool, company: bool) -> None:
@@ -90,7 +90,7 @@ class History(Beside, RuleBasedStateMachine):
     def acknowledges(self, which: int, anybody: bool) -> None:
         among = self.model.people if anybody else self.model.pending()
         if who := self.pick(among, which):
-            actor = make.as_applicant(who.person)
+            actor = factories.as_applicant(who.person)
             self.do(
                 lambda: acknowledge(application_id=who.id, actor=actor),
                 lambda _: self.model.acknowledge(who),
@@ -108,7 +108,7 @@ class History(Beside, RuleBasedStateMachine):
                 self.leaves(who)
 
     def leaves(self, who: Standing) -> None:
-        actor = make.as_applicant(who.person)
+        actor = factories.as_applicant(who.person)
         self.do(
             lambda: withdraw(application_id=who.id, actor=actor),
             lambda _: self.model.withdraw(who),
@@ -117,7 +117,7 @@ class History(Beside, RuleBasedStateMachine):
     @rule(which=picks, outcome=st.sampled_from(["REMOVED", "REJECTED", "HIRED"]))
     def company_removes(self, which: int, outcome: str) -> None:
         if who := self.pick(self.model.people, which):
-            ending = {"outcome": Outcome(outcome), "actor": make.RECRUITER}
+            ending = {"outcome": Outcome(outcome), "actor": factories.RECRUITER}
             self.do(
                 lambda: remove(application_id=who.id, **ending),
                 lambda _: self.model.remove(who, outcome),
@@ -137,14 +137,18 @@ class History(Beside, RuleBasedStateMachine):
         alteration = Alteration(capacity=capacity, policy=policy)
         if capacity or policy:
             self.do(
-                lambda: alter_job(job_id=self.job_id, alteration=alteration, actor=make.RECRUITER),
+                lambda: alter_job(
+                    job_id=self.job_id, alteration=alteration, actor=factories.RECRUITER
+                ),
                 lambda _: self.model.alter(capacity, policy),
             )
 
     @rule(to=st.sampled_from(["OPEN"] * 7 + ["PAUSED"] * 2 + ["CLOSED"]))
     def company_opens_pauses_or_closes(self, to: str) -> None:
         verb = {"OPEN": open_job, "PAUSED": pause_job, "CLOSED": close_job}[to]
-        self.do(lambda: verb(job_id=self.job_id, actor=make.RECRUITER), lambda _: self.model.go(to))
+        self.do(
+            lambda: verb(job_id=self.job_id, actor=factories.RECRUITER), lambda _: self.model.go(to)
+        )
 
     @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601]))
     def time_passes(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""A job with a history that lies in two weeks."""
+"""The job with a history in two weeks."""
 
 from __future__ import annotations
 
@@ -7,54 +7,7 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from pipeline.selectors.week import Week
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
-from pipeline.states import Outcome
-from tests import make
-from tests.clock import database_now, let_time_pass
-
-HOUR = 3_600
-DAY = 24 * HOUR
-
-
-def last_week(zone: str = "UTC") -> Week:
-    """The last week that is over."""
-    return Week.last_whole(database_now(), zone)
-
-
-def put(job: UUID, week: Week, *, seq: int, hours: float) -> None:
-    """Move a job's whole history so that an event lies so many hours into a week."""
-    event = make.events(job)[seq - 1]
-    let_time_pass(job, (event.at - week.start).total_seconds() - hours * HOUR)
-
-
-@pytest.fixture
-def company(transactional_db: None) -> Company:
-    """The company whose job it is."""
-    return make.company(name="Acme")
-
-
-def two_weeks(company: Company, zone: str = "UTC") -> UUID:
-    """A job with one seat, and what happened in it in the last two weeks.
-
-    In the week before the last: made on Monday at noon, Ana seated, Bo and Cy wait. In the last
-    week, on Tuesday: Ana is hired and Bo offered her seat; a window later he misses, Cy is offered
-    it; an hour later Cy confirms, and Bo withdraws.
-    """
-    job = make.job(company_id=company.id, acknowledgment_window_seconds=DAY, cooldown_seconds=HOUR)
-    people = [make.applicant(name=name) for name in ("Ana Li", "Bo Berg", "Cy Okafor")]
-    ana, bo, cy = (make.application(job, person) for person in people)
-    let_time_pass(job, 8 * DAY)
-    remove(application_id=ana.id, outcome=Outcome.HIRED, actor=make.RECRUITER)
-    let_time_pass(job, DAY)
-    make.settle_all()
-    let_time_pass(job, HOUR)
-    acknowledge(application_id=cy.id, actor=make.owner_of(cy))
-    withdraw(application_id=bo.id, actor=make.owner_of(bo))
-    put(job, last_week(zone).before, seq=1, hours=12)
-    return job
+from tests.support.weeks import two_weeks
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from tasks import types
-from tasks.working.run_sql import BEAT, BEGIN, GIVE_BACK
-from tasks.working.runs import Run
-from tasks.working.store import Store
+from tasks import registry
+from tasks.sql.runs import BEAT, BEGIN, GIVE_BACK
+from tasks.worker.attempt import Run
+from tasks.worker.connection import Store
 
 
 class Claimer:
@@ -24,7 +24,7 @@ class Claimer:
 
     def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Run]:
         """Claim so many; what comes back can be acknowledged."""
-        kinds = {row: types.find(*name) for name, row in types.sync().items()}
+        kinds = {row: registry.find(*name) for name, row in registry.sync().items()}
         if types_:
             kinds = {row: kind for row, kind in kinds.items() if kind.key in types_}
         given = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django_tasks import TaskContext, task
 
-from tasks.backend import limits
+from tasks.django_backend import limits
 
 
 @task()

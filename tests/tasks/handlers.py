@@ -10,8 +10,8 @@ from typing import Any
 from django.db import connection, transaction
 
 from tasks.context import Context
+from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
-from tasks.types import MEBIBYTE, task_type
 
 AT_ONCE = Backoff(base_seconds=0.1, cap_seconds=0.1, jitter_seconds=0.0)
 MARKS = (

@@ -12,8 +12,8 @@ from django.test import Client
 from tasks import control
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskAct, TaskEvent, TaskPause, TaskType, TaskWorker
-from tasks.schedules import create_schedule
-from tests import make
+from tasks.scheduling.schedules import create_schedule
+from tests.support import factories
 from tests.tasks.seen import status
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ LIST = "/admin/tasks/task/"
 @pytest.fixture
 def root() -> Client:
     client = Client()
-    client.force_login(make.UserFactory.create(is_staff=True, is_superuser=True))
+    client.force_login(factories.UserFactory.create(is_staff=True, is_superuser=True))
     return client
 
 
@@ -98,7 +98,7 @@ def test_what_is_refused_is_said_and_stops_nothing_else(root: Client) -> None:
 def test_who_may_only_look_cannot_act() -> None:
     from django.contrib.auth.models import Permission
 
-    looker = make.UserFactory.create(is_staff=True)
+    looker = factories.UserFactory.create(is_staff=True)
     looker.user_permissions.add(Permission.objects.get(codename="view_task"))
     client = Client()
     client.force_login(looker)

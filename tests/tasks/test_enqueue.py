@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from tasks import errors
 from tasks.enqueue import NewTask, as_parameter, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
-from tasks.sql import ENQUEUE_PARTS
-from tests.concurrency.together import together
+from tasks.sql.enqueue import ENQUEUE_PARTS
+from tests.support.together import together
 from tests.tasks.seen import task
 
 pytestmark = pytest.mark.django_db(transaction=True)

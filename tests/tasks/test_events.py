@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from tasks import control, events
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import TaskEvent
-from tests.feeds import wait_for_the_feed
+from tests.support.feeds import wait_for_the_feed
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add
 

@@ -8,10 +8,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from tasks import control, dead, errors, metrics
+from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
-from tasks.lanes_sql import PARK, UNPARK
 from tasks.models import Task, TaskPause
+from tasks.sql.queues import PARK, UNPARK
+from tasks.stats import site
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
 
@@ -72,7 +73,7 @@ def test_pausing_twice_is_one_pause_and_everybodys_pause_stays(claimer: Any) -> 
     control.resume("test.noop", actor="ana", owner_id=ours)
 
     assert claimer().names() == []
-    assert metrics.paused() == ["test.noop@1"]
+    assert site.paused() == ["test.noop@1"]
     control.resume("test.noop", actor="staff:1")
     assert len(claimer().names()) == 1
     with pytest.raises(errors.UnknownType):
@@ -92,7 +93,7 @@ def test_paused_tasks_at_the_head_of_a_lane_are_parked_and_come_back_in_order(
 
     assert (moved, Task.objects.filter(parked=True).count()) == (15, 15)
     assert worker.names() == [behind]
-    assert metrics.depth() == {("test.noop@1", 0): 20}
+    assert site.depth() == {("test.noop@1", 0): 20}
     assert worker.store.rows(UNPARK, {"batch": 15}) == []
     control.resume("test.noop", actor="ana", owner_id=ours)
     assert worker.names(30) == paused
@@ -104,11 +105,11 @@ def test_a_parked_task_can_be_cancelled_and_counts_as_pending(claimer: Any) -> N
     control.pause("test.noop", actor="ana", owner_id=ours)
     claimer().store.rows(PARK, {"batch": 10})
 
-    assert metrics.own_depth(ours) == {("test.noop@1", 0): 1}
+    assert site.own_depth(ours) == {("test.noop@1", 0): 1}
     control.cancel(name, actor="ana", owner_id=ours)
 
     assert status(name) == "CANCELLED"
-    assert metrics.own_depth(ours) == {}
+    assert site.own_depth(ours) == {}
 
 
 def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
@@ -120,11 +121,11 @@ def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
     [first] = worker.claim(1)
     worker.succeed(first)
 
-    assert metrics.own_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
-    assert list(metrics.own_oldest_age_seconds(ours)) == [0]
-    counts = metrics.own_counts(ours)
+    assert site.own_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
+    assert list(site.own_oldest_age_seconds(ours)) == [0]
+    counts = site.own_counts(ours)
     assert (counts["PENDING"], counts["SUCCEEDED"], counts["DEAD"]) == (3, 1, 0)
-    assert metrics.own_counts(theirs)["PENDING"] == 2
+    assert site.own_counts(theirs)["PENDING"] == 2
 
 
 def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claimer: Any) -> None:
@@ -133,15 +134,15 @@ def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claime
     mine, other = (enqueue("test.noop", owner_id=o, max_attempts=1).id for o in (ours, theirs))
     worker.fail(*worker.claim())
 
-    assert [letter.id for letter in dead.dead_letters(owner_id=ours)] == [mine]
-    for refused in (dead.discard, dead.replay, control.cancel):
+    assert [letter.id for letter in dead_letters.dead_letters(owner_id=ours)] == [mine]
+    for refused in (dead_letters.discard, dead_letters.replay, control.cancel):
         with pytest.raises(errors.TaskNotFound):
             refused(other, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
-        dead.edit_and_replay(other, {}, actor="ana", owner_id=ours)
+        dead_letters.edit_and_replay(other, {}, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
         control.find_task(other, owner_id=ours)
-    assert dead.replay_many("test.noop", actor="ana", owner_id=ours) == 1
+    assert dead_letters.replay_many("test.noop", actor="ana", owner_id=ours) == 1
 
     assert (status(mine), status(other)) == ("PENDING", "DEAD")
     assert task(mine).owner_id == ours

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tasks import metrics
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
 from tasks.retention import remove_ended
+from tasks.stats import site
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add
 
@@ -56,13 +56,13 @@ def test_the_numbers(claimer: Any) -> None:
     worker.fail(second)
     worker.beat()
 
-    assert metrics.depth() == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
-    assert metrics.running() == {"test.noop@1": 1}
-    assert list(metrics.oldest_age_seconds()) == [0]
-    assert metrics.workers_alive() == 1
-    assert metrics.enqueued() == 5
-    numbers = metrics.ended()["test.noop@1"]
+    assert site.depth() == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
+    assert site.running() == {"test.noop@1": 1}
+    assert list(site.oldest_age_seconds()) == [0]
+    assert site.workers_alive() == 1
+    assert site.enqueued() == 5
+    numbers = site.ended()["test.noop@1"]
     assert (numbers.succeeded, numbers.failed, numbers.retried) == (1, 1, 1)
     assert numbers.seconds == pytest.approx(0.02)
-    assert metrics.backlog(2) == 2
-    assert metrics.backlog(100) == 3
+    assert site.backlog(2) == 2
+    assert site.backlog(100) == 3

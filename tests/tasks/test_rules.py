@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tasks import types
+from tasks import registry
 from tasks.errors import UnknownType
-from tasks.models import Status
+from tasks.models.statuses import Status
 from tasks.payloads import HIDDEN, hide, redacted, secrets_in
 from tasks.retry import Backoff, after_failure
 from tests.house.files import name_of, python_files
@@ -79,14 +79,14 @@ def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
 
 
 def test_the_newest_version_is_found_unless_one_is_named() -> None:
-    assert types.find("test.versions").version == 2
-    assert types.find("test.versions", 1).version == 1
+    assert registry.find("test.versions").version == 2
+    assert registry.find("test.versions", 1).version == 1
     with pytest.raises(UnknownType):
-        types.find("test.versions", 3)
+        registry.find("test.versions", 3)
 
 
 def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
     with pytest.raises(ValueError, match="twice"):
-        types.register(types.Kind("test.noop", handler=lambda payload, context: None))
+        registry.register(registry.Kind("test.noop", handler=lambda payload, context: None))
     with pytest.raises(ValueError, match="max_attempts"):
-        types.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)
+        registry.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)

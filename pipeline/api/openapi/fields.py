@@ -58,7 +58,7 @@ class LineField(TextField):
 class ObjectField(OurField):
     """An object of whatever fields."""
 
-    target_class = "pipeline.api.v1.serializers.work_inputs.AnyObject"
+    target_class = "pipeline.api.v1.serializers.background_inputs.AnyObject"
     priority = 0
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:

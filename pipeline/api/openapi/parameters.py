@@ -6,8 +6,8 @@ from jobs.models import JobStatus
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
 from pipeline.api.schema import Parameter, whole, words
-from pipeline.states import EventType
-from tasks.models import Status
+from pipeline.domain.states import EventType
+from tasks.models.statuses import Status
 
 _TIME = {"type": "string", "format": "date-time"}
 _SEQ = whole(0, LARGEST)

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.errors import BadName, CompanyNotFound
 from jobs.models import Scope
-from pipeline.work.catalogue import COMPANY_TYPES
-from pipeline.work.producers import create_limited_key
+from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.key_limits import create_limited_key
 from tasks.errors import OutOfRange
 
 

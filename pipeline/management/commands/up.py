@@ -164,7 +164,7 @@ def listening(port: int) -> Iterator[socket.socket]:
 
 def programs(listener: socket.socket) -> list[Program]:
     """What runs together: web, on the open port, and the workers, which may end and come again."""
-    web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.gunicorn"]
+    web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
         Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.errors import JobNotFound
-from pipeline.verify import Verdict, verify_job
+from pipeline.audit.verify import Verdict, verify_job
+from pipeline.domain.errors import JobNotFound
 
 
 class Command(BaseCommand):

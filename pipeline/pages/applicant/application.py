@@ -12,19 +12,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from jobs.models import Job
-from pipeline.explanations import why_moved
+from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.pages.applicant.leaving import what_if_withdrawn
 from pipeline.pages.applicant.standing import Card, told
-from pipeline.pages.fragments import live_page
-from pipeline.pages.refusals import attempt
+from pipeline.pages.applicant.withdraw_consequences import what_if_withdrawn
+from pipeline.pages.error_messages import attempt
+from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import Seen
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.mine import last_events_of
-from pipeline.selectors.moves import last_change_of_position
+from pipeline.selectors.my_applications import last_events_of
+from pipeline.selectors.position_changes import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Actor, ActorKind, Outcome, Status
+from pipeline.wording.explanations import why_moved
 
 LAST_EVENTS = 50
 CONFIRMED = "Confirmed: the seat is yours. The company looks at your application now."

@@ -17,16 +17,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from applicants import http
 from applicants.mail import masked
-from pipeline.errors import ApplicationNotFound, LineError
-from pipeline.notifications.links import Offer, read_token
+from pipeline.domain.errors import ApplicationNotFound, LineError
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.mail.links import Offer, read_token
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.standing import Card
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.mine import current_offer
+from pipeline.selectors.my_applications import current_offer
 from pipeline.selectors.people import read_applicant
 from pipeline.services.acknowledge import acknowledge
-from pipeline.states import Actor, ActorKind, Status
 
 
 class Link(Enum):

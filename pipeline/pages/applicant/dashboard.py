@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.pages.applicant.standing import in_order, told
-from pipeline.pages.fragments import live_page
-from pipeline.selectors.mine import my_applications, states_of
+from pipeline.pages.live_page import live_page
+from pipeline.selectors.my_applications import my_applications, states_of
 
 LAST_EVENTS = 20
 

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from pipeline import devmail
+from pipeline.mail import dev_mailbox
 
 
 @never_cache
@@ -17,7 +17,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
     """The newest mails, all or those to one address."""
     _only_in_development()
     to = request.GET.get("to", "").strip().lower()
-    kept = [mail for mail in devmail.newest() if to in mail.to.lower()]
+    kept = [mail for mail in dev_mailbox.newest() if to in mail.to.lower()]
     return render(request, "dev/mails.html", {"mails": kept, "to": to})
 
 
@@ -26,7 +26,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """One mail, as text."""
     _only_in_development()
-    mail = devmail.read(name)
+    mail = dev_mailbox.read(name)
     if mail is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": mail})

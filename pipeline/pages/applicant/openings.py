@@ -15,11 +15,11 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.explanations import how_the_line_works
 from pipeline.pages.access import current_applicant, memberships, public_job
-from pipeline.selectors.mine import last_name_of, live_application
+from pipeline.selectors.my_applications import last_name_of, live_application
 from pipeline.selectors.openings import openings as open_jobs
-from pipeline.selectors.recent import NOTHING_YET, RecentFacts, recent_waits
+from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
+from pipeline.wording.explanations import how_the_line_works
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100

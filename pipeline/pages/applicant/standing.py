@@ -12,13 +12,13 @@ from uuid import UUID
 from django.utils import timezone
 
 from jobs.models import Job, JobStatus
-from pipeline.explanations import Standing, what_if_nothing
-from pipeline.line.standing import has_just_missed
+from pipeline.domain.states import MOVES, EventType, Move, Outcome, Status
+from pipeline.line.effects import has_just_missed
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen
-from pipeline.selectors.mine import Mine
-from pipeline.sentences import Reader, sentence
-from pipeline.states import MOVES, EventType, Move, Outcome, Status
+from pipeline.selectors.my_applications import Mine
+from pipeline.wording.explanations import Standing, what_if_nothing
+from pipeline.wording.sentences import Reader, sentence
 
 
 class State(Enum):

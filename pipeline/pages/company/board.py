@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 
 from jobs.models import Job, JobStatus
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company import places
+from pipeline.pages.company import cursors
+from pipeline.pages.company.consequences import are_promoted
 from pipeline.pages.company.jobs import A_WHILE_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
-from pipeline.pages.company.words import are_promoted
-from pipeline.pages.fragments import live_page
+from pipeline.pages.live_page import live_page
 from pipeline.selectors.board import Board, Worker, board_of, decay_worker, place_of
-from pipeline.standstill import why_nobody_is_promoted
+from pipeline.wording.promotion_status import why_nobody_is_promoted
 
 IDLE_SHOWN = 6
 """Up to so many empty seats are shown one by one."""
@@ -45,7 +45,7 @@ def _tag(job: Job, worker: Worker) -> str:
 
 def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
     shown = board_of(
-        job_id, seats_after=places.seats_in(request), waiting_after=places.waiting_in(request)
+        job_id, seats_after=cursors.seats_in(request), waiting_after=cursors.waiting_in(request)
     )
     is_closed = shown.job.status == JobStatus.CLOSED
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
@@ -103,14 +103,14 @@ def _pages(request: HttpRequest, shown: Board) -> dict[str, str]:
     """The addresses of the next and the first pages of both lists."""
     urls = {}
     if shown.seats.more:
-        place = places.seat_place(place_of(shown.seats.rows[-1]))
-        urls["seats_next"] = places.url_with(request, seats=place) + "#seats"
+        place = cursors.seat_place(place_of(shown.seats.rows[-1]))
+        urls["seats_next"] = cursors.url_with(request, seats=place) + "#seats"
     if "seats" in request.GET:
-        urls["seats_first"] = places.url_with(request, seats=None) + "#seats"
+        urls["seats_first"] = cursors.url_with(request, seats=None) + "#seats"
     if shown.waitlist.more:
         last = shown.waitlist.rows[-1].application
-        place = places.waiting_place(last.ticket, last.tie)
-        urls["waiting_next"] = places.url_with(request, waiting=place) + "#waitlist"
+        place = cursors.waiting_place(last.ticket, last.tie)
+        urls["waiting_next"] = cursors.url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
-        urls["waiting_first"] = places.url_with(request, waiting=None) + "#waitlist"
+        urls["waiting_first"] = cursors.url_with(request, waiting=None) + "#waitlist"
     return urls

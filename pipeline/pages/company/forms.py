@@ -11,11 +11,11 @@ from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
 from jobs.policies import Policy, limits_of
-from pipeline.explanations import span
+from pipeline.domain.states import DECISIONS, Reason
 from pipeline.models import NOTE_LENGTH
-from pipeline.pages.plain_forms import PlainForm
+from pipeline.pages.forms import PlainForm
 from pipeline.services.lifecycle import Posting
-from pipeline.states import DECISIONS, Reason
+from pipeline.wording.explanations import span
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999

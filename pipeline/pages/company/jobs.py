@@ -11,16 +11,16 @@ from django.shortcuts import redirect, render
 
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
-from pipeline.explanations import how_the_line_works
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.company import forms, places
+from pipeline.pages.company import cursors, forms
 from pipeline.pages.company.seat_bar import SeatBar
-from pipeline.pages.fragments import live_page
+from pipeline.pages.live_page import live_page
 from pipeline.selectors.board import decay_worker
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.overview import glances
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import create_job
+from pipeline.wording.explanations import how_the_line_works
 
 JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
@@ -58,7 +58,7 @@ def _jobs(request: HttpRequest, member: Member) -> Page[Any]:
         member.company.id,
         status=_status(request),
         search=_search(request),
-        after=places.uuid_in(request, "after"),
+        after=cursors.uuid_in(request, "after"),
         limit=JOBS_SHOWN,
     )
 
@@ -83,8 +83,8 @@ def _overview(request: HttpRequest, member: Member, page: Page[Any]) -> dict[str
         "statuses": JobStatus.values,
         "search": _search(request),
         "filtered": bool(_status(request) or _search(request)),
-        "next_url": places.url_with(request, after=str(last.id)) if page.more and last else "",
-        "first_url": places.url_with(request, after=None) if here else "",
+        "next_url": cursors.url_with(request, after=str(last.id)) if page.more and last else "",
+        "first_url": cursors.url_with(request, after=None) if here else "",
     }
 
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 from jobs.models import Role
 from pipeline.models import Event
 from pipeline.pages.access import current_member, for_members, require
-from pipeline.pages.company import places
-from pipeline.pages.company.told import Told, told
-from pipeline.pages.patience import reads_for_a_while
+from pipeline.pages.company import cursors
+from pipeline.pages.company.event_rows import Told, told
+from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.applications import Seen, applications_of
 from pipeline.selectors.people import (
     applicant_known_to,
@@ -43,13 +43,13 @@ def people(request: HttpRequest) -> HttpResponse:
         context["found"] = _with_address(member.company.id, search)
     elif search:
         found = find_by_name(
-            member.company.id, search, after=places.name_in(request), limit=FOUND_SHOWN
+            member.company.id, search, after=cursors.name_in(request), limit=FOUND_SHOWN
         )
         context["found"] = found.rows
         if found.next:
-            context["next_url"] = places.url_with(request, after=places.name_place(found.next))
+            context["next_url"] = cursors.url_with(request, after=cursors.name_place(found.next))
         if "after" in request.GET:
-            context["first_url"] = places.url_with(request, after=None)
+            context["first_url"] = cursors.url_with(request, after=None)
     else:
         context["found"] = lately_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
@@ -72,7 +72,7 @@ def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     member = require(current_member(request), Role.VIEWER)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
-    here = places.uuid_in(request, "applications")
+    here = cursors.uuid_in(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN
     )
@@ -101,15 +101,15 @@ def _pages(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
     urls = {}
     if theirs.more:
         last = str(theirs.rows[-1].application.id)
-        urls["applications_next"] = places.url_with(request, applications=last)
+        urls["applications_next"] = cursors.url_with(request, applications=last)
     if "applications" in request.GET:
-        urls["applications_first"] = places.url_with(request, applications=None)
+        urls["applications_first"] = cursors.url_with(request, applications=None)
     if events.more:
         event = events.rows[-1]
         place = f"{event.at.isoformat()}~{event.job_id}~{event.seq}"
-        urls["events_next"] = places.url_with(request, events=place)
+        urls["events_next"] = cursors.url_with(request, events=place)
     if "events" in request.GET:
-        urls["events_first"] = places.url_with(request, events=None)
+        urls["events_first"] = cursors.url_with(request, events=None)
     return urls
 
 
@@ -119,4 +119,4 @@ def _moment_in(request: HttpRequest) -> Moment | None:
         moment = Moment(datetime.fromisoformat(at), UUID(job_id), int(seq))
     except ValueError:
         return None
-    return moment if moment.at.tzinfo and 0 <= moment.seq <= places.HIGHEST else None
+    return moment if moment.at.tzinfo and 0 <= moment.seq <= cursors.HIGHEST else None

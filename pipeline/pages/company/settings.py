@@ -10,8 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from jobs.models import Job, JobStatus, Role
-from pipeline.errors import IllegalJobMove, StaleVersion
-from pipeline.explanations import how_the_line_works
+from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.pages.access import Member, for_members, own_job, require
 from pipeline.pages.company.forms import (
     REASONS,
@@ -21,9 +20,10 @@ from pipeline.pages.company.forms import (
     posting_values,
 )
 from pipeline.pages.company.jobs import short_window, warn_of_short_window
-from pipeline.pages.refusals import words_for
+from pipeline.pages.error_messages import words_for
 from pipeline.selectors.jobs import read_job
-from pipeline.services.alter import Alteration, Version, alter_job
+from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.wording.explanations import how_the_line_works
 
 TRIES = 3
 """How often a change is tried again because the line moved on in that very moment."""

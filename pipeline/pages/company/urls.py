@@ -2,20 +2,22 @@
 
 from django.urls import path
 
-from pipeline.pages.company import board, deciding, jobs, people, running, settings
+from pipeline.pages.company import application, board, job_actions, jobs, people, settings
 
 urlpatterns = [
     path("company/", jobs.company_jobs, name="company_jobs"),
     path("company/jobs/new/", jobs.new_job, name="new_job"),
     path("company/jobs/<uuid:job_id>/", board.board, name="board"),
-    path("company/jobs/<uuid:job_id>/open/", running.job_open, name="job_open"),
-    path("company/jobs/<uuid:job_id>/pause/", running.job_pause, name="job_pause"),
-    path("company/jobs/<uuid:job_id>/close/", running.job_close, name="job_close"),
-    path("company/jobs/<uuid:job_id>/capacity/", running.job_capacity, name="job_capacity"),
-    path("company/jobs/<uuid:job_id>/add/", running.add_person, name="add_person"),
+    path("company/jobs/<uuid:job_id>/open/", job_actions.job_open, name="job_open"),
+    path("company/jobs/<uuid:job_id>/pause/", job_actions.job_pause, name="job_pause"),
+    path("company/jobs/<uuid:job_id>/close/", job_actions.job_close, name="job_close"),
+    path("company/jobs/<uuid:job_id>/capacity/", job_actions.job_capacity, name="job_capacity"),
+    path("company/jobs/<uuid:job_id>/add/", job_actions.add_person, name="add_person"),
     path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
-    path("company/applications/<uuid:application_id>/", deciding.application, name="application"),
-    path("company/applications/<uuid:application_id>/decide/", deciding.decide, name="decide"),
+    path(
+        "company/applications/<uuid:application_id>/", application.application, name="application"
+    ),
+    path("company/applications/<uuid:application_id>/decide/", application.decide, name="decide"),
     path("company/people/", people.people, name="people"),
     path("company/people/<uuid:applicant_id>/", people.person, name="person"),
 ]

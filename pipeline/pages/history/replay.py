@@ -15,13 +15,14 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
-from pipeline.errors import FutureMoment, NoSuchMoment
+from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.history.telling import tell_one
+from pipeline.pages.history.event_rows import tell_one
 from pipeline.pages.history.timeline import whole
-from pipeline.pages.patience import reads_for_a_while
+from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import names_of
-from pipeline.selectors.moments import (
+from pipeline.selectors.paging import database_now
+from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
     Moment,
@@ -29,7 +30,6 @@ from pipeline.selectors.moments import (
     differences,
     moment_of,
 )
-from pipeline.selectors.reading import database_now
 
 KINDS = {
     "seated": "Were offered a seat",

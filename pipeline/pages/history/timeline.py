@@ -12,11 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
-from pipeline.exports import LONG_LOG
+from pipeline.domain.states import EventType
+from pipeline.exports.formats import LONG_LOG
+from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.fragments import live_page
-from pipeline.pages.history.telling import KINDS, tell
-from pipeline.pages.patience import reads_for_a_while
+from pipeline.pages.history.event_rows import KINDS, tell
+from pipeline.pages.live_page import live_page
+from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import (
     MOST_COUNTED,
     SHOWN,
@@ -26,10 +28,8 @@ from pipeline.selectors.history import (
     some_of,
     trees_of,
 )
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 from pipeline.selectors.search import Found, find_by_name
-from pipeline.services.files import FILE_KEPT_DAYS
-from pipeline.states import EventType
 
 PAGE = 25
 NAMESAKES = 10

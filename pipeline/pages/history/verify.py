@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from jobs.models import Job
-from pipeline.errors import VerifierBusy
+from pipeline.audit.verify import Verdict, verify_job
+from pipeline.domain.errors import VerifierBusy
 from pipeline.pages.access import for_members, own_job
+from pipeline.pages.forms import PlainForm
 from pipeline.pages.history.timeline import MOST_SEQ
-from pipeline.pages.limits import TooOften, limit
-from pipeline.pages.plain_forms import PlainForm
-from pipeline.verify import Verdict, verify_job
+from pipeline.pages.rate_limits import TooOften, limit
 
 SHOWN = 20
 """How many differences are listed."""

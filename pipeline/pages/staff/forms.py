@@ -5,9 +5,9 @@ from __future__ import annotations
 from django import forms
 
 from jobs.models import NAME_LENGTH, Role, Scope
-from pipeline.pages.plain_forms import PlainForm
-from pipeline.work.catalogue import COMPANY_TYPES
-from pipeline.work.producers import MOST_A_MINUTE
+from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.key_limits import MOST_A_MINUTE
+from pipeline.pages.forms import PlainForm
 
 ROLES = {
     Role.VIEWER: "Viewer: reads everything of the company, changes nothing",

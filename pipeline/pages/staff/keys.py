@@ -16,13 +16,13 @@ from jobs.errors import ApiKeyNotFound, BadName
 from jobs.models import ApiKey, Role, Scope
 from jobs.selectors import key_of, keys_of
 from jobs.services import revoke_api_key
+from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.key_limits import create_limited_key
+from pipeline.background.tasks import limits_of
 from pipeline.models import Producer
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.forms import KeyForm
-from pipeline.selectors.reading import Page
-from pipeline.selectors.work import limits_of
-from pipeline.work.catalogue import COMPANY_TYPES
-from pipeline.work.producers import create_limited_key
+from pipeline.selectors.paging import Page
 
 ROWS = 50
 MADE_ALREADY = (

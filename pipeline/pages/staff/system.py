@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods
 
 from applicants.mail import NOWHERE
 from jobs.models import Role
-from pipeline.errors import VerifierBusy
+from pipeline.audit.verify import Verdict, verify_job
+from pipeline.domain.errors import VerifierBusy
 from pipeline.pages.access import Member, current_member, for_members, own_job, require
-from pipeline.pages.limits import TooOften, limit
+from pipeline.pages.rate_limits import TooOften, limit
 from pipeline.selectors.health import FRESH, migrations_are_applied
 from pipeline.selectors.system import logs_of, machinery_for
-from pipeline.verify import Verdict, verify_job
 
 ROWS = 25
 VERSION = "0.1.0"

@@ -15,10 +15,10 @@ from jobs.errors import AlreadyMember, LastOwner, MemberNotFound
 from jobs.models import Membership, Role
 from jobs.selectors import member_of, team_of
 from jobs.services import add_member, change_role, remove_member
+from pipeline.limits.rate_limit import Rate, count
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
+from pipeline.pages.staff.emails import tell_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
-from pipeline.pages.staff.letters import tell_new_member
-from pipeline.services.throttle import Rate, count
 
 MAILS = Rate(60, 3_600)
 """How many people a company may add, each of whom gets a mail."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tasks.working.processes import Processes
-from tasks.working.worker import Options, Worker
+from tasks.worker.process_group import Processes
+from tasks.worker.worker import Options, Worker
 
 MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
 LONGEST_DRAIN = 86_400.0

@@ -11,10 +11,12 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tasks import control, dead, metrics
+from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskError
-from tasks.models import Status, Task, TaskEvent
+from tasks.models import Task, TaskEvent
+from tasks.models.statuses import Status
 from tasks.payloads import redacted
+from tasks.stats import site
 
 MOST_SHOWN = 1_000
 
@@ -53,16 +55,16 @@ class Command(BaseCommand):
             raise CommandError(f"{error}.") from None
 
     def _stats(self, options: dict[str, Any]) -> None:
-        for (name, priority), count in sorted(metrics.depth().items()):
+        for (name, priority), count in sorted(site.depth().items()):
             self.stdout.write(f"pending  {name:32} priority {priority:4}  {count}")
-        for priority, seconds in sorted(metrics.oldest_age_seconds().items()):
+        for priority, seconds in sorted(site.oldest_age_seconds().items()):
             self.stdout.write(f"oldest   priority {priority:4}  {seconds:.1f} s")
-        for word, counts in (("running", metrics.running()), ("dead", metrics.dead_depth())):
+        for word, counts in (("running", site.running()), ("dead", site.dead_depth())):
             for name, count in sorted(counts.items()):
                 self.stdout.write(f"{word:8} {name:32} {count}")
-        for name in metrics.open_breakers():
+        for name in site.open_breakers():
             self.stdout.write(f"breaker  {name:32} open: too many of its runs fail")
-        self.stdout.write(f"workers  {metrics.workers_alive()} alive")
+        self.stdout.write(f"workers  {site.workers_alive()} alive")
 
     def _list(self, options: dict[str, Any]) -> None:
         tasks = Task.objects.select_related("type").order_by("-id")
@@ -73,7 +75,7 @@ class Command(BaseCommand):
         self._rows(list(tasks[: options["limit"]]))
 
     def _dead(self, options: dict[str, Any]) -> None:
-        self._rows(dead.dead_letters(key=options["type"], limit=options["limit"]))
+        self._rows(dead_letters.dead_letters(key=options["type"], limit=options["limit"]))
 
     def _show(self, options: dict[str, Any]) -> None:
         task = control.find_task(options["task"])
@@ -95,15 +97,15 @@ class Command(BaseCommand):
         self.stdout.write("dead, until somebody replays or discards it")
 
     def _replay(self, options: dict[str, Any]) -> None:
-        dead.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
+        dead_letters.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
         self.stdout.write("pending")
 
     def _replay_all(self, options: dict[str, Any]) -> None:
         chosen = {name: options[name] for name in ("actor", "limit", "confirmed")}
-        self.stdout.write(f"{dead.replay_many(options['type'], **chosen)} pending")
+        self.stdout.write(f"{dead_letters.replay_many(options['type'], **chosen)} pending")
 
     def _discard(self, options: dict[str, Any]) -> None:
-        dead.discard(options["task"], actor=options["actor"])
+        dead_letters.discard(options["task"], actor=options["actor"])
         self.stdout.write("discarded")
 
     def _pause(self, options: dict[str, Any]) -> None:

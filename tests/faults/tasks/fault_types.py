@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from tasks.context import Context
-from tasks.types import MEBIBYTE, task_type
+from tasks.registry import MEBIBYTE, task_type
 from tests.tasks.handlers import AT_ONCE, mark
 
 LONGEST_SECONDS = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tasks.control import cancel
-from tests.faults.tasks.looks import SETTINGS, SHORT, pid_of
+from tests.faults.tasks.queries import SETTINGS, SHORT, pid_of
 from tests.tasks.seen import add, events, marks, status, task
 from tests.tasks.workers import StartWorker, alive, eventually
 

@@ -12,9 +12,9 @@ import pytest
 
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskWorker
-from tasks.schedules import create_schedule
+from tasks.scheduling.schedules import create_schedule
 from tests.conftest import ROOT
-from tests.faults.tasks.looks import SETTINGS, SHORT, let_go
+from tests.faults.tasks.queries import SETTINGS, SHORT, let_go
 from tests.tasks.seen import add, marks, status, task
 from tests.tasks.workers import StartWorker, eventually
 

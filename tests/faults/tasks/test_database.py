@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.database.cluster import PORT, Cluster
 from tests.conftest import ROOT
-from tests.faults.cluster_users import clean_up
+from tests.faults.database.cluster_users import clean_up
 from tests.tasks.handlers import MARKS
 from tests.tasks.workers import PATIENCE_SECONDS, TaskWorker, eventually
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tasks.models import TaskWorker
-from tests.faults.tasks.looks import SETTINGS, let_go
+from tests.faults.tasks.queries import SETTINGS, let_go
 from tests.tasks.seen import add, events, marks, status, task
 from tests.tasks.workers import PATIENCE_SECONDS, StartWorker, alive, children_of, eventually
 

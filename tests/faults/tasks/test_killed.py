@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from tasks.models import Task
-from tests.faults.tasks.looks import SETTINGS, SHORT, holder_of, let_go, pid_of
+from tests.faults.tasks.queries import SETTINGS, SHORT, holder_of, let_go, pid_of
 from tests.tasks.seen import add, events, marks, status, task
 from tests.tasks.workers import StartWorker, alive, children_of, eventually
 

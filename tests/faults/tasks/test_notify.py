@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from tasks.enqueue import enqueue, wake
 from tasks.models import TaskWorker
-from tests.faults.tasks.looks import SETTINGS, let_go, terminate_connections
+from tests.faults.tasks.queries import SETTINGS, let_go, terminate_connections
 from tests.tasks.seen import add, events, marks, status
 from tests.tasks.workers import StartWorker, eventually
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tasks.enqueue import enqueue
-from tests.faults.tasks.looks import SETTINGS, holder_of
+from tests.faults.tasks.queries import SETTINGS, holder_of
 from tests.tasks.seen import add, status, task
 from tests.tasks.workers import StartWorker, eventually
 

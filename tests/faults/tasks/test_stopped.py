@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.faults.tasks.looks import SETTINGS, SHORT, let_go, pid_of
+from tests.faults.tasks.queries import SETTINGS, SHORT, let_go, pid_of
 from tests.tasks.seen import add, events, marks, status, task
 from tests.tasks.workers import StartWorker, TaskWorker, alive, eventually
 

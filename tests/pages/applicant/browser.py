@@ -11,12 +11,12 @@ from django.test import Client
 
 from applicants.http import KEY
 from applicants.models import Applicant
+from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Outcome
-from tests import make
+from tests.support import factories
 
 
 def signed_in(person: Applicant) -> Client:
@@ -52,14 +52,14 @@ def mine(application: Application, act: str = "") -> str:
 
 def leave(application: Application) -> None:
     """The applicant withdraws."""
-    withdraw(application_id=application.id, actor=make.owner_of(application))
+    withdraw(application_id=application.id, actor=factories.owner_of(application))
 
 
 def confirm(application: Application) -> None:
     """The applicant takes the offered seat."""
-    acknowledge(application_id=application.id, actor=make.owner_of(application))
+    acknowledge(application_id=application.id, actor=factories.owner_of(application))
 
 
 def decide(application: Application, outcome: Outcome, **how: Any) -> None:
     """The company ends the application."""
-    remove(application_id=application.id, outcome=outcome, actor=make.RECRUITER, **how)
+    remove(application_id=application.id, outcome=outcome, actor=factories.RECRUITER, **how)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from tests.outbox import send_at_once
+from tests.support.outbox import send_at_once
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from pipeline.domain.states import Outcome, Reason
 from pipeline.services.lifecycle import close_job, pause_job
-from pipeline.states import Outcome, Reason
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.applicant.browser import (
     confirm,
     decide,
@@ -20,12 +18,14 @@ from tests.pages.applicant.browser import (
     signed_in,
     text_of,
 )
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def offered(**policy: Any) -> Any:
-    return make.application(make.job(acknowledge_first_seat=True, **policy))
+    return factories.application(factories.job(acknowledge_first_seat=True, **policy))
 
 
 def page_of(application: Any) -> str:
@@ -50,7 +50,7 @@ def test_confirming_takes_the_seat() -> None:
 
     answer = client.post(mine(application, "confirm/"), follow=True)
 
-    assert make.status_of(application) == "ACTIVE"
+    assert factories.status_of(application) == "ACTIVE"
     assert "Confirmed: the seat is yours." in text_of(answer)
     assert "You have a seat" in text_of(answer)
     assert mine(application, "confirm/") not in answer.content.decode()
@@ -58,13 +58,13 @@ def test_confirming_takes_the_seat() -> None:
 
 def test_after_the_deadline_confirming_tells_the_new_place() -> None:
     application = offered()
-    let_time_pass(application.job_id, make.WINDOW)
+    let_time_pass(application.job_id, factories.WINDOW)
     before = page_of(application)
 
     answer = owner_signed_in(application).post(mine(application, "confirm/"), follow=True)
 
     assert "The time to confirm is over." in before
-    assert make.status_of(application) == "WAITLIST"
+    assert factories.status_of(application) == "WAITLIST"
     assert "The deadline for this seat had passed" in text_of(answer)
     assert "You missed the deadline. You are number 1 of 1 in line now." in text_of(answer)
     assert "no seat is offered to you before" in text_of(answer)
@@ -72,8 +72,8 @@ def test_after_the_deadline_confirming_tells_the_new_place() -> None:
 
 def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:
     application = offered(max_decays=0)
-    let_time_pass(application.job_id, make.WINDOW)
-    make.settle_all()
+    let_time_pass(application.job_id, factories.WINDOW)
+    factories.settle_all()
 
     page = page_of(application)
 
@@ -98,7 +98,7 @@ def test_the_title_comes_along_with_what_is_fetched_again() -> None:
     ],
 )
 def test_a_decision_says_what_it_means_and_why(outcome: Outcome, words: str) -> None:
-    application = make.application(make.job())
+    application = factories.application(factories.job())
     decide(application, outcome, reason=Reason.POSITION_FILLED)
 
     page = page_of(application)
@@ -108,20 +108,20 @@ def test_a_decision_says_what_it_means_and_why(outcome: Outcome, words: str) -> 
 
 
 def test_a_closed_job_says_that_it_was_nothing_they_did() -> None:
-    job = make.job()
-    _holder, waiting = make.applications(job, 2)
-    close_job(job_id=job, actor=make.RECRUITER)
+    job = factories.job()
+    _holder, waiting = factories.applications(job, 2)
+    close_job(job_id=job, actor=factories.RECRUITER)
     before = page_of(waiting)
-    make.settle_all()
+    factories.settle_all()
 
     assert "The company has closed this job." in before
     assert "It was nothing that you did" in page_of(waiting)
 
 
 def test_a_paused_job_keeps_the_place() -> None:
-    job = make.job()
-    _holder, waiting = make.applications(job, 2)
-    pause_job(job_id=job, actor=make.RECRUITER)
+    job = factories.job()
+    _holder, waiting = factories.applications(job, 2)
+    pause_job(job_id=job, actor=factories.RECRUITER)
 
     page = page_of(waiting)
 
@@ -130,8 +130,8 @@ def test_a_paused_job_keeps_the_place() -> None:
 
 
 def test_a_place_says_why_it_last_changed() -> None:
-    job = make.job()
-    _holder, ahead, waiting = make.applications(job, 3)
+    job = factories.job()
+    _holder, ahead, waiting = factories.applications(job, 3)
     joined = page_of(waiting)
 
     leave(ahead)
@@ -141,9 +141,9 @@ def test_a_place_says_why_it_last_changed() -> None:
 
 
 def test_the_head_of_the_log_is_shown() -> None:
-    application = make.application(make.job())
+    application = factories.application(factories.job())
 
-    row = make.row_of(application.job_id)
+    row = factories.row_of(application.job_id)
 
     assert f"Entry {row.seq} Seal {bytes(row.chain_head).hex()}" in page_of(application)
 
@@ -151,12 +151,12 @@ def test_the_head_of_the_log_is_shown() -> None:
 @pytest.mark.parametrize("act", ["", "confirm/", "withdraw/"])
 def test_somebody_elses_application_does_not_exist(act: str) -> None:
     application = offered()
-    stranger, nobody = signed_in(make.applicant()), Client()
+    stranger, nobody = signed_in(factories.applicant()), Client()
     verb = "get" if act == "" else "post"
 
     assert getattr(stranger, verb)(mine(application, act)).status_code == 404
     assert getattr(nobody, verb)(mine(application, act))["Location"].startswith("/sign-in/")
-    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
 
 
 @pytest.mark.parametrize("act", ["confirm/", "withdraw/"])
@@ -167,14 +167,14 @@ def test_only_a_form_of_ours_changes_anything(act: str) -> None:
 
     assert client.get(mine(application, act)).status_code in (200, 302)
     assert client.post(mine(application, act)).status_code == 403
-    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
 
 
 def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries: Any) -> None:
-    job = make.job()
-    for person in make.applications(job, 4):
+    job = factories.job()
+    for person in factories.applications(job, 4):
         last = person
-    client, seq = owner_signed_in(last), make.row_of(job).seq
+    client, seq = owner_signed_in(last), factories.row_of(job).seq
 
     # session, person, application, job; why it moved, its events
     with django_assert_num_queries(6):
@@ -184,7 +184,7 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
         same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
 
     assert (page.status_code, same.status_code) == (200, 304)
-    assert make.row_of(job).seq == seq
+    assert factories.row_of(job).seq == seq
 
 
 def test_a_confirmed_seat_says_that_there_is_nothing_to_do() -> None:

@@ -10,31 +10,31 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
-from pipeline.notifications.links import MAX_AGE, Offer, make_token
+from pipeline.domain.states import Outcome
+from pipeline.mail.links import MAX_AGE, Offer, make_token
 from pipeline.services.lifecycle import close_job
-from pipeline.states import Outcome
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.applicant.browser import confirm, decide, leave, mine, text_of, who
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def offered(**policy: Any) -> Any:
-    person = make.applicant(email="ana.li@example.org")
-    return make.application(make.job(acknowledge_first_seat=True, **policy), person)
+    person = factories.applicant(email="ana.li@example.org")
+    return factories.application(factories.job(acknowledge_first_seat=True, **policy), person)
 
 
 def token_of(application: Any) -> str:
     """The token of the last offer."""
-    events = [each for each in make.events(application.job_id) if each.to_status]
+    events = [each for each in factories.events(application.job_id) if each.to_status]
     offers = [each.seq for each in events if each.to_status == "PENDING_ACKNOWLEDGMENT"]
     return make_token(Offer(application.id, offers[-1]))
 
 
 def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) -> None:
     application = offered()
-    seq, token = make.row_of(application.job_id).seq, token_of(application)
+    seq, token = factories.row_of(application.job_id).seq, token_of(application)
 
     for _ in range(3):
         page = visitor.get(f"/confirm/{token}/")
@@ -43,7 +43,7 @@ def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) 
     assert "a…i@example.org" in text_of(page)
     assert "ana.li@example.org" not in page.content.decode()
     assert page.content.decode().count('method="post"') == 1
-    assert make.row_of(application.job_id).seq == seq
+    assert factories.row_of(application.job_id).seq == seq
     assert who(visitor) is None
 
 
@@ -60,7 +60,7 @@ def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
 
     answer = visitor.post("/confirm/", {"token": token_of(application)}, follow=True)
 
-    assert make.status_of(application) == "ACTIVE"
+    assert factories.status_of(application) == "ACTIVE"
     assert answer.redirect_chain == [(mine(application), 302)]
     assert "Confirmed: the seat is yours." in text_of(answer)
     assert who(visitor) == str(application.applicant_id)
@@ -88,11 +88,11 @@ def test_a_used_link_signs_nobody_in(visitor: Client) -> None:
 @pytest.mark.parametrize("settled", [True, False])
 def test_a_late_link_tells_the_new_place(visitor: Client, settled: bool) -> None:
     application = offered()
-    make.applications(application.job_id, 1)
+    factories.applications(application.job_id, 1)
     token = token_of(application)
-    let_time_pass(application.job_id, make.WINDOW)
+    let_time_pass(application.job_id, factories.WINDOW)
     if settled:
-        make.settle_all()
+        factories.settle_all()
 
     page = refused(visitor, token)
 
@@ -103,18 +103,18 @@ def test_a_late_link_tells_the_new_place(visitor: Client, settled: bool) -> None
 def test_the_link_of_an_earlier_offer_confirms_no_newer_one(visitor: Client) -> None:
     application = offered()
     old = token_of(application)
-    let_time_pass(application.job_id, make.WINDOW)
-    make.settle_all()
-    let_time_pass(application.job_id, make.COOLDOWN)
-    make.settle_all()
-    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+    let_time_pass(application.job_id, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(application.job_id, factories.COOLDOWN)
+    factories.settle_all()
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
 
     assert "There is a newer offer." in refused(visitor, old)
-    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
 
 
 def test_a_link_to_what_has_ended_says_how(visitor: Client) -> None:
-    gone, rejected = offered(), make.application(make.job(acknowledge_first_seat=True))
+    gone, rejected = offered(), factories.application(factories.job(acknowledge_first_seat=True))
     tokens = [token_of(gone), token_of(rejected)]
     leave(gone)
     decide(rejected, Outcome.REJECTED)
@@ -126,7 +126,7 @@ def test_a_link_to_what_has_ended_says_how(visitor: Client) -> None:
 def test_a_link_to_a_closed_job_says_so(visitor: Client) -> None:
     application = offered()
     token = token_of(application)
-    close_job(job_id=application.job_id, actor=make.RECRUITER)
+    close_job(job_id=application.job_id, actor=factories.RECRUITER)
 
     assert "The company has closed this job." in refused(visitor, token)
 
@@ -146,7 +146,7 @@ def test_a_form_of_somebody_else_takes_no_seat() -> None:
     client = Client(enforce_csrf_checks=True)
 
     assert client.post("/confirm/", {"token": token_of(application)}).status_code == 403
-    assert make.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
 
 
 def test_no_log_holds_a_token_that_is_good(

@@ -8,33 +8,33 @@ import pytest
 from django.test import Client
 
 from jobs.models import JobPosting
-from pipeline.states import Outcome
-from tests import make
-from tests.clock import let_time_pass
+from pipeline.domain.states import Outcome
 from tests.pages.applicant.browser import confirm, decide, leave, mine, signed_in, text_of
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_who_has_not_applied_is_led_to_the_open_jobs() -> None:
-    page = text_of(signed_in(make.applicant()).get("/me/"))
+    page = text_of(signed_in(factories.applicant()).get("/me/"))
 
     assert "You have not applied to anything yet" in page
     assert "See the open jobs" in page
 
 
 def test_what_needs_the_person_comes_first() -> None:
-    person = make.applicant()
-    ended = make.application(make.job(), person)
+    person = factories.applicant()
+    ended = factories.application(factories.job(), person)
     leave(ended)
-    active = make.application(make.job(), person)
-    lines = [make.job(), make.job()]
-    make.applications(lines[0], 3)
-    make.applications(lines[1], 2)
-    third, second = (make.application(job, person) for job in lines)
+    active = factories.application(factories.job(), person)
+    lines = [factories.job(), factories.job()]
+    factories.applications(lines[0], 3)
+    factories.applications(lines[1], 2)
+    third, second = (factories.application(job, person) for job in lines)
     offers = [
-        make.application(
-            make.job(acknowledge_first_seat=True, acknowledgment_window_seconds=w), person
+        factories.application(
+            factories.job(acknowledge_first_seat=True, acknowledgment_window_seconds=w), person
         )
         for w in (7200, 600)
     ]
@@ -47,10 +47,10 @@ def test_what_needs_the_person_comes_first() -> None:
 
 
 def test_a_card_says_status_place_and_deadline() -> None:
-    person, job = make.applicant(), make.job()
-    make.applications(job, 3)
-    make.application(job, person)
-    offer = make.application(make.job(acknowledge_first_seat=True), person)
+    person, job = factories.applicant(), factories.job()
+    factories.applications(job, 3)
+    factories.application(job, person)
+    offer = factories.application(factories.job(acknowledge_first_seat=True), person)
 
     page = signed_in(person).get("/me/")
 
@@ -61,16 +61,16 @@ def test_a_card_says_status_place_and_deadline() -> None:
 
 
 def test_somebody_elses_applications_are_not_there() -> None:
-    job = make.job()
+    job = factories.job()
     JobPosting.objects.filter(job_id=job).update(title="Secret post")
-    make.application(job)
+    factories.application(job)
 
-    assert "Secret post" not in text_of(signed_in(make.applicant()).get("/me/"))
+    assert "Secret post" not in text_of(signed_in(factories.applicant()).get("/me/"))
 
 
 def test_the_timeline_tells_everything_newest_first() -> None:
-    person = make.applicant()
-    application = make.application(make.job(acknowledge_first_seat=True), person)
+    person = factories.applicant()
+    application = factories.application(factories.job(acknowledge_first_seat=True), person)
     confirm(application)
     decide(application, Outcome.HIRED)
 
@@ -81,8 +81,8 @@ def test_the_timeline_tells_everything_newest_first() -> None:
 
 
 def test_times_are_in_the_zone_of_the_reader() -> None:
-    person = make.applicant()
-    make.application(make.job(acknowledge_first_seat=True), person)
+    person = factories.applicant()
+    factories.application(factories.job(acknowledge_first_seat=True), person)
     client = signed_in(person)
 
     assert " UTC on " in text_of(client.get("/me/"))
@@ -97,9 +97,9 @@ def fragment(client: Client, etag: str = "") -> Any:
 
 
 def test_the_fragment_is_new_only_when_something_has_changed() -> None:
-    person, job = make.applicant(), make.job()
-    ahead, other = make.applications(job, 2)
-    make.application(job, person)
+    person, job = factories.applicant(), factories.job()
+    ahead, other = factories.applications(job, 2)
+    factories.application(job, person)
     client = signed_in(person)
     first = fragment(client)
     again = fragment(client, first["ETag"])
@@ -109,16 +109,16 @@ def test_the_fragment_is_new_only_when_something_has_changed() -> None:
 
     assert (first.status_code, again.status_code, after.status_code) == (200, 304, 200)
     assert "1 of 1" in text_of(after)
-    assert make.status_of(ahead) == "ACTIVE"
+    assert factories.status_of(ahead) == "ACTIVE"
 
 
 def test_a_deadline_that_has_passed_changes_the_fragment_before_it_is_settled() -> None:
-    person, job = make.applicant(), make.job(acknowledge_first_seat=True)
-    make.application(job, person)
+    person, job = factories.applicant(), factories.job(acknowledge_first_seat=True)
+    factories.application(job, person)
     client = signed_in(person)
     first = fragment(client)
 
-    let_time_pass(job, make.WINDOW)
+    let_time_pass(job, factories.WINDOW)
     after = fragment(client, first["ETag"])
 
     assert after.status_code == 200
@@ -126,9 +126,9 @@ def test_a_deadline_that_has_passed_changes_the_fragment_before_it_is_settled() 
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> None:
-    person = make.applicant()
+    person = factories.applicant()
     for _ in range(4):
-        make.application(make.job(), person)
+        factories.application(factories.job(), person)
     client = signed_in(person)
 
     # session, person, their states; one instant: its snapshot, applications, jobs, events

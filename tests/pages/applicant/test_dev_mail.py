@@ -10,7 +10,7 @@ import pytest
 from django.core.mail import EmailMessage
 from django.test import Client
 
-from pipeline import devmail
+from pipeline.mail import dev_mailbox
 from tests.pages.applicant.browser import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +21,7 @@ def folder(settings: Any, tmp_path: Path) -> Path:
     """Mails are kept, in a folder of the test."""
     settings.DEV_MAIL = True
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
-    settings.EMAIL_BACKEND = "pipeline.devmail.Backend"
+    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.Backend"
     return settings.DEV_MAIL_FOLDER
 
 
@@ -33,7 +33,7 @@ def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
     send(text="<b>Look</b>\nhttp://127.0.0.1:8000/confirm/x/")
 
     listed = visitor.get("/dev/mail/")
-    page = visitor.get(f"/dev/mail/{devmail.newest()[0].name}/")
+    page = visitor.get(f"/dev/mail/{dev_mailbox.newest()[0].name}/")
 
     assert "Development only." in text_of(listed)
     assert "to ana@example.org" in text_of(listed)
@@ -48,7 +48,7 @@ def test_the_newest_come_first_and_can_be_narrowed_to_an_address(visitor: Client
 
     page = visitor.get("/dev/mail/", {"to": "ANA@"})
 
-    assert [mail.subject for mail in devmail.newest()] == ["Third", "Second", "First"]
+    assert [mail.subject for mail in dev_mailbox.newest()] == ["Third", "Second", "First"]
     assert [mail.subject for mail in page.context["mails"]] == ["Second", "First"]
     assert "No mail to such an address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
 
@@ -62,19 +62,19 @@ def test_nobody_else_on_the_machine_can_read_them(folder: Path) -> None:
 
 
 def test_only_the_newest_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devmail, "MOST_KEPT", 2)
+    monkeypatch.setattr(dev_mailbox, "MOST_KEPT", 2)
 
     for subject in ("1", "2", "3"):
         send(subject=subject)
 
-    assert [mail.subject for mail in devmail.newest()] == ["3", "2"]
+    assert [mail.subject for mail in dev_mailbox.newest()] == ["3", "2"]
     assert len(list(folder.iterdir())) == 2
 
 
 def test_the_log_says_where_to_read_but_neither_address_nor_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level("DEBUG", logger="pipeline.devmail")
+    caplog.set_level("DEBUG", logger="pipeline.mail.dev_mailbox")
 
     send(to="anabel@example.org", text="code 123456")
 
@@ -87,9 +87,9 @@ def test_what_was_to_an_address_can_be_forgotten() -> None:
     send()
     send(to="bo@example.org")
 
-    devmail.forget("ana@example.org")
+    dev_mailbox.forget("ana@example.org")
 
-    assert [mail.to for mail in devmail.newest()] == ["bo@example.org"]
+    assert [mail.to for mail in dev_mailbox.newest()] == ["bo@example.org"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "..", "01795292216649463732-e55e6dd6"])
@@ -102,4 +102,4 @@ def test_without_development_there_is_no_such_page(visitor: Client, settings: An
     settings.DEV_MAIL = False
 
     assert visitor.get("/dev/mail/").status_code == 404
-    assert visitor.get(f"/dev/mail/{devmail.newest()[0].name}/").status_code == 404
+    assert visitor.get(f"/dev/mail/{dev_mailbox.newest()[0].name}/").status_code == 404

@@ -8,15 +8,15 @@ from django.test import Client
 from jobs.models import JobPosting, Membership, Role
 from pipeline.models import Application
 from pipeline.services.lifecycle import close_job, pause_job
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.applicant.browser import signed_in, text_of
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def staff_of(company_id: object, role: Role = Role.VIEWER) -> Client:
-    user = make.UserFactory.create()
+    user = factories.UserFactory.create()
     Membership.objects.create(company_id=company_id, user=user, role=role)
     client = Client()
     client.force_login(user)
@@ -24,7 +24,7 @@ def staff_of(company_id: object, role: Role = Role.VIEWER) -> Client:
 
 
 def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
-    job = make.job(penalty_places=2, max_decays=1)
+    job = factories.job(penalty_places=2, max_decays=1)
 
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
@@ -35,7 +35,7 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
 
 
 def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> None:
-    job = make.job()
+    job = factories.job()
     text = "One.\nTwo <script>alert(1)</script> https://example.org/x javascript:alert(1)"
     JobPosting.objects.filter(job_id=job).update(description=text)
 
@@ -47,25 +47,25 @@ def test_a_description_is_text_with_links_and_never_markup(visitor: Client) -> N
 
 
 def test_a_stranger_is_asked_for_name_and_address(visitor: Client) -> None:
-    page = visitor.get(f"/jobs/{make.job()}/")
+    page = visitor.get(f"/jobs/{factories.job()}/")
 
     assert list(page.context["form"].fields) == ["name", "email"]
 
 
 def test_who_is_signed_in_is_asked_for_the_name_they_gave_last() -> None:
-    person = make.applicant(name="")
-    make.application(make.job(), person)
+    person = factories.applicant(name="")
+    factories.application(factories.job(), person)
     Application.objects.update(name="Ana Li")
 
-    page = signed_in(person).get(f"/jobs/{make.job()}/")
+    page = signed_in(person).get(f"/jobs/{factories.job()}/")
 
     assert list(page.context["form"].fields) == ["name"]
     assert page.context["form"]["name"].value() == "Ana Li"
 
 
 def test_who_has_applied_is_led_to_the_application() -> None:
-    person, job = make.applicant(), make.job()
-    application = make.application(job, person)
+    person, job = factories.applicant(), factories.job()
+    application = factories.application(job, person)
 
     page = signed_in(person).get(f"/jobs/{job}/")
 
@@ -75,8 +75,8 @@ def test_who_has_applied_is_led_to_the_application() -> None:
 
 @pytest.mark.parametrize(("verb", "words"), [(pause_job, "is paused"), (close_job, "is closed")])
 def test_a_job_that_takes_nobody_says_why(visitor: Client, verb: object, words: str) -> None:
-    job = make.job()
-    verb(job_id=job, actor=make.RECRUITER)  # type: ignore[operator]
+    job = factories.job()
+    verb(job_id=job, actor=factories.RECRUITER)  # type: ignore[operator]
 
     page = visitor.get(f"/jobs/{job}/")
 
@@ -85,10 +85,10 @@ def test_a_job_that_takes_nobody_says_why(visitor: Client, verb: object, words: 
 
 
 def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
-    job = make.job(acknowledge_first_seat=True)
-    make.application(job)
-    let_time_pass(job, make.WINDOW)
-    make.settle_all()
+    job = factories.job(acknowledge_first_seat=True)
+    factories.application(job)
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
 
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
@@ -97,12 +97,12 @@ def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
 
 
 def test_a_closed_job_tells_nothing_of_a_line_that_is_over(visitor: Client) -> None:
-    job = make.job(capacity=2)
-    empty = make.job()
-    make.applications(job, 3)
+    job = factories.job(capacity=2)
+    empty = factories.job()
+    factories.applications(job, 3)
     for each in (job, empty):
-        close_job(job_id=each, actor=make.RECRUITER)
-    make.settle_all()
+        close_job(job_id=each, actor=factories.RECRUITER)
+    factories.settle_all()
 
     page, unused = (text_of(visitor.get(f"/jobs/{each}/")) for each in (job, empty))
 
@@ -113,8 +113,8 @@ def test_a_closed_job_tells_nothing_of_a_line_that_is_over(visitor: Client) -> N
 
 
 def test_a_paused_job_speaks_of_no_free_seat(visitor: Client) -> None:
-    job = make.job()
-    pause_job(job_id=job, actor=make.RECRUITER)
+    job = factories.job()
+    pause_job(job_id=job, actor=factories.RECRUITER)
 
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
@@ -125,17 +125,17 @@ def test_a_paused_job_speaks_of_no_free_seat(visitor: Client) -> None:
 
 
 def test_a_draft_is_a_preview_for_its_company_and_nothing_for_others(visitor: Client) -> None:
-    company = make.company()
-    job = make.job(company_id=company.id, open_now=False)
+    company = factories.company()
+    job = factories.job(company_id=company.id, open_now=False)
 
     assert visitor.get(f"/jobs/{job}/").status_code == 404
-    assert staff_of(make.company().id).get(f"/jobs/{job}/").status_code == 404
+    assert staff_of(factories.company().id).get(f"/jobs/{job}/").status_code == 404
     assert "Preview of a draft" in text_of(staff_of(company.id).get(f"/jobs/{job}/"))
 
 
 def test_staff_are_led_to_their_board_and_cannot_apply() -> None:
-    company = make.company()
-    job = make.job(company_id=company.id)
+    company = factories.company()
+    job = factories.job(company_id=company.id)
     client = staff_of(company.id)
 
     page = client.get(f"/jobs/{job}/")
@@ -143,4 +143,4 @@ def test_staff_are_led_to_their_board_and_cannot_apply() -> None:
 
     assert "Applying is for applicants" in text_of(page)
     assert f"/company/jobs/{job}/" in page.content.decode()
-    assert (tried.status_code, make.row_of(job).seq) == (302, 2)
+    assert (tried.status_code, factories.row_of(job).seq) == (302, 2)

@@ -8,16 +8,16 @@ import pytest
 from django.test import Client
 
 from pipeline.pages.applicant import openings
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.applicant.browser import leave, text_of
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
-    job = make.job(capacity=2, company_id=make.company(name="Harbour").id)
-    make.applications(job, 3)
+    job = factories.job(capacity=2, company_id=factories.company(name="Harbour").id)
+    factories.applications(job, 3)
 
     page = text_of(visitor.get("/"))
 
@@ -28,8 +28,8 @@ def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
 
 
 def test_the_typical_wait_is_known_once_a_few_were_promoted(visitor: Client) -> None:
-    job = make.job(capacity=5)
-    *holders, fifth = make.applications(job, 10)[:5]
+    job = factories.job(capacity=5)
+    *holders, fifth = factories.applications(job, 10)[:5]
     let_time_pass(job, 7200)
     for each in holders:
         leave(each)
@@ -42,7 +42,7 @@ def test_the_typical_wait_is_known_once_a_few_were_promoted(visitor: Client) -> 
 
 
 def test_only_open_jobs_are_shown(visitor: Client) -> None:
-    draft = make.job(open_now=False)
+    draft = factories.job(open_now=False)
 
     page = visitor.get("/")
 
@@ -52,13 +52,13 @@ def test_only_open_jobs_are_shown(visitor: Client) -> None:
 
 @pytest.mark.parametrize("words", ["engin", "harb engineer", "HARBOUR"])
 def test_a_job_is_found_by_title_and_company(visitor: Client, words: str) -> None:
-    make.job(company_id=make.company(name="Harbour").id)
+    factories.job(company_id=factories.company(name="Harbour").id)
 
     assert "Engineer" in text_of(visitor.get("/", {"q": words}))
 
 
 def test_what_is_not_found_says_so_and_leads_back(visitor: Client) -> None:
-    make.job()
+    factories.job()
 
     page = visitor.get("/", {"q": "<b>astronaut"})
 
@@ -68,7 +68,7 @@ def test_what_is_not_found_says_so_and_leads_back(visitor: Client) -> None:
 
 def test_many_jobs_are_a_page_at_a_time(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openings, "ON_ONE_PAGE", 2)
-    jobs = [make.job() for _ in range(3)]
+    jobs = [factories.job() for _ in range(3)]
 
     first = visitor.get("/", {"q": "engineer"})
     second = visitor.get(first.context["next_url"])
@@ -81,7 +81,7 @@ def test_many_jobs_are_a_page_at_a_time(visitor: Client, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("after", ["nonsense", "\0"])
 def test_a_page_that_never_was_is_the_first(visitor: Client, after: str) -> None:
-    make.job()
+    factories.job()
 
     assert visitor.get("/", {"after": after, "q": "\0"}).status_code == 200
 
@@ -90,7 +90,7 @@ def test_the_number_of_queries_does_not_grow(
     visitor: Client, django_assert_num_queries: Any
 ) -> None:
     for _ in range(3):
-        make.applications(make.job(), 2)
+        factories.applications(factories.job(), 2)
 
     with django_assert_num_queries(2):  # the jobs, and how long things took
         visitor.get("/")

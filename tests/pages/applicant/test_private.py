@@ -15,13 +15,13 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from applicants.models import SignInCode
-from pipeline.logs import configure_logging
-from pipeline.notifications.links import Offer, make_token
-from pipeline.pages.limits import TooOften
-from pipeline.services.tidy import remove_expired
-from tests import make
-from tests.outbox import code_to
+from pipeline.config.logging import configure_logging
+from pipeline.mail.links import Offer, make_token
+from pipeline.maintenance.retention import remove_expired
+from pipeline.pages.rate_limits import TooOften
 from tests.pages.applicant.browser import owner_signed_in, signed_in, text_of, who
+from tests.support import factories
+from tests.support.outbox import code_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,7 +34,7 @@ PAGES = ["/", "/me/", "/me/data/", "/me/data/erase/", "{mine}", "{mine}withdraw/
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_browser_keeps_a_page_of_somebody_who_is_signed_in(page: str) -> None:
-    application = make.application(make.job())
+    application = factories.application(factories.job())
     client = owner_signed_in(application)
 
     answer = client.get(page.format(mine=f"/me/applications/{application.id}/"))
@@ -45,7 +45,7 @@ def test_no_browser_keeps_a_page_of_somebody_who_is_signed_in(page: str) -> None
 
 
 def test_a_fragment_can_be_asked_for_by_its_tag() -> None:
-    client = owner_signed_in(make.application(make.job()))
+    client = owner_signed_in(factories.application(factories.job()))
     first = client.get("/me/?fragment=1")
 
     again = client.get("/me/?fragment=1", headers={"If-None-Match": first["ETag"]})
@@ -90,7 +90,7 @@ def test_an_address_cannot_be_put_into_a_browser_by_hand(visitor: Client) -> Non
 
 def test_signing_out_and_erasing_leave_no_address_in_the_browser(visitor: Client) -> None:
     for address in ("/sign-out/", "/me/data/erase/"):
-        client = signed_in(make.applicant())
+        client = signed_in(factories.applicant())
         client.post("/sign-in/", {"email": ANN})
         client.post(address, {"sure": "on"})
 
@@ -113,7 +113,7 @@ def test_a_way_back_that_is_none_leads_to_the_dashboard(visitor: Client, target:
 
 
 def test_one_client_cannot_use_up_the_codes_of_somebody_elses_address() -> None:
-    job, attacker, ann = make.job(), Client(), Client(REMOTE_ADDR="192.0.2.7")
+    job, attacker, ann = factories.job(), Client(), Client(REMOTE_ADDR="192.0.2.7")
     form = {"name": "X", "email": ANN}
 
     answers = [attacker.post(f"/jobs/{job}/apply/", form).status_code for _ in range(15)]
@@ -128,7 +128,7 @@ def test_one_client_cannot_use_up_the_codes_of_somebody_elses_address() -> None:
 
 
 def test_the_api_counts_codes_to_an_address_together_with_the_pages() -> None:
-    job, client = make.job(), Client()
+    job, client = factories.job(), Client()
     body = {"name": "X", "email": ANN.upper()}
     apply = f"/api/v1/jobs/{job}/applications"
 
@@ -150,8 +150,8 @@ def test_a_refusal_says_nothing_about_the_address() -> None:
 
 
 def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> None:
-    application = make.application(make.job(acknowledge_first_seat=True))
-    token = make_token(Offer(application.id, make.events(application.job_id)[-1].seq))
+    application = factories.application(factories.job(acknowledge_first_seat=True))
+    token = make_token(Offer(application.id, factories.events(application.job_id)[-1].seq))
     kept = logging.getLogger().handlers[:], logging.getLogger().level
     configure_logging(level="INFO", as_json=True)
     try:
@@ -171,7 +171,7 @@ def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> N
 
 
 def test_expired_sessions_are_removed() -> None:
-    signed_in(make.applicant()), signed_in(make.applicant())
+    signed_in(factories.applicant()), signed_in(factories.applicant())
     first = Session.objects.first()
     Session.objects.filter(pk=first.pk).update(expire_date=F("expire_date") - timedelta(days=30))
 
@@ -216,7 +216,7 @@ def _filled(part: str, ids: str) -> str:
 
 
 def test_the_mail_about_an_application_says_what_to_do_if_it_was_not_you(visitor: Client) -> None:
-    job = make.job()
+    job = factories.job()
     visitor.post(f"/jobs/{job}/apply/", {"name": "Somebody else", "email": ANN})
     text = str(mail.outbox[-1].body)
 

@@ -9,7 +9,7 @@ from django.test import Client
 
 from pipeline.models import Application
 from pipeline.services.withdraw import withdraw
-from tests import make
+from tests.support import factories
 
 
 def page_of(client: Client, path: str) -> str:
@@ -28,4 +28,4 @@ def follow(client: Client, path: str, data: dict[str, Any]) -> str:
 
 def leave(application: Application) -> None:
     """A person withdraws."""
-    withdraw(application_id=application.id, actor=make.owner_of(application))
+    withdraw(application_id=application.id, actor=factories.owner_of(application))

@@ -8,14 +8,14 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
+from pipeline.domain.states import SYSTEM, Outcome
 from pipeline.models import Application
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
-from pipeline.states import SYSTEM, Outcome
-from tests import make
-from tests.clock import let_time_pass
 from tests.pages.company.browsing import follow, page_of
-from tests.pages.company.conftest import named
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.members import named
 
 
 def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -> None:
@@ -36,7 +36,7 @@ def test_who_was_decided_on_here_before_is_added_after_one_question(
     recruiter: Client, job: UUID
 ) -> None:
     ana = named(job, "Ana Li")
-    remove(application_id=ana.id, outcome=Outcome.HIRED, actor=make.RECRUITER)
+    remove(application_id=ana.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
     path = f"/company/jobs/{job}/add/"
     address = Applicant.objects.get(id=ana.applicant_id).email
     given = {"name": "Ana Li", "email": address.upper()}
@@ -50,14 +50,14 @@ def test_who_was_decided_on_here_before_is_added_after_one_question(
 
 
 def test_adding_says_who_gets_a_free_seat(recruiter: Client, company: Company) -> None:
-    job = make.job(company_id=company.id, capacity=1, acknowledge_first_seat=True)
+    job = factories.job(company_id=company.id, capacity=1, acknowledge_first_seat=True)
     path = f"/company/jobs/{job}/add/"
 
     assert "A seat is free: it is offered to them" in page_of(recruiter, path)
-    make.application(job)
+    factories.application(job)
     assert "They join the line at its back" in page_of(recruiter, path)
-    let_time_pass(job, make.WINDOW + 1)
-    make.settle_all()
+    let_time_pass(job, factories.WINDOW + 1)
+    factories.settle_all()
     assert "A seat is free, and all who wait are in a cool-down" in page_of(recruiter, path)
 
 

@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.models import Heartbeat
-from tests import make
-from tests.clock import database_now, let_time_pass
 from tests.pages.company.browsing import leave, page_of
-from tests.pages.company.conftest import named
+from tests.support import factories
+from tests.support.clock import database_now, let_time_pass
+from tests.support.members import named
 
 
 def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, job: UUID) -> None:
@@ -34,8 +34,8 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
 
 def test_misses_and_cool_downs_show(viewer: Client, job: UUID) -> None:
     leave(named(job, "Ana Li"))
-    let_time_pass(job, make.WINDOW + 1)
-    make.settle_all()
+    let_time_pass(job, factories.WINDOW + 1)
+    factories.settle_all()
 
     page = page_of(viewer, f"/company/jobs/{job}/")
 
@@ -44,8 +44,8 @@ def test_misses_and_cool_downs_show(viewer: Client, job: UUID) -> None:
 
 
 def test_free_seats_show_as_free(viewer: Client, company: Company) -> None:
-    job = make.job(company_id=company.id, capacity=9)
-    make.application(job)
+    job = factories.job(company_id=company.id, capacity=9)
+    factories.application(job)
 
     page = page_of(viewer, f"/company/jobs/{job}/")
 
@@ -55,7 +55,7 @@ def test_free_seats_show_as_free(viewer: Client, company: Company) -> None:
 
 def test_a_silent_worker_is_said(viewer: Client, job: UUID) -> None:
     leave(named(job, "Ana Li"))
-    let_time_pass(job, make.WINDOW + 1)
+    let_time_pass(job, factories.WINDOW + 1)
 
     assert "worker that watches over deadlines is not answering" in page_of(
         viewer, f"/company/jobs/{job}/"
@@ -67,10 +67,10 @@ def test_a_silent_worker_is_said(viewer: Client, job: UUID) -> None:
 def test_both_lists_have_pages(viewer: Client, company: Company, monkeypatch: Any) -> None:
     monkeypatch.setattr("pipeline.selectors.board.SEATS_SHOWN", 2)
     monkeypatch.setattr("pipeline.selectors.board.WAITING_SHOWN", 2)
-    job = make.job(company_id=company.id, capacity=5)
+    job = factories.job(company_id=company.id, capacity=5)
     names = [f"P{n}" for n in range(10)]
     for name in names:
-        make.application(job, make.applicant(name=name))
+        factories.application(job, factories.applicant(name=name))
     leave(named(job, "P0"))
 
     seats = names_over_pages(viewer, job, "seats")
@@ -98,8 +98,8 @@ def test_a_place_that_is_none_is_the_start(viewer: Client, job: UUID, path: str)
 
 def test_the_board_costs_the_same_however_long_the_line(viewer: Client, company: Company) -> None:
     def cost(people: int) -> int:
-        job = make.job(company_id=company.id, capacity=2)
-        make.applications(job, people)
+        job = factories.job(company_id=company.id, capacity=2)
+        factories.applications(job, people)
         page_of(viewer, f"/company/jobs/{job}/")  # now the session knows for which company
         with CaptureQueriesContext(connection) as queries:
             page_of(viewer, f"/company/jobs/{job}/")

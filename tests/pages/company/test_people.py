@@ -12,16 +12,16 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
+from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Application, NameWord
+from pipeline.privacy.erase import erase
 from pipeline.selectors import search
-from pipeline.selectors.recent import NOTHING_YET, recent_waits
+from pipeline.selectors.recent_stats import NOTHING_YET, recent_waits
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.erase import erase
-from pipeline.services.names import learn_names
 from pipeline.services.withdraw import withdraw
-from tests import make
-from tests.clock import let_time_pass
-from tests.pages.company.conftest import named
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.members import named
 
 
 @pytest.fixture
@@ -58,13 +58,13 @@ def test_people_are_found_by_the_beginnings_of_words(
 
 
 def test_nobody_else_s_people_are_found(job: UUID) -> None:
-    assert found(make.company(), "ana") == []
+    assert found(factories.company(), "ana") == []
 
 
 def test_a_long_list_has_pages(company: Company) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     for n in range(5):
-        make.application(job, make.applicant(name=f"Kim Number{n}"))
+        factories.application(job, factories.applicant(name=f"Kim Number{n}"))
     learn_names()
 
     first = search.find_by_name(company.id, "kim", limit=2)
@@ -83,9 +83,9 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
     company: Company, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(search, "CANDIDATES", 2)
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     for name in ("Maria A", "Maria B", "Maria C"):
-        make.application(job, make.applicant(name=name))
+        factories.application(job, factories.applicant(name=name))
     learn_names()
 
     first = search.find_by_name(company.id, "maria c", limit=5)
@@ -106,8 +106,8 @@ def test_a_name_that_is_erased_is_not_found_any_more(job: UUID, company: Company
 
 
 def test_names_are_learned_once_whoever_looks_again(company: Company) -> None:
-    job = make.job(company_id=company.id)
-    make.application(job, make.applicant(name="Ana Li"))
+    job = factories.job(company_id=company.id)
+    factories.application(job, factories.applicant(name="Ana Li"))
 
     assert found(company, "ana") == []  # nothing of it is done under the job's lock
     for _ in range(3):
@@ -134,14 +134,14 @@ FROM pipeline_event, person WHERE seq = 3
 def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
     company: Company,
 ) -> None:
-    job = make.job(company_id=company.id)
-    make.application(job, make.applicant(name="Early Bird"))
+    job = factories.job(company_id=company.id)
+    factories.application(job, factories.applicant(name="Early Bird"))
     other = connection.copy()
     other.set_autocommit(False)
     try:
         with other.cursor() as cursor:
             cursor.execute(APPLY_LATE)
-            make.application(job, make.applicant(name="Ana Li"))
+            factories.application(job, factories.applicant(name="Ana Li"))
             for _ in range(3):
                 learn_names()
         other.commit()
@@ -154,8 +154,8 @@ def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
 
 
 def test_a_name_that_is_being_erased_is_not_learned_any_more(company: Company) -> None:
-    job = make.job(company_id=company.id)
-    ana = make.application(job, make.applicant(name="Ana Li"))
+    job = factories.job(company_id=company.id)
+    ana = factories.application(job, factories.applicant(name="Ana Li"))
     other = connection.copy()
     other.set_autocommit(False)
     try:
@@ -197,11 +197,11 @@ def test_an_erased_person_is_shown_without_an_address(viewer: Client, job: UUID)
 
 def test_a_company_reads_only_what_it_was_told_itself(viewer: Client, job: UUID) -> None:
     ana = named(job, "Ana Li")
-    elsewhere = make.job()
-    make.alter(elsewhere, posting={"title": "Secret job"})
+    elsewhere = factories.job()
+    factories.alter(elsewhere, posting={"title": "Secret job"})
     person = Applicant.objects.get(id=ana.applicant_id)
     person.name = "Other Name"
-    make.application(elsewhere, person)
+    factories.application(elsewhere, person)
 
     page = re.sub(r"\s+", " ", viewer.get(f"/company/people/{person.id}/").content.decode())
 
@@ -212,7 +212,7 @@ def test_a_company_reads_only_what_it_was_told_itself(viewer: Client, job: UUID)
 
 
 def test_a_person_who_only_applied_elsewhere_does_not_exist(viewer: Client) -> None:
-    stranger = make.application(make.job())
+    stranger = factories.application(factories.job())
 
     assert viewer.get(f"/company/people/{stranger.applicant_id}/").status_code == 404
 
@@ -220,15 +220,15 @@ def test_a_person_who_only_applied_elsewhere_does_not_exist(viewer: Client) -> N
 def test_waits_are_medians_of_what_lately_happened(
     company: Company, django_assert_num_queries: Any
 ) -> None:
-    job, quiet = make.job(company_id=company.id), make.job(company_id=company.id)
-    first, *rest = make.applications(job, 6)
+    job, quiet = factories.job(company_id=company.id), factories.job(company_id=company.id)
+    first, *rest = factories.applications(job, 6)
     leaving = first
     for waited in [100] * 5:
         let_time_pass(job, waited)
-        withdraw(application_id=leaving.id, actor=make.owner_of(leaving))
+        withdraw(application_id=leaving.id, actor=factories.owner_of(leaving))
         leaving = rest.pop(0)
         let_time_pass(job, 10)
-        acknowledge(application_id=leaving.id, actor=make.owner_of(leaving))
+        acknowledge(application_id=leaving.id, actor=factories.owner_of(leaving))
 
     with django_assert_num_queries(1):
         facts = recent_waits([job, quiet])

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.test import Client
 
 from applicants.models import Applicant
-from pipeline.services.names import learn_names
-from tests.pages.company.conftest import named
+from pipeline.maintenance.name_index import learn_names
+from tests.support.members import named
 
 
 def test_without_a_search_the_last_applicants_show(

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company, Job
-from tests import make
-from tests.pages.company.conftest import named
+from tests.support import factories
+from tests.support.members import named
 
 RULES = {
     "window": 2,
@@ -120,7 +120,7 @@ def test_a_recruiter_edits_the_posting_but_not_the_rules(recruiter: Client, job:
 
 def test_an_owner_changes_the_rules_and_running_deadlines_stay(owner: Client, job: UUID) -> None:
     path = f"/company/jobs/{job}/settings/"
-    make.application(job)
+    factories.application(job)
 
     page = text_of(owner.post(path, typed(owner, job), follow=True))
 
@@ -155,7 +155,7 @@ def test_what_is_typed_into_one_part_stays_when_the_other_is_wrong(
 
 def test_a_form_is_not_stale_only_because_somebody_applied(owner: Client, job: UUID) -> None:
     given = typed(owner, job)
-    make.application(job)
+    factories.application(job)
 
     assert owner.post(f"/company/jobs/{job}/settings/", given).status_code == 302
 
@@ -163,7 +163,7 @@ def test_a_form_is_not_stale_only_because_somebody_applied(owner: Client, job: U
 def test_a_stale_form_says_what_changed_and_keeps_what_was_typed(owner: Client, job: UUID) -> None:
     path = f"/company/jobs/{job}/settings/"
     given = typed(owner, job, title="Mine")
-    make.alter(job, posting={"title": "Theirs"}, policy={"penalty_places": 7})
+    factories.alter(job, posting={"title": "Theirs"}, policy={"penalty_places": 7})
 
     stale = owner.post(path, given)
 
@@ -181,7 +181,7 @@ def test_a_stale_form_shows_one_and_none_as_numbers(
     owner: Client, job: UUID, places: int, misses: int
 ) -> None:
     given = typed(owner, job, penalty_places=5, max_decays=5)
-    make.alter(job, policy={"penalty_places": places, "max_decays": misses})
+    factories.alter(job, policy={"penalty_places": places, "max_decays": misses})
 
     stale = text_of(owner.post(f"/company/jobs/{job}/settings/", given))
 
@@ -206,8 +206,8 @@ def test_the_first_visit_says_what_to_do(recruiter: Client, viewer: Client) -> N
 
 
 def test_jobs_are_found_by_title_and_state(viewer: Client, job: UUID, company: Company) -> None:
-    draft = make.job(company_id=company.id, open_now=False)
-    make.alter(draft, posting={"title": "Translator"})
+    draft = factories.job(company_id=company.id, open_now=False)
+    factories.alter(draft, posting={"title": "Translator"})
 
     assert "Translator" in text_of(viewer.get("/company/"))
     assert "Translator" not in text_of(viewer.get("/company/?status=OPEN"))
@@ -220,7 +220,7 @@ def test_a_page_of_jobs_costs_the_same_however_many_there_are(
 ) -> None:
     monkeypatch.setattr("pipeline.pages.company.jobs.JOBS_SHOWN", 4)
     for _ in range(6):
-        make.applications(make.job(company_id=company.id), 2)
+        factories.applications(factories.job(company_id=company.id), 2)
 
     with django_assert_num_queries(7):
         page = text_of(viewer.get("/company/"))

@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 
 from pipeline.models import Event
-from tests import make
-from tests.clock import database_now
-from tests.pages.history.conftest import History, page
+from tests.support import factories
+from tests.support.clock import database_now
+from tests.support.history import History, page
 
 
 def words(client: Client, address: str) -> str:
@@ -91,7 +91,7 @@ def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
     viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for bound in ("MOST_FOLDED", "MOST_COMPARED"):
-        monkeypatch.setattr(f"pipeline.selectors.moments.{bound}", 2)
+        monkeypatch.setattr(f"pipeline.selectors.past_states.{bound}", 2)
 
     text = words(viewer, page(past.job, "replay/?seq=5&with=10"))
 
@@ -127,7 +127,7 @@ def test_the_fragment_is_only_the_part_that_changes(viewer: Client, past: Histor
 
 
 def test_it_says_how_many_are_not_shown(viewer: Client, past: History) -> None:
-    make.applications(past.job, 105)
+    factories.applications(past.job, 105)
 
     text = words(viewer, page(past.job, "replay/"))
 

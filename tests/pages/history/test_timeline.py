@@ -11,17 +11,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
+from pipeline.domain.states import EventType, Outcome
+from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Application
 from pipeline.selectors.history import Wanted, some_of, trees_of
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job
-from pipeline.services.names import learn_names
 from pipeline.services.remove import remove
 from pipeline.services.settle import settle
-from pipeline.states import EventType, Outcome
-from tests import make
-from tests.pages.history.busy import busy_job
-from tests.pages.history.conftest import History, page
+from tests.support import factories
+from tests.support.busy_line import busy_job
+from tests.support.history import History, page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,7 +43,7 @@ def test_an_event_is_a_sentence_with_its_actor_and_its_hash(viewer: Client, past
 
     for words in ("missed the deadline", "A seat opened", "by the system", "by the applicant"):
         assert words in text
-    assert make.row_of(past.job).chain_head.hex() in text
+    assert factories.row_of(past.job).chain_head.hex() in text
 
 
 def test_filters_show_one_kind_one_person_or_what_one_event_set_off(
@@ -64,8 +64,8 @@ def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past
     learn_names()
 
     assert viewer.get(f"{timeline}?name=okaf")["Location"].endswith(f"application={past.cy.id}")
-    make.application(past.job, make.applicant(name="Bo Holm"))
-    make.application(make.job(company_id=make.row_of(past.job).company_id))
+    factories.application(past.job, factories.applicant(name="Bo Holm"))
+    factories.application(factories.job(company_id=factories.row_of(past.job).company_id))
     learn_names()
     several = viewer.get(f"{timeline}?name=bo").content.decode()
     assert "Whom do you mean?" in several
@@ -81,9 +81,9 @@ KINDS_OF_ALL = [kind for kind in EventType if kind is not EventType.JOB_CREATED]
 @pytest.mark.parametrize("seed", range(3))
 def test_every_filter_gives_what_reading_the_whole_log_gives(seed: int) -> None:
     job = busy_job(seed, steps=80)
-    close_job(job_id=job, actor=make.RECRUITER)
-    make.settle_all()
-    log = list(reversed(make.events(job)))
+    close_job(job_id=job, actor=factories.RECRUITER)
+    factories.settle_all()
+    log = list(reversed(factories.events(job)))
 
     for kind in KINDS_OF_ALL:
         wanted = Wanted(event=kind)
@@ -109,15 +109,15 @@ def all_seqs(job: UUID, wanted: Wanted | None) -> list[int]:
 
 
 def decide_on(application: Application) -> None:
-    remove(application_id=application.id, outcome=Outcome.HIRED, actor=make.RECRUITER)
+    remove(application_id=application.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
 
 
 def test_who_was_let_go_and_who_was_decided_on_after_the_closing_is_all_told() -> None:
-    job = make.job(capacity=2)
-    first, second, *_ = make.applications(job, 9)
-    close_job(job_id=job, actor=make.RECRUITER)
+    job = factories.job(capacity=2)
+    first, second, *_ = factories.applications(job, 9)
+    close_job(job_id=job, actor=factories.RECRUITER)
     decide_on(first)
-    make.settle_all()
+    factories.settle_all()
     decide_on(second)
 
     trees = trees_of(job, before=None, limit=3).rows
@@ -130,10 +130,10 @@ def test_who_was_let_go_and_who_was_decided_on_after_the_closing_is_all_told() -
 def test_pages_follow_each_other_without_gaps_and_trees_are_whole(
     viewer: Client, company: Company
 ) -> None:
-    job = make.job(company_id=company.id, capacity=1)
-    make.applications(job, 40)
-    make.alter(job, capacity=30)
-    make.applications(job, 10)
+    job = factories.job(company_id=company.id, capacity=1)
+    factories.applications(job, 40)
+    factories.alter(job, capacity=30)
+    factories.applications(job, 10)
 
     seen, address = [], page(job, "timeline/")
     while address:
@@ -146,7 +146,7 @@ def test_pages_follow_each_other_without_gaps_and_trees_are_whole(
     tree = next(events for events in seen if cause in events)
     assert tree[tree.index(cause) : tree.index(cause) + 30] == list(range(cause, cause + 30))
     assert sorted(seq for events in seen for seq in events) == list(
-        range(1, make.row_of(job).seq + 1)
+        range(1, factories.row_of(job).seq + 1)
     )
     assert len(seen) == 3
 
@@ -154,9 +154,9 @@ def test_pages_follow_each_other_without_gaps_and_trees_are_whole(
 def test_of_thousands_that_one_event_set_off_the_first_are_shown(
     viewer: Client, company: Company
 ) -> None:
-    job = make.job(company_id=company.id, capacity=1)
-    make.applications(job, 71)
-    make.alter(job, capacity=71)
+    job = factories.job(company_id=company.id, capacity=1)
+    factories.applications(job, 71)
+    factories.alter(job, capacity=71)
 
     text = viewer.get(page(job, "timeline/")).content.decode()
 
@@ -168,14 +168,14 @@ def test_of_thousands_that_one_event_set_off_the_first_are_shown(
 def test_who_was_let_go_by_closing_hangs_under_the_closing(
     viewer: Client, company: Company
 ) -> None:
-    job = make.job(company_id=company.id, capacity=1)
-    people = make.applications(job, 60)
-    close_job(job_id=job, actor=make.RECRUITER)
+    job = factories.job(company_id=company.id, capacity=1)
+    people = factories.applications(job, 60)
+    close_job(job_id=job, actor=factories.RECRUITER)
     settle(job_id=job)
 
     events = shown(viewer, page(job, "timeline/"))
 
-    assert make.status_of(people[1]) == "JOB_CLOSED"
+    assert factories.status_of(people[1]) == "JOB_CLOSED"
     assert events[:51] == list(range(63, 114))
     assert "And 9 more" in viewer.get(page(job, "timeline/")).content.decode()
 
@@ -185,23 +185,23 @@ def test_its_newest_page_keeps_itself_up_to_date(viewer: Client, past: History) 
     tag = viewer.get(fragment)["ETag"]
 
     assert viewer.get(fragment, headers={"If-None-Match": tag}).status_code == 304
-    make.application(past.job)
+    factories.application(past.job)
     newer = viewer.get(fragment, headers={"If-None-Match": tag})
     assert newer.status_code == 200
     assert 'id="event-11"' in newer.content.decode()
 
 
 def test_the_queries_do_not_grow_with_the_log(viewer: Client, company: Company) -> None:
-    job = make.job(company_id=company.id, capacity=2)
-    for person in make.applications(job, 4)[:2]:
-        acknowledge(application_id=person.id, actor=make.owner_of(person))
-    make.alter(job, capacity=3)
+    job = factories.job(company_id=company.id, capacity=2)
+    for person in factories.applications(job, 4)[:2]:
+        acknowledge(application_id=person.id, actor=factories.owner_of(person))
+    factories.alter(job, capacity=3)
     viewer.get(page(job, "timeline/"))
 
     with CaptureQueriesContext(connection) as few:
         viewer.get(page(job, "timeline/"))
-    make.applications(job, 60)
-    make.alter(job, capacity=40)
+    factories.applications(job, 60)
+    factories.alter(job, capacity=40)
     with CaptureQueriesContext(connection) as many:
         viewer.get(page(job, "timeline/"))
 

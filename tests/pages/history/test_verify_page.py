@@ -6,10 +6,10 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from pipeline.errors import VerifierBusy
+from pipeline.domain.errors import VerifierBusy
 from pipeline.models import Event
-from tests import make
-from tests.pages.history.conftest import History, page
+from tests.support import factories
+from tests.support.history import History, page
 
 
 def press(client: Client, past: History, **noted: object) -> tuple[int, str]:
@@ -22,7 +22,7 @@ def test_a_sound_log_shows_its_head_to_be_noted(viewer: Client, past: History) -
 
     assert status == 200
     assert "The log is sound" in text
-    assert bytes(make.row_of(past.job).chain_head).hex() in text
+    assert bytes(factories.row_of(past.job).chain_head).hex() in text
 
 
 def test_what_was_noted_is_known_again_or_it_is_said_that_it_is_not(

@@ -10,8 +10,8 @@ from django.core.cache import cache
 from django.test import Client
 
 from jobs.models import Company, Membership, Role, User
-from tests import make
-from tests.outbox import send_at_once
+from tests.support import factories
+from tests.support.outbox import send_at_once
 
 PASSWORD = "correct horse"
 
@@ -30,7 +30,7 @@ def _nothing_counted(
 
 @pytest.fixture
 def company() -> Company:
-    return make.company(name="Acme")
+    return factories.company(name="Acme")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def ada(company: Company) -> User:
 
 def member(company: Company, role: Role, **fields: Any) -> User:
     """A new member of a company."""
-    user = make.UserFactory.create(**fields)
+    user = factories.UserFactory.create(**fields)
     Membership.objects.create(company=company, user=user, role=role)
     return user
 

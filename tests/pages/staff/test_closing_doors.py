@@ -13,8 +13,8 @@ from django.core import mail
 from django.test import Client
 
 from jobs.models import Company, Role, User
-from tests.concurrency.together import together
 from tests.pages.staff.conftest import PASSWORD, browser_of, is_signed_in, member, sign_in
+from tests.support.together import together
 
 NEW = "a better horse"
 

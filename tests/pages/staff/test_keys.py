@@ -9,11 +9,11 @@ from django.test import Client
 
 from jobs.models import ApiKey, Company, Role, Scope, User
 from jobs.services import create_api_key
+from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import Producer
-from pipeline.work.catalogue import COMPANY_TYPES
-from tests import make
 from tests.api.caller import UNKNOWN_ID
 from tests.pages.staff.conftest import browser_of, member
+from tests.support import factories
 
 KEYS = "/company/keys/"
 KEY = re.compile(r"nilk_[\w-]{43}")
@@ -90,7 +90,7 @@ def test_only_owners_have_to_do_with_keys(company: Company, role: Role) -> None:
 
 
 def test_another_companys_key_is_not_there(ada: User) -> None:
-    row, key = create_api_key(company_id=make.company().id, name="Theirs", scopes=[Scope.READ])
+    row, key = create_api_key(company_id=factories.company().id, name="Theirs", scopes=[Scope.READ])
     client = browser_of(ada)
 
     assert "Theirs" not in client.get(KEYS).content.decode()

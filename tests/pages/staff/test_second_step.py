@@ -9,7 +9,7 @@ from django.test import Client
 
 from jobs.models import User
 from tests.pages.staff.conftest import is_signed_in, sign_in
-from tests.pages.staff.test_signing_in import ask_for_code, code_to, try_code
+from tests.pages.staff.test_sign_in import ask_for_code, code_to, try_code
 
 SECOND_STEP = "/account/2fa/authenticate/"
 

@@ -13,18 +13,18 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role, User
 from pipeline.models import Heartbeat
 from pipeline.pages.staff.system import VERSION
-from tests import make
-from tests.clock import let_time_pass
 from tests.conftest import ROOT
 from tests.pages.staff.conftest import browser_of, member
+from tests.support import factories
+from tests.support.clock import let_time_pass
 
 SYSTEM = "/company/system/"
 
 
 @pytest.fixture
 def job(company: Company) -> UUID:
-    job = make.job(company_id=company.id, acknowledge_first_seat=True)
-    make.applications(job, 2)
+    job = factories.job(company_id=company.id, acknowledge_first_seat=True)
+    factories.applications(job, 2)
     return job
 
 
@@ -45,8 +45,8 @@ def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
 
 
 def test_an_overdue_deadline_is_told_to_its_own_company_only(ada: User, job: UUID) -> None:
-    stranger = member(make.company(), Role.OWNER)
-    let_time_pass(job, seconds=make.WINDOW + 5)
+    stranger = member(factories.company(), Role.OWNER)
+    let_time_pass(job, seconds=factories.WINDOW + 5)
 
     assert "is not dealt with yet" in words(ada)
     assert "is not dealt with yet" not in words(stranger)
@@ -69,7 +69,7 @@ def test_a_log_that_does_not_agree_with_the_rows_shows(ada: User, job: UUID) -> 
 
 
 def test_another_companys_log_is_not_there(job: UUID) -> None:
-    stranger = browser_of(member(make.company(), Role.OWNER))
+    stranger = browser_of(member(factories.company(), Role.OWNER))
 
     assert str(job) not in stranger.get(SYSTEM).content.decode()
     assert stranger.post(SYSTEM, {"job": str(job)}).status_code == 404
@@ -80,7 +80,7 @@ def test_many_jobs_take_no_more_queries(
     ada: User, company: Company, django_assert_max_num_queries: object
 ) -> None:
     for _ in range(30):
-        make.job(company_id=company.id)
+        factories.job(company_id=company.id)
     client = browser_of(ada)
     client.get(SYSTEM)
 

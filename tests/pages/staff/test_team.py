@@ -11,9 +11,9 @@ from django.test import Client
 from jobs.errors import LastOwner
 from jobs.models import Company, Membership, Role, User
 from jobs.services import change_role, remove_member
-from tests import make
-from tests.concurrency.together import kinds, together
 from tests.pages.staff.conftest import browser_of, member
+from tests.support import factories
+from tests.support.together import kinds, together
 
 TEAM = "/company/team/"
 
@@ -112,14 +112,14 @@ def test_of_two_owners_who_leave_at_once_one_stays(
 
 
 def test_another_companys_team_is_not_there(ada: User) -> None:
-    stranger = member(make.company(), Role.OWNER)
+    stranger = member(factories.company(), Role.OWNER)
 
     assert browser_of(ada).get(page_of(stranger)).status_code == 404
     assert browser_of(ada).post(page_of(stranger), {"remove": ""}).status_code == 404
 
 
 def test_a_member_of_two_companies_switches_by_a_button(company: Company, ada: User) -> None:
-    other = make.company(name="Zeta")
+    other = factories.company(name="Zeta")
     Membership.objects.create(company=other, user=ada, role=Role.VIEWER)
     client = browser_of(ada)
     before = client.get(TEAM).content.decode()

@@ -11,9 +11,9 @@ from django.test import Client
 
 from applicants.http import KEY
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
-from tests import make
-from tests.outbox import code_to
 from tests.pages.staff.conftest import browser_of, is_signed_in
+from tests.support import factories
+from tests.support.outbox import code_to
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
@@ -21,7 +21,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 @pytest.fixture
 def other(ada: User) -> Company:
     """Another company in which Ada is an owner too."""
-    company = make.company(name="Zenith")
+    company = factories.company(name="Zenith")
     Membership.objects.create(company=company, user=ada, role=Role.OWNER)
     return company
 
@@ -42,7 +42,7 @@ def hidden(client: Client, address: str) -> dict[str, str]:
 
 def look_at_the_other_company(client: Client, other: Company) -> None:
     """In a second window."""
-    job = make.job(company_id=other.id)
+    job = factories.job(company_id=other.id)
     assert client.get(f"/company/jobs/{job}/").status_code == 200
     assert "Zenith" in client.get("/company/team/").content.decode()
 
@@ -90,7 +90,7 @@ def _fields(page: object) -> dict[str, object]:
 def test_a_form_of_somebody_elses_company_is_refused(
     windows: Client, company: Company, address: str
 ) -> None:
-    stranger = make.company(name="Theirs")
+    stranger = factories.company(name="Theirs")
 
     for company_id in (str(stranger.id), str(uuid4()), "x", ""):
         form = {"company_id": company_id, "email": "new@example.org", "role": "OWNER"}
@@ -128,7 +128,7 @@ def test_signing_in_as_an_applicant_ends_the_accounts_session(windows: Client) -
 def test_who_is_taken_out_of_a_team_loses_it_in_every_open_window(
     windows: Client, ada: User, company: Company
 ) -> None:
-    job = make.job(company_id=company.id)
+    job = factories.job(company_id=company.id)
     assert windows.get(f"/company/jobs/{job}/").status_code == 200
     Membership.objects.filter(user=ada).delete()
 

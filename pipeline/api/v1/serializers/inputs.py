@@ -19,8 +19,8 @@ from jobs.models import (
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.policies import limits_of
 from pipeline.api.v1.serializers.fields import Address, Flag, Line, Shape, Text, Whole, Word, Words
+from pipeline.domain.states import DECISIONS, Reason
 from pipeline.models import NOTE_LENGTH
-from pipeline.states import DECISIONS, Reason
 
 
 def _whole(policy_field: str, **options: Any) -> Whole:

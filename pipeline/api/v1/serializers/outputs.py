@@ -23,12 +23,12 @@ from pipeline.api.v1.serializers.shapes import (
     VerdictOut,
 )
 from pipeline.api.v1.serializers.summary_shapes import ConversionOut, SummaryOut
-from pipeline.figures import Conversion, Figures
+from pipeline.audit.replay import Line, Place
+from pipeline.audit.verify import Verdict
 from pipeline.models import Event
-from pipeline.replay import Line, Place
 from pipeline.selectors.applications import Seen
-from pipeline.sentences import Reader, sentence
-from pipeline.verify import Verdict
+from pipeline.stats.job_totals import Conversion, Figures
+from pipeline.wording.sentences import Reader, sentence
 
 
 def job_out(job: Job) -> JobOut:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, TypedDict, TypeVar
 from uuid import UUID
 
 from jobs.models import JobStatus, Scope
-from pipeline.states import ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 Row = TypeVar("Row")
 

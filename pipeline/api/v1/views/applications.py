@@ -13,7 +13,6 @@ from rest_framework.response import Response
 from applicants.models import Applicant
 from applicants.services import find_or_create_applicant, normal_address
 from jobs.models import Scope
-from pipeline.addresses import client_address
 from pipeline.api.access import (
     knows,
     own_application,
@@ -43,7 +42,8 @@ from pipeline.api.v1.serializers.inputs import (
 )
 from pipeline.api.v1.serializers.outputs import application_out
 from pipeline.api.v1.serializers.shapes import ApplicationOut, DetailOut
-from pipeline.errors import ApplicantNotFound, ApplicationNotFound
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
+from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
@@ -54,10 +54,10 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
-from pipeline.services.apply_unproved import apply_unproved
+from pipeline.services.apply_unverified import apply_unproved
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
-from pipeline.states import Outcome
+from pipeline.web.client_address import client_address
 
 TAKEN = "Thank you. What happens next stands in a mail to this address."
 

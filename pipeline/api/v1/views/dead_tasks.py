@@ -21,15 +21,15 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.v1.serializers.background_inputs import TaskReplayIn, TaskReplaysIn
+from pipeline.api.v1.serializers.background_outputs import task_out
+from pipeline.api.v1.serializers.background_shapes import ReplayedOut, TaskOut
 from pipeline.api.v1.serializers.inputs import Nothing
 from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.api.v1.serializers.work_inputs import TaskReplayIn, TaskReplaysIn
-from pipeline.api.v1.serializers.work_outputs import task_out
-from pipeline.api.v1.serializers.work_shapes import ReplayedOut, TaskOut
 from pipeline.api.v1.views.tasks import cursor_after
-from pipeline.selectors.work import dead_of, task_of
-from pipeline.work.replay import replay, replay_many
-from tasks import dead
+from pipeline.background.rerun import replay, replay_many
+from pipeline.background.tasks import dead_of, task_of
+from tasks import dead_letters
 
 
 class DeadTasks(Endpoint):
@@ -101,7 +101,7 @@ class DiscardTask(Endpoint):
         """Give a dead letter up for good."""
         caller = as_company(caller_of(request), Scope.WRITE)
         body_of(request, Nothing)
-        dead.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
+        dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 

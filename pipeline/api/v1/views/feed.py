@@ -17,10 +17,10 @@ from pipeline.api.openapi.parameters import AFTER, LIMIT
 from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.outputs import event_out
 from pipeline.api.v1.serializers.shapes import EventOut, FeedOut, PageOf
-from pipeline.errors import UnknownPlace
+from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
 from pipeline.selectors.feed import Place, feed_of
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 _START = pagination.cursor("start")
 

@@ -25,14 +25,14 @@ from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
 from pipeline.api.schema import File, Tag, Who, describes
-from pipeline.api.v1.serializers.work_outputs import task_out
-from pipeline.api.v1.serializers.work_shapes import TaskOut
-from pipeline.import_report import report_of
-from pipeline.selectors.files import file_of, pieces_of
-from pipeline.selectors.imports import import_of_task
-from pipeline.selectors.work import task_of
-from pipeline.services.import_file import MOST_BYTES
-from pipeline.work.importing import start_import
+from pipeline.api.v1.serializers.background_outputs import task_out
+from pipeline.api.v1.serializers.background_shapes import TaskOut
+from pipeline.background.tasks import task_of
+from pipeline.files.read import file_of, pieces_of
+from pipeline.imports.progress import import_of_task
+from pipeline.imports.read_csv import MOST_BYTES
+from pipeline.imports.report import report_of
+from pipeline.imports.start import start_import
 
 FORM_BYTES = 65_536
 """What a form may have around its file."""

@@ -24,11 +24,11 @@ from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.inputs import JobChangeIn, JobIn, Nothing
 from pipeline.api.v1.serializers.outputs import job_out
 from pipeline.api.v1.serializers.shapes import JobOut, PageOf
-from pipeline.errors import JobNotFound
+from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
-from pipeline.selectors.reading import Page
-from pipeline.services.alter import Alteration, Version, alter_job
+from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
+from pipeline.services.update_job import Alteration, Version, alter_job
 
 _TEXTS = ("title", "description", "location")
 _GUARDED = ("capacity", "policy")

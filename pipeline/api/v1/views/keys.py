@@ -19,7 +19,7 @@ from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.inputs import ApiKeyIn, Nothing
 from pipeline.api.v1.serializers.outputs import api_key_out
 from pipeline.api.v1.serializers.shapes import ApiKeyOut, NewApiKeyOut, PageOf
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 
 
 class ApiKeys(Endpoint):

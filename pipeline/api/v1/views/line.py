@@ -43,16 +43,16 @@ from pipeline.api.v1.serializers.shapes import (
     PipelineOut,
     VerdictOut,
 )
-from pipeline.errors import JobNotFound
+from pipeline.audit.replay import replay
+from pipeline.audit.verify import verify_job
+from pipeline.domain.errors import JobNotFound
+from pipeline.domain.states import EventType
 from pipeline.models import Event
-from pipeline.replay import replay
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
 from pipeline.selectors.events import log_of
+from pipeline.selectors.paging import Page, database_now
 from pipeline.selectors.people import has_applied
 from pipeline.selectors.pipeline import pipeline_of
-from pipeline.selectors.reading import Page, database_now
-from pipeline.states import EventType
-from pipeline.verify import verify_job
 
 
 class PipelineOfJob(Endpoint):

@@ -23,13 +23,13 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.v1.serializers.background_inputs import TaskScheduleChangeIn, TaskScheduleIn
+from pipeline.api.v1.serializers.background_outputs import schedule_out
+from pipeline.api.v1.serializers.background_shapes import TaskScheduleOut
 from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.api.v1.serializers.work_inputs import TaskScheduleChangeIn, TaskScheduleIn
-from pipeline.api.v1.serializers.work_outputs import schedule_out
-from pipeline.api.v1.serializers.work_shapes import TaskScheduleOut
-from pipeline.selectors.reading import database_now
-from pipeline.selectors.work import schedule_of, schedules_of
-from pipeline.work.schedules import Plan, change_schedule, create_schedule, delete_schedule
+from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
+from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.selectors.paging import database_now
 from tasks.models import Schedule
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)

@@ -14,7 +14,7 @@ from pipeline.api.endpoint import Endpoint, tagged_answer
 from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.outputs import summary_out
 from pipeline.api.v1.serializers.summary_shapes import SummaryOut
-from pipeline.figures import figures_of
+from pipeline.stats.job_totals import figures_of
 
 
 class Summary(Endpoint):

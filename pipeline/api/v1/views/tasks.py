@@ -26,16 +26,14 @@ from pipeline.api.problems import (
 )
 from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.throttles import note_count
-from pipeline.api.v1.serializers.inputs import Nothing
-from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.api.v1.serializers.work_inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
-from pipeline.api.v1.serializers.work_outputs import (
+from pipeline.api.v1.serializers.background_inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
+from pipeline.api.v1.serializers.background_outputs import (
     events_out,
     full_task_out,
     new_task_out,
     task_out,
 )
-from pipeline.api.v1.serializers.work_shapes import (
+from pipeline.api.v1.serializers.background_shapes import (
     FullTaskOut,
     NewTaskOut,
     NewTasksOut,
@@ -43,11 +41,15 @@ from pipeline.api.v1.serializers.work_shapes import (
     TaskOut,
     TaskStatsOut,
 )
-from pipeline.selectors.reading import database_now
-from pipeline.selectors.work import events_of, task_of, tasks_by_id, tasks_of
-from pipeline.work.start import RATE, Order, start
-from tasks import control, metrics
-from tasks.models import HELD, Status, Task
+from pipeline.api.v1.serializers.inputs import Nothing
+from pipeline.api.v1.serializers.shapes import PageOf
+from pipeline.background.start import RATE, Order, start
+from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
+from pipeline.selectors.paging import database_now
+from tasks import control
+from tasks.models import Task
+from tasks.models.statuses import HELD, Status
+from tasks.stats import site
 
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
 """How starting work can be refused."""
@@ -174,8 +176,8 @@ class TaskStats(Endpoint):
     def get(self, request: Request) -> Response:
         """The company's background work in numbers."""
         owner_id = as_company(caller_of(request), Scope.READ).company_id
-        counts = metrics.own_counts(owner_id)
-        depth, ages = metrics.own_depth(owner_id), metrics.own_oldest_age_seconds(owner_id)
+        counts = site.own_counts(owner_id)
+        depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
         return Response(
             {
                 "depth": [
@@ -188,7 +190,7 @@ class TaskStats(Endpoint):
                 ],
                 "running": sum(counts.get(each, 0) for each in HELD),
                 "dead": counts.get(Status.DEAD, 0),
-                "workers_alive": metrics.workers_alive(),
+                "workers_alive": site.workers_alive(),
                 "server_time": database_now(),
             }
         )

@@ -16,11 +16,11 @@ from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, Who, describes
 from pipeline.api.v1.serializers.outputs import told_out
 from pipeline.api.v1.serializers.shapes import PageOf, ToldEventOut
-from pipeline.line.log import stamp
+from pipeline.line.event_log import stamp
 from pipeline.models import Event
-from pipeline.selectors.reading import Page
+from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
-from pipeline.sentences import Reader
+from pipeline.wording.sentences import Reader
 
 
 class TimelineOfApplication(Endpoint):

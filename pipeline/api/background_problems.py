@@ -1,0 +1,50 @@
+"""What the refusals of background work say to clients: which field of the request, and why."""
+
+from __future__ import annotations
+
+from pipeline.background.errors import OrderRefused, TypeNotAllowed, WorkError
+from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
+
+LONGEST_WHY = 300
+"""The engine may quote the payload."""
+
+_DETAILS: dict[type[Exception], str] = {
+    InvalidPayload: "The payload is not what this type takes; `errors` says where.",
+}
+
+
+def reason_of(exc: BaseException | None) -> BaseException | None:
+    """What was refused; of a batch, of the one that spoilt it."""
+    return exc.reason if isinstance(exc, OrderRefused) else exc
+
+
+def work_detail(exc: BaseException | None) -> str | None:
+    """What a refusal of background work says; None if it is another one."""
+    reason = reason_of(exc)
+    if not isinstance(reason, (WorkError, TaskError)):
+        return None
+    text = _DETAILS.get(type(reason), str(reason))
+    return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
+
+
+def work_errors(exc: BaseException | None) -> list[dict[str, str]]:
+    """The fields that a refusal of background work names, each with its JSON pointer."""
+    start = f"/tasks/{exc.number}" if isinstance(exc, OrderRefused) else ""
+    match reason_of(exc):
+        case InvalidPayload(problems=problems):
+            return [_error(f"{start}/payload{_steps(path)}", why) for path, why in problems]
+        case OutOfRange(name=name) as reason:
+            return [_error(f"{start}/{name}", str(reason))]
+        case UnknownType() | TypeNotAllowed() as reason:
+            return [_error(f"{start}/type", str(reason))]
+    return [_error(start, str(exc))] if start else []
+
+
+def _error(pointer: str, why: str) -> dict[str, str]:
+    return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}
+
+
+def _steps(path: str) -> str:
+    """The engine's path, as a JSON pointer goes on."""
+    steps = path.split(".") if path else []
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)

@@ -1,0 +1,138 @@
+"""Adding up a log, row by row, and refusing the first row that cannot follow the one before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from jobs.policies import POLICY_FIELDS, Policy
+from pipeline.audit.replay import Place
+from pipeline.domain.states import EVENTS, JOB_MOVES, MOVES, OUTCOMES, EventType, Status
+from pipeline.line.event_log import GENESIS, chained_hash
+from pipeline.models import Event
+
+
+class BadRow(Exception):
+    """A row of the log was changed, removed, inserted or reordered; `seq` is the first such."""
+
+    def __init__(self, seq: int, what: str) -> None:
+        super().__init__(what)
+        self.seq = seq
+
+
+LEGAL = {
+    (None if before is None else before.value, EVENTS[move].value, to.value, OUTCOMES.get(move))
+    for (before, move), to in MOVES.items()
+}
+"""Every (status before, event, status after, outcome) that a log can hold."""
+
+_COUNTED = {
+    "active": Status.ACTIVE,
+    "pending": Status.PENDING_ACKNOWLEDGMENT,
+    "waiting": Status.WAITLIST,
+}
+
+
+class Fold:
+    """What the rows taken so far add up to."""
+
+    def __init__(self, job_id: UUID) -> None:
+        self.job_id = job_id
+        self.seq = 0
+        self.head = GENESIS
+        self.at: datetime | None = None
+        self.job: dict[str, Any] = {}
+        self.policy_version = 0
+        self.next_ticket = 0
+        self.opened_at: datetime | None = None
+        self.closed_at: datetime | None = None
+        self.places: dict[UUID, Place] = {}
+        self.counts: Counter[str] = Counter()
+
+    def take(self, event: Event) -> None:
+        """Add the next row. Raises BadRow."""
+        self._check_chain(event)
+        try:
+            self._add(event)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
+
+    def _add(self, event: Event) -> None:
+        if event.application_id is None:
+            self._take_job(event)
+        else:
+            self._take_application(event, event.application_id)
+        self.next_ticket = event.data["next_ticket"]
+        self._check_counters(event)
+
+    def _check_chain(self, event: Event) -> None:
+        if event.seq != self.seq + 1:
+            raise BadRow(self.seq + 1, f"the row is missing; the next one is {event.seq}")
+        if bytes(event.prev_hash) != self.head:
+            raise BadRow(event.seq, "it does not chain to the row before it")
+        if bytes(event.hash) != chained_hash(self.head, event):
+            raise BadRow(event.seq, "its content does not give its hash")
+        if self.at is not None and event.at < self.at:
+            raise BadRow(event.seq, "it was recorded before the row before it")
+        self.seq, self.head, self.at = event.seq, bytes(event.hash), event.at
+
+    def _take_job(self, event: Event) -> None:
+        if (event.seq == 1) != (event.event == EventType.JOB_CREATED):
+            raise BadRow(event.seq, "a log starts with JOB_CREATED, once")
+        self._check_job_step(event)
+        self.job, self.policy_version = event.data, event.policy_version
+        if event.event == EventType.JOB_OPENED:
+            self.opened_at = event.at
+        elif event.event == EventType.JOB_CLOSED:
+            self.closed_at = event.at
+
+    def _check_job_step(self, event: Event) -> None:
+        """The status goes by the table, or stays; the policy is one that could be set."""
+        before, after = self.job.get("status"), event.data["status"]
+        move = JOB_MOVES.get((before, after))
+        told = (event.from_status, event.to_status)
+        if move != event.event and (after != before or event.event in JOB_MOVES.values()):
+            raise BadRow(event.seq, f"{event.event} to {after} cannot follow {before}")
+        if told != ((before, after) if move == event.event else (None, None)):
+            raise BadRow(event.seq, f"it says {told[0]} to {told[1]}, it is {before} to {after}")
+        Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
+        if event.data["capacity"] < 1:
+            raise BadRow(event.seq, "a job has at least one seat")
+
+    def _take_application(self, event: Event, application_id: UUID) -> None:
+        place = self.places.get(application_id)
+        before = place.status.value if place else None
+        step = (before, event.event, event.to_status, event.outcome)
+        if event.from_status != before or step not in LEGAL:
+            raise BadRow(event.seq, f"{event.event} to {event.to_status} cannot follow {before}")
+        after = Status(str(event.to_status))
+        if place is None:
+            place = self.places[application_id] = Place(application_id, event.at, after, event.at)
+        self._move(place, after, event)
+
+    def _move(self, place: Place, after: Status, event: Event) -> None:
+        if event.from_status:
+            self.counts[place.status] -= 1
+        self.counts[after] += 1
+        place.status, place.outcome = after, event.outcome
+        place.take(event.data)
+        place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
+        if not place.deadline_extended:
+            self._note_time(place, after, event)
+
+    def _note_time(self, place: Place, after: Status, event: Event) -> None:
+        place.status_since = event.at
+        if after is Status.PENDING_ACKNOWLEDGMENT:
+            place.promoted_at = event.at
+        elif event.event == EventType.ACKNOWLEDGED:
+            place.acknowledged_at = event.at
+        elif after is Status.INACTIVE:
+            place.ended_at = event.at
+
+    def _check_counters(self, event: Event) -> None:
+        for name, status in _COUNTED.items():
+            if event.data.get(name) != self.counts[status]:
+                said, counted = event.data.get(name), self.counts[status]
+                raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")

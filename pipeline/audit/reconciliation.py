@@ -1,0 +1,96 @@
+"""Comparing a job's live rows with what its log adds up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from jobs.models import Job, JobStatus
+from jobs.policies import POLICY_FIELDS
+from pipeline.audit.log_fold import Fold
+from pipeline.audit.replay import Place
+from pipeline.domain.states import Status
+from pipeline.models import Application
+
+COMPARED = (
+    "status outcome decay_count ticket tie eligible_at acknowledge_by deadline_extended "
+    "applied_at promoted_at acknowledged_at ended_at status_since"
+).split()
+
+
+def differences_between(fold: Fold, job: Job) -> list[str]:
+    """Every difference in words: applications, then counters, the job's own row, the hints."""
+    rows = {
+        row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
+    }
+    return [
+        *_applications(fold.places, rows),
+        *_counters(job, rows),
+        *_job(fold, job),
+        *_hints(job, rows),
+    ]
+
+
+def _applications(places: dict[UUID, Place], rows: dict[UUID, Application]) -> Iterator[str]:
+    for application_id in sorted(places.keys() | rows.keys()):
+        place, row = places.get(application_id), rows.get(application_id)
+        if place is None or row is None:
+            where = "the rows" if place is None else "the log"
+            yield f"application {application_id}: only in {where}"
+            continue
+        for name in COMPARED:
+            told, live = getattr(place, name), getattr(row, name)
+            yield from _unequal(f"application {application_id}: {name}", told, live)
+
+
+def _counters(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+    counted = Counter(row.status for row in rows.values())
+    for status, counter in (
+        (Status.ACTIVE, "active_count"),
+        (Status.PENDING_ACKNOWLEDGMENT, "pending_count"),
+        (Status.WAITLIST, "waitlist_count"),
+    ):
+        if counted[status] != getattr(job, counter):
+            yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
+
+
+def _job(fold: Fold, job: Job) -> Iterator[str]:
+    told: dict[str, Any] = {
+        "status": fold.job["status"],
+        "capacity": fold.job["capacity"],
+        "policy_version": fold.policy_version,
+        "next_ticket": fold.next_ticket,
+        "last_event_at": fold.at,
+        "opened_at": fold.opened_at,
+        "closed_at": fold.closed_at,
+        **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
+    }
+    for name, value in told.items():
+        yield from _unequal(f"job: {name}", value, getattr(job, name))
+
+
+def _hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+    waiting = [row for row in rows.values() if row.status == Status.WAITLIST]
+    lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
+    if job.head_ticket > lowest:
+        yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
+    due = _next_due(job, rows, waiting)
+    if due is not None and (job.next_due_at is None or job.next_due_at > due):
+        yield f"job: next_due_at is {job.next_due_at}, later than {due}"
+
+
+def _next_due(
+    job: Job, rows: dict[UUID, Application], waiting: list[Application]
+) -> datetime | None:
+    moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
+    if job.status == JobStatus.OPEN and job.seats_free:
+        moments += [row.eligible_at for row in waiting if row.eligible_at]
+    return min(moments, default=None)
+
+
+def _unequal(what: str, told: object, live: object) -> Iterator[str]:
+    if told != live:
+        yield f"{what} is {live}, the log says {told}"

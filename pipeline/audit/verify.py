@@ -1,0 +1,107 @@
+"""Proving a log: nothing changed, missing, inserted or reordered, and the rows agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from jobs.models import Job
+from pipeline.audit.log_fold import BadRow, Fold
+from pipeline.audit.reconciliation import differences_between
+from pipeline.domain.errors import JobNotFound, VerifierBusy
+from pipeline.models import Event
+
+MOST_DIFFERENCES = 100
+TURNS = 2
+"""How many logs are verified at once for callers of the API, over all processes."""
+TURN_LOCK = 5_190_447
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What verifying a job's log found. `differences` is in words, the first of them first."""
+
+    chain: str
+    first_bad_seq: int | None
+    head_seq: int
+    head_hash: str
+    differences: list[str] = field(default_factory=list)
+    known: bool | None = None
+    """Whether the hash that somebody noted is that of the seq they noted; None: none was given."""
+
+    @property
+    def replay_matches(self) -> bool:
+        """Whether the live rows are what the log adds up to."""
+        return not self.differences
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing at all is wrong."""
+        return self.chain == "ok" and self.replay_matches
+
+
+def verify_job(
+    job_id: UUID, *, noted: tuple[int, str] | None = None, in_turn: bool = False
+) -> Verdict:
+    """Check a job's whole chain, then its live rows against what the log adds up to.
+
+    `noted`: a seq and the hash (hex) that somebody wrote down earlier. Log and rows are read as of
+    one instant; nothing waits for it. `in_turn`: only so many at once as leave the others room;
+    else raises VerifierBusy. Raises JobNotFound.
+    """
+    with _one_instant():
+        if in_turn:
+            _take_turn()
+        job = Job.objects.filter(id=job_id).first()
+        if job is None:
+            raise JobNotFound
+        verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
+        fold = Fold(job_id)
+        try:
+            _follow(fold, job)
+            verdict.differences = differences_between(fold, job)[:MOST_DIFFERENCES]
+        except BadRow as bad:
+            verdict.chain, verdict.first_bad_seq = "broken", bad.seq
+            verdict.differences = [f"seq {bad.seq}: {bad}"]
+        if noted:
+            verdict.known = _is_known(job_id, *noted)
+        return verdict
+
+
+@contextmanager
+def _one_instant() -> Iterator[None]:
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it locks nothing
+        yield
+
+
+def _take_turn() -> None:
+    with connection.cursor() as cursor:
+        for turn in range(TURNS):
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [TURN_LOCK, turn])
+            if cursor.fetchone()[0]:
+                return
+    raise VerifierBusy
+
+
+def _follow(fold: Fold, job: Job) -> None:
+    for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
+        fold.take(event)
+    if not fold.seq:
+        raise BadRow(1, "the log is empty; it starts with JOB_CREATED")
+    if fold.seq != job.seq:
+        first_missing = min(fold.seq, job.seq) + 1
+        raise BadRow(first_missing, f"the log ends at {fold.seq}, the job's row at {job.seq}")
+    if fold.head != bytes(job.chain_head):
+        raise BadRow(job.seq, "the job's row holds another chain head")
+
+
+def _is_known(job_id: UUID, seq: int, digest: str) -> bool:
+    row = Event.objects.filter(job_id=job_id, seq=seq).values_list("hash", flat=True).first()
+    return row is not None and bytes(row).hex() == digest.lower()

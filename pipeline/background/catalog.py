@@ -1,0 +1,82 @@
+"""Which background work a company may start, in words for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tasks import registry
+from tasks.models import TaskType
+from tasks.registry import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyType:
+    """A type of background work that a company may start."""
+
+    key: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownType:
+    """A type as people see it, as the newest version of it is run, and how it fares at present."""
+
+    about: CompanyType
+    kind: Kind
+    row: TaskType | None
+    """None until the type was used or a worker was started for the first time."""
+
+
+_ALL = (
+    CompanyType(
+        "applications.import",
+        "Import of applications",
+        "Takes in the people of a CSV file, row by row, and keeps what it had to refuse.",
+    ),
+    CompanyType(
+        "applications.export",
+        "Export of applications",
+        "Writes everybody who ever applied to a job into a file, as CSV or JSON lines.",
+    ),
+    CompanyType(
+        "log.export",
+        "Export of the log",
+        "Writes the log of a job into a file, as CSV or JSON lines.",
+    ),
+    CompanyType(
+        "report.weekly",
+        "Weekly report",
+        "Counts what happened in a job from one Monday to the next.",
+    ),
+    CompanyType(
+        "demo.sleep",
+        "Sleep",
+        "Does nothing but wait, for trying things out; can be told to fail in several ways.",
+    ),
+)
+
+COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
+"""What a company may start, by the type's key, in the order in which it is offered."""
+
+
+def company_types() -> list[CompanyType]:
+    """What a company may start and this process knows how to check."""
+    known = {kind.key for kind in registry.known()}
+    return [each for each in _ALL if each.key in known]
+
+
+def known_types() -> list[KnownType]:
+    """What a company may start, with everything that is to be known of it; in one query."""
+    kinds = [registry.find(about.key) for about in company_types()]
+    found = TaskType.objects.filter(key__in=COMPANY_TYPES)
+    rows = {(row.key, row.version): row for row in found}
+    return [
+        KnownType(COMPANY_TYPES[kind.key], kind, rows.get((kind.key, kind.version)))
+        for kind in kinds
+    ]
+
+
+def known_type(key: str) -> KnownType | None:
+    """The same of one of them; None if a company may not start it."""
+    return next((each for each in known_types() if each.about.key == key), None)

@@ -1,0 +1,54 @@
+"""What background work an API key may start: set by an owner of its company."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs.models import ApiKey, Scope
+from jobs.services import create_api_key
+from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.models import Producer
+from tasks.errors import OutOfRange, UnknownType
+
+MOST_A_MINUTE = 1_000_000
+
+
+def limit_key(
+    *, key_id: UUID, types: Sequence[str] | None = None, per_minute: int | None = None
+) -> None:
+    """Say which types of background work a key may start, and how many tasks in a minute.
+
+    Of types, None means all that a company may start; of the rate, the site's. Raises UnknownType,
+    OutOfRange.
+    """
+    for key in types or ():
+        if key not in COMPANY_TYPES:
+            raise UnknownType(key)
+    if per_minute is not None and not 1 <= per_minute <= MOST_A_MINUTE:
+        raise OutOfRange("per_minute", per_minute, 1, MOST_A_MINUTE)
+    if types is None and per_minute is None:
+        Producer.objects.filter(key_id=key_id).delete()
+        return
+    kept = None if types is None else sorted(set(types))
+    Producer.objects.update_or_create(
+        key_id=key_id, defaults={"types": kept, "per_minute": per_minute}
+    )
+
+
+@transaction.atomic
+def create_limited_key(
+    *,
+    company_id: UUID,
+    name: str,
+    scopes: Iterable[Scope],
+    types: Sequence[str] | None = None,
+    per_minute: int | None = None,
+    key_id: UUID | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key of a company with its limits; see `create_api_key` and `limit_key`."""
+    row, key = create_api_key(company_id=company_id, name=name, scopes=scopes, key_id=key_id)
+    limit_key(key_id=row.id, types=types, per_minute=per_minute)
+    return row, key

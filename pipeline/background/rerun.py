@@ -1,0 +1,54 @@
+"""Letting a company's dead letters run again: under the same rules as starting work anew."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pipeline.background.ownership import foreign_ids
+from pipeline.background.start import check_type, limits_of_key
+from tasks import dead_letters
+from tasks.control import find_task
+
+
+def replay(
+    *,
+    company_id: UUID,
+    task_id: UUID,
+    actor: str,
+    payload: dict[str, Any] | None = None,
+    confirmed: bool = False,
+    key_id: UUID | None = None,
+) -> None:
+    """Let a dead letter of a company run again, with another payload if one is given.
+
+    Raises what `tasks.dead_letters.edit_and_replay` raises, TypeNotAllowed, and InvalidPayload
+    also for ids in the new payload that are not the company's.
+    """
+    key = find_task(task_id, owner_id=company_id).type.key
+    check_type(key, limits_of_key(key_id))
+    how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
+    if payload is None:
+        dead_letters.replay(task_id, **how)
+        return
+    if foreign := foreign_ids(company_id, [(key, payload)]):
+        raise foreign[0]
+    dead_letters.edit_and_replay(task_id, payload, **how)
+
+
+def replay_many(
+    *,
+    company_id: UUID,
+    key: str,
+    actor: str,
+    limit: int = 100,
+    confirmed: bool = False,
+    key_id: UUID | None = None,
+) -> int:
+    """Let the oldest dead letters of a type run again, and say how many those were.
+
+    Raises UnknownType, TypeNotAllowed, ConfirmationNeeded.
+    """
+    check_type(key, limits_of_key(key_id))
+    how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
+    return dead_letters.replay_many(key, limit=limit, **how)

@@ -1,0 +1,114 @@
+"""A company's schedules: work that is started for it again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs.models import Company
+from pipeline.background.errors import TooManySchedules
+from pipeline.background.ownership import foreign_ids
+from pipeline.background.start import check_type, limits_of_key
+from pipeline.domain.errors import ScheduleNotFound
+from tasks.models import Schedule
+from tasks.scheduling import schedules
+from tasks.scheduling.schedules import save_schedule
+
+MOST_SCHEDULES = 100
+"""How many a company can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a schedule is to start, and when: five fields of cron, in a time zone."""
+
+    name: str
+    cron: str
+    type_key: str
+    zone: str = "UTC"
+    type_version: int | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    enabled: bool = True
+    catch_up: bool = False
+
+
+FIELDS = tuple(each.name for each in fields(Plan))
+_WHEN = ("cron", "zone", "enabled")
+
+
+@transaction.atomic
+def create_schedule(
+    *,
+    company_id: UUID,
+    plan: Plan,
+    key_id: UUID | None = None,
+    schedule_id: UUID | None = None,
+    actor: str = "",
+) -> Schedule:
+    """Make a schedule of a company, in the name of `actor`; it first runs at its next time.
+
+    With a `schedule_id` it is made once, however often it is asked for. Raises TooManySchedules,
+    BadSchedule, and what `pipeline.background.start.start` raises of type and payload.
+    """
+    Company.objects.select_for_update(no_key=True).get(id=company_id)
+    theirs = Schedule.objects.filter(owner_id=company_id)
+    if schedule_id and (made := theirs.filter(id=schedule_id).first()):
+        return made
+    if theirs.count() >= MOST_SCHEDULES:
+        raise TooManySchedules(MOST_SCHEDULES)
+    schedule = Schedule(owner_id=company_id, **{name: getattr(plan, name) for name in FIELDS})
+    if schedule_id:
+        schedule.id = schedule_id
+    _check(company_id, schedule, key_id)
+    return save_schedule(schedule, actor=actor)
+
+
+@transaction.atomic
+def change_schedule(
+    *,
+    company_id: UUID,
+    schedule_id: UUID,
+    changes: dict[str, Any],
+    key_id: UUID | None = None,
+    actor: str = "",
+) -> Schedule:
+    """Change some of the fields of a plan; all or nothing. Raises ScheduleNotFound, and what
+    `create_schedule` raises. Its next time stays unless the times are changed."""
+    schedule = _locked(company_id, schedule_id)
+    next_at, had_problem = schedule.next_at, bool(schedule.problem)
+    for name in FIELDS:
+        if name in changes:
+            setattr(schedule, name, changes[name])
+    _check(company_id, schedule, key_id)
+    save_schedule(schedule, actor=actor)
+    if not had_problem and not any(name in changes for name in _WHEN):
+        schedule.next_at = next_at
+        schedule.save(update_fields=["next_at"])
+    return schedule
+
+
+@transaction.atomic
+def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
+    """End a schedule; what it has started stays. Raises ScheduleNotFound."""
+    schedules.delete_schedule(_locked(company_id, schedule_id), actor=actor)
+
+
+def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
+    """A schedule that the scheduler does not move on meanwhile. Raises ScheduleNotFound."""
+    theirs = Schedule.objects.filter(owner_id=company_id, id=schedule_id)
+    found = theirs.select_for_update().first()
+    if found is None:
+        raise ScheduleNotFound
+    return found
+
+
+def _check(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
+    """Refuse what this company, or this key, may not start; the engine checks the rest."""
+    check_type(schedule.type_key, limits_of_key(key_id))
+    foreign = foreign_ids(company_id, [(schedule.type_key, schedule.payload)])
+    if foreign:
+        raise foreign[0]

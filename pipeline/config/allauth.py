@@ -1,0 +1,60 @@
+"""Settings of django-allauth, by which staff sign in: password, code by mail, passkey, TOTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rates = dict[str, tuple[int, int] | None]
+CODE_SECONDS = 600
+"""How long a code to sign in is good."""
+
+_STAFF = "pipeline.pages.staff"
+
+
+def account_settings(rates: Rates) -> dict[str, Any]:
+    """Django's settings for allauth. `rates` are those of the site: asking for codes, trying them.
+
+    allauth counts in the default cache, so that must be one that all processes share.
+    """
+    return _SIGNING_IN | _SECOND_STEP | {"ACCOUNT_RATE_LIMITS": _limits(rates)}
+
+
+def _limits(rates: Rates) -> dict[str, str]:
+    """So many mails from one client, whomever they go to; and so many to one address."""
+    mails = f"{_per_client(rates['code_request'])}5/15m/key"
+    return {"request_login_code": mails, "reset_password": mails}
+
+
+def _per_client(rate: tuple[int, int] | None) -> str:
+    return f"{rate[0]}/{rate[1]}s/ip," if rate else ""
+
+
+_SIGNING_IN: dict[str, Any] = {
+    "ACCOUNT_ADAPTER": f"{_STAFF}.allauth_adapter.StaffAdapter",
+    "ACCOUNT_FORMS": {"confirm_login_code": f"{_STAFF}.sign_in_forms.ConfirmCodeForm"},
+    "ACCOUNT_LOGIN_METHODS": {"email"},
+    "ACCOUNT_USER_MODEL_USERNAME_FIELD": None,
+    "ACCOUNT_SIGNUP_FIELDS": ["email*", "password1*"],  # though nobody can sign up: see the adapter
+    "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
+    "ACCOUNT_CHANGE_EMAIL": True,
+    "ACCOUNT_EMAIL_CONFIRMATION_AUTHENTICATED_REDIRECT_URL": "account",
+    "ACCOUNT_EMAIL_NOTIFICATIONS": True,
+    "ACCOUNT_EMAIL_SUBJECT_PREFIX": "",
+    "ACCOUNT_LOGIN_BY_CODE_ENABLED": True,
+    "ACCOUNT_LOGIN_BY_CODE_TIMEOUT": CODE_SECONDS,
+    "ACCOUNT_PREVENT_ENUMERATION": True,
+    "ACCOUNT_REAUTHENTICATION_REQUIRED": True,
+    "ACCOUNT_REAUTHENTICATION_TIMEOUT": 600,
+    "ACCOUNT_SESSION_REMEMBER": True,
+    "ACCOUNT_LOGOUT_REDIRECT_URL": "account_login",
+}
+_SECOND_STEP: dict[str, Any] = {
+    "MFA_ADAPTER": f"{_STAFF}.allauth_adapter.StaffMFAAdapter",
+    "MFA_SUPPORTED_TYPES": ["totp", "webauthn", "recovery_codes"],
+    "MFA_PASSKEY_LOGIN_ENABLED": True,
+    "MFA_FORMS": {"add_webauthn": f"{_STAFF}.sign_in_forms.AddPasskeyForm"},
+    "MFA_TOTP_ISSUER": "Next in Line",
+    "MFA_TOTP_TOLERANCE": 1,  # clocks of telephones are half a minute off
+    # Else nobody with a second step could change their address: the new one is not proved yet.
+    "MFA_ALLOW_UNVERIFIED_EMAIL": True,
+}

@@ -1,0 +1,184 @@
+"""What differs between environments: values, each read, typed and checked in this one place."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+STATE_DIR = BASE_DIR / ".local"
+
+LOG_FORMATS = ("json", "console")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class _Env(environ.Env):
+    """The environment, where an empty variable is one that is not set."""
+
+    def get_value(self, var: str, cast: Any = None, default: Any = "", **options: Any) -> Any:
+        """A variable's value, read as `cast` says; else the default."""
+        if not self.ENVIRON.get(var, "").strip():
+            return default
+        return super().get_value(var, cast, default, **options)
+
+    def one_of(self, var: str, choices: tuple[str, ...], default: str) -> str:
+        """One of some words. Raises ImproperlyConfigured when it is another."""
+        value = str(self.str(var, default=default))
+        if value not in choices:
+            raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
+        return value
+
+    def at_least_one(self, var: str, default: int) -> int:
+        """A whole number from 1. Raises ImproperlyConfigured when it is none."""
+        text = str(self.str(var, default=str(default))).strip()
+        if not text.isascii() or not text.isdecimal() or int(text) < 1:
+            raise ImproperlyConfigured(f"{var} must be a whole number from 1; not {text!r}.")
+        return int(text)
+
+
+NAMES = (
+    "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
+    " SITE_URL EMAIL_URL SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT"
+    " TASK_BACKLOG_PER_COMPANY"
+).split()
+"""The variables that are read here, but for the rates of the throttles."""
+
+_env = _Env()
+_Env.read_env(BASE_DIR / ".env")
+
+TESTING = "pytest" in sys.modules
+DATABASE_URL: str = _env.str("DATABASE_URL", default="")
+DEBUG: bool = _env.bool("DEBUG", default=False)
+ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
+LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
+LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
+MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
+SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+DEV_MAIL: bool = not DATABASE_URL and not _env.str("EMAIL_URL", default="")
+"""Whether mails are kept on this machine, to be read at /dev/mail/: only where none is sent."""
+SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
+
+_RATES = {
+    "api": "6000/min",
+    "anonymous": "600/min",
+    "anonymous_apply": "60/h",
+    "code_request": "10/h",
+    "code_try": "20/h",
+    "verify": "120/min",
+    "tasks": "6000/min",
+}
+TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
+"""How many tasks may wait before companies can start no more."""
+TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
+"""How many of them may be one company's, so that none takes all the room."""
+_RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
+_UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+
+
+def throttle_rates() -> dict[str, tuple[int, int] | None]:
+    """Each named rate, as so many in so many seconds; None where THROTTLE_… says off.
+
+    Raises ImproperlyConfigured when one is neither off nor like 5/15min.
+    """
+    return {name: _rate(f"THROTTLE_{name.upper()}", usual) for name, usual in _RATES.items()}
+
+
+def _rate(variable: str, usual: str) -> tuple[int, int] | None:
+    text = _env.str(variable, default=usual)
+    if text == "off":
+        return None
+    found = _RATE.fullmatch(text)
+    if found is None:
+        raise ImproperlyConfigured(f"{variable} must be off, or a rate like 600/min or 5/15min.")
+    limit, times, unit = found.groups()
+    return int(limit), int(times or 1) * _UNITS[unit]
+
+
+def trusted_proxies() -> list[IPv4Network | IPv6Network]:
+    """The networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
+    return [_network(text.strip()) for text in _env.list("TRUSTED_PROXIES", default=[])]
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
+        ) from None
+
+
+def secret_key() -> str:
+    """The SECRET_KEY of the environment; with the embedded database, one that is kept in a file.
+
+    Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
+    between processes and sign everybody out at each restart.
+    """
+    if given := _env.str("SECRET_KEY", default=""):
+        return given
+    if DATABASE_URL:
+        raise ImproperlyConfigured(
+            "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
+        )
+    return _kept_key(STATE_DIR / "secret_key")
+
+
+def _kept_key(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        _write_whole_or_not_at_all(path, secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+def _write_whole_or_not_at_all(path: Path, text: str) -> None:
+    """Of several processes that start at once, one wins, and nobody reads half a key."""
+    mine = path.with_suffix(f".{os.getpid()}")
+    mine.touch(mode=0o600)
+    mine.write_text(text)
+    with suppress(FileExistsError):
+        os.link(mine, path)
+    mine.unlink()
+
+
+def database_from_url() -> dict[str, Any]:
+    """Django's settings of the database that DATABASE_URL names.
+
+    A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
+    ImproperlyConfigured when it is no PostgreSQL.
+    """
+    with suppress(ValueError):  # which could quote the password
+        if _env.DB_SCHEMES.get(urlsplit(DATABASE_URL).scheme) == "django.db.backends.postgresql":
+            return dict(_env.db_url_config(DATABASE_URL))
+    raise ImproperlyConfigured(
+        "DATABASE_URL must name a PostgreSQL: postgres://user:password@host:5432/name"
+    )
+
+
+def mail_settings() -> dict[str, Any]:
+    """Django's EMAIL_ settings of the mail server that EMAIL_URL names.
+
+    Without one mails are kept on this machine (DEV_MAIL); but with a database given, where mails
+    are not to lie about, they are thrown away, and a system check says so.
+    """
+    if DEV_MAIL:
+        return {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.Backend"}
+    return dict(_env.email_url_config(_env.str("EMAIL_URL", default="dummymail://")))
+
+
+def trusted_origins() -> list[str]:
+    """Where forms may come from when TLS ends at a proxy, so that we see plain HTTP ourselves."""
+    if not SECURE_COOKIES:
+        return []
+    names = [f"*{name}" if name.startswith(".") else name for name in ALLOWED_HOSTS if name != "*"]
+    return [f"https://{name}" for name in names]

@@ -1,0 +1,184 @@
+"""Statuses of an application, and every legal move between them: one table. Pure.
+
+Services, replay, the API and the documentation are driven by `MOVES`; what is not in it is illegal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from pipeline.domain.errors import IllegalMove
+
+
+class Status(StrEnum):
+    """Where an application stands."""
+
+    WAITLIST = "WAITLIST"  # moved on by the system, when a seat opens
+    PENDING_ACKNOWLEDGMENT = "PENDING_ACKNOWLEDGMENT"  # by the applicant, or by the deadline
+    ACTIVE = "ACTIVE"  # by the company, or by the applicant who leaves
+    INACTIVE = "INACTIVE"  # terminal: by nobody
+
+    @property
+    def holds_seat(self) -> bool:
+        """Whether an application in this status takes one of the job's seats."""
+        return self in (Status.ACTIVE, Status.PENDING_ACKNOWLEDGMENT)
+
+
+class Outcome(StrEnum):
+    """How an application that is INACTIVE ended."""
+
+    WITHDRAWN = "WITHDRAWN"
+    REMOVED = "REMOVED"
+    REJECTED = "REJECTED"
+    HIRED = "HIRED"
+    LAPSED = "LAPSED"
+    JOB_CLOSED = "JOB_CLOSED"
+
+
+class EventType(StrEnum):
+    """What a row of the log says happened."""
+
+    APPLIED = "APPLIED"
+    PROMOTED = "PROMOTED"
+    ACKNOWLEDGED = "ACKNOWLEDGED"
+    DEADLINE_EXTENDED = "DEADLINE_EXTENDED"
+    DECAYED = "DECAYED"
+    LAPSED = "LAPSED"
+    WITHDRAWN = "WITHDRAWN"
+    REMOVED = "REMOVED"
+    CLOSED_OUT = "CLOSED_OUT"
+    JOB_CREATED = "JOB_CREATED"
+    JOB_OPENED = "JOB_OPENED"
+    JOB_PAUSED = "JOB_PAUSED"
+    JOB_RESUMED = "JOB_RESUMED"
+    JOB_CLOSED = "JOB_CLOSED"
+    CAPACITY_CHANGED = "CAPACITY_CHANGED"
+    POLICY_CHANGED = "POLICY_CHANGED"
+
+
+class Move(StrEnum):
+    """What can be done with one application. The first three are the ways of coming in."""
+
+    SEAT = "SEAT"
+    OFFER = "OFFER"
+    QUEUE = "QUEUE"
+    PROMOTE = "PROMOTE"
+    ACKNOWLEDGE = "ACKNOWLEDGE"
+    EXTEND = "EXTEND"
+    DECAY = "DECAY"
+    LAPSE = "LAPSE"
+    WITHDRAW = "WITHDRAW"
+    REMOVE = "REMOVE"
+    REJECT = "REJECT"
+    HIRE = "HIRE"
+    CLOSE_OUT = "CLOSE_OUT"
+
+
+_NOBODY, _WAIT, _PENDING = None, Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT
+_ACTIVE, _ENDED = Status.ACTIVE, Status.INACTIVE
+
+MOVES: dict[tuple[Status | None, Move], Status] = {
+    (_NOBODY, Move.SEAT): _ACTIVE,
+    (_NOBODY, Move.OFFER): _PENDING,
+    (_NOBODY, Move.QUEUE): _WAIT,
+    (_WAIT, Move.PROMOTE): _PENDING,
+    (_PENDING, Move.ACKNOWLEDGE): _ACTIVE,
+    (_PENDING, Move.EXTEND): _PENDING,
+    (_PENDING, Move.DECAY): _WAIT,
+    (_PENDING, Move.LAPSE): _ENDED,
+    (_WAIT, Move.WITHDRAW): _ENDED,
+    (_PENDING, Move.WITHDRAW): _ENDED,
+    (_ACTIVE, Move.WITHDRAW): _ENDED,
+    (_WAIT, Move.REMOVE): _ENDED,
+    (_PENDING, Move.REMOVE): _ENDED,
+    (_ACTIVE, Move.REMOVE): _ENDED,
+    (_WAIT, Move.REJECT): _ENDED,
+    (_PENDING, Move.REJECT): _ENDED,
+    (_ACTIVE, Move.REJECT): _ENDED,
+    (_ACTIVE, Move.HIRE): _ENDED,
+    (_WAIT, Move.CLOSE_OUT): _ENDED,
+    (_PENDING, Move.CLOSE_OUT): _ENDED,
+}
+
+EVENTS: dict[Move, EventType] = {
+    Move.SEAT: EventType.APPLIED,
+    Move.OFFER: EventType.APPLIED,
+    Move.QUEUE: EventType.APPLIED,
+    Move.PROMOTE: EventType.PROMOTED,
+    Move.ACKNOWLEDGE: EventType.ACKNOWLEDGED,
+    Move.EXTEND: EventType.DEADLINE_EXTENDED,
+    Move.DECAY: EventType.DECAYED,
+    Move.LAPSE: EventType.LAPSED,
+    Move.WITHDRAW: EventType.WITHDRAWN,
+    Move.REMOVE: EventType.REMOVED,
+    Move.REJECT: EventType.REMOVED,
+    Move.HIRE: EventType.REMOVED,
+    Move.CLOSE_OUT: EventType.CLOSED_OUT,
+}
+
+OUTCOMES: dict[Move, Outcome] = {
+    Move.LAPSE: Outcome.LAPSED,
+    Move.WITHDRAW: Outcome.WITHDRAWN,
+    Move.REMOVE: Outcome.REMOVED,
+    Move.REJECT: Outcome.REJECTED,
+    Move.HIRE: Outcome.HIRED,
+    Move.CLOSE_OUT: Outcome.JOB_CLOSED,
+}
+
+DECISIONS: dict[Outcome, Move] = {
+    Outcome.REMOVED: Move.REMOVE,
+    Outcome.REJECTED: Move.REJECT,
+    Outcome.HIRED: Move.HIRE,
+}
+"""The outcomes that a company can decide on, and the move that each of them is."""
+
+
+JOB_MOVES: dict[tuple[str | None, str], EventType] = {
+    (None, "DRAFT"): EventType.JOB_CREATED,
+    ("DRAFT", "OPEN"): EventType.JOB_OPENED,
+    ("OPEN", "PAUSED"): EventType.JOB_PAUSED,
+    ("PAUSED", "OPEN"): EventType.JOB_RESUMED,
+    ("OPEN", "CLOSED"): EventType.JOB_CLOSED,
+    ("PAUSED", "CLOSED"): EventType.JOB_CLOSED,
+}
+"""Every legal change of a job's own status, and the event that it is."""
+
+
+def after(status: Status | None, move: Move) -> Status:
+    """The status that a move leads to; None is before the application. Raises IllegalMove."""
+    try:
+        return MOVES[status, move]
+    except KeyError:
+        raise IllegalMove(status=status, move=move) from None
+
+
+class ActorKind(StrEnum):
+    """Who set a change in motion."""
+
+    APPLICANT = "APPLICANT"
+    COMPANY = "COMPANY"
+    SYSTEM = "SYSTEM"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did something: an applicant, a company's key or member, or the system (without an id)."""
+
+    kind: ActorKind
+    id: UUID | None = None
+
+
+SYSTEM = Actor(ActorKind.SYSTEM)
+
+
+class Reason(StrEnum):
+    """Why a company decided; the log holds this code, never free text."""
+
+    NOT_A_MATCH = "NOT_A_MATCH"
+    POSITION_FILLED = "POSITION_FILLED"
+    NO_RESPONSE = "NO_RESPONSE"
+    MISSED_INTERVIEW = "MISSED_INTERVIEW"
+    DUPLICATE_PERSON = "DUPLICATE_PERSON"
+    OTHER = "OTHER"

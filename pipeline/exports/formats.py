@@ -1,0 +1,152 @@
+"""Whole lines and logs as text: CSV for spreadsheets, JSON lines for programs.
+
+One truth for files that are streamed to a browser and for those that are made in the background.
+Nothing is held in memory but one slice of rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.text import slugify
+
+from jobs.models import Job
+from pipeline.exports.rows import APPLICATION_COLUMNS, applications_to, log_until
+from pipeline.line.event_log import canonical, stamp
+from pipeline.models import Event
+
+LOG_COLUMNS = (
+    "seq",
+    "at",
+    "effective_at",
+    "event",
+    "application",
+    "from_status",
+    "to_status",
+    "outcome",
+    "actor_kind",
+    "actor_id",
+    "cause_seq",
+    "policy_version",
+    "data",
+    "prev_hash",
+    "hash",
+)
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+"""What a file is, by the format that is asked for."""
+LONG_LOG = 5_000
+"""From so many events on, a file is better made in the background than waited for."""
+
+Row = dict[str, Any]
+
+
+def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
+    """The lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
+
+    As of one instant: the job's log up to the head that `job` has, its applications as they are
+    when the first line is read. The first line of CSV names the columns. Raises KeyError for
+    anything else.
+    """
+    if not is_known(what, format):
+        raise KeyError(f"{what}.{format}")
+    columns, rows = _ROWS[what]
+    return csv_lines(columns, rows(job)) if format == "csv" else _jsonl(rows(job))
+
+
+def is_known(what: str, format: str) -> bool:
+    """Whether there is such a file."""
+    return what in _ROWS and format in TYPES
+
+
+def name_of(job: Job, what: str, format: str) -> str:
+    """What a file is called: the job's title, what it holds, and the time, in plain letters."""
+    title = slugify(job.posting.title)[:60] or "job"
+    return f"{title}-{what}-{timezone.localtime():%Y-%m-%d-%H%M}.{format}"
+
+
+def in_pieces(lines: Iterable[str], *, characters: int, first_at_once: bool) -> Iterator[bytes]:
+    """The lines in pieces of about so many characters; no line lies in two of them.
+
+    `first_at_once` gives out the first line alone, for whoever waits for a sign that it begins.
+    """
+    piece: list[str] = []
+    size = characters if first_at_once else 0
+    for line in lines:
+        piece.append(line)
+        size += len(line)
+        if size >= characters:
+            yield "".join(piece).encode()
+            piece, size = [], 0
+    if piece:
+        yield "".join(piece).encode()
+
+
+def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
+    """RFC 4180: lines end with CR LF, quotes are doubled, the first line names the columns."""
+    writer = csv.writer(_Line())
+    yield writer.writerow(columns)
+    for row in rows:
+        yield writer.writerow([safe_cell(row[name]) for name in columns])
+
+
+def safe_cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it, and never runs it: text that a spreadsheet would take for
+    a formula gets an apostrophe in front."""
+    if isinstance(value, dict):
+        value = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    if isinstance(value, str) and value.lstrip(" ").startswith(
+        ("=", "+", "-", "@", "\t", "\r", "\n")
+    ):
+        return f"'{value}"
+    return value
+
+
+def plain_cell(text: str) -> str:
+    """A cell of a file that `safe_cell` may have written, without its apostrophe: whoever takes
+    such a file in again takes in whom it was about."""
+    return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
+
+
+class _Line:
+    """What csv writes to: gives back each line."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _applications(job: Job) -> Iterator[Row]:
+    for row in applications_to(job.id):
+        yield {name: _plain(value) for name, value in zip(APPLICATION_COLUMNS, row, strict=True)}
+
+
+def _log(job: Job) -> Iterator[Row]:
+    return (_event(event) for event in log_until(job.id, job.seq))
+
+
+def _event(event: Event) -> Row:
+    """What the hash covers, exactly as it covers it, and the two hashes."""
+    hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
+    return json.loads(canonical(event)) | hashes
+
+
+_ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
+    "applications": (APPLICATION_COLUMNS, _applications),
+    "log": (LOG_COLUMNS, _log),
+}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return stamp(value)
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _jsonl(rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(row, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,63 @@
+"""Exports in the background: a job's applications, or its log, as a file to take away."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pipeline.domain.errors import JobNotFound, StoredFileNotFound
+from pipeline.exports.write import write_export
+from tasks.context import Context
+from tasks.errors import Fatal, Retry
+from tasks.registry import task_type
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "job_id": {"type": "string", "format": "uuid"},
+        "format": {"enum": ["csv", "jsonl"]},
+    },
+    "required": ["job_id", "format"],
+    "additionalProperties": False,
+}
+LIMITS: dict[str, Any] = {
+    "queue": "files",
+    "timeout_seconds": 3_600,
+    "max_attempts": 5,
+    "cap": 2,
+    "schema": SCHEMA,
+}
+"""A million rows take minutes; two exports at a time leave the database to the line."""
+
+
+@task_type(key="applications.export", **LIMITS)
+def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+    """Everybody who ever applied to a job, as {"file_id", "rows"}."""
+    return _export("applications", payload, context)
+
+
+@task_type(key="log.export", **LIMITS)
+def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+    """A job's log with its hashes, as {"file_id", "rows"}."""
+    return _export("log", payload, context)
+
+
+def _export(what: str, payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+    if context.owner_id is None:
+        raise Fatal("an export is made for a company")
+    try:
+        file = write_export(
+            job_id=UUID(payload["job_id"]),
+            company_id=context.owner_id,
+            what=what,
+            format=payload["format"],
+            task_id=context.task_id,
+            tell=partial(context.progress, note="rows written"),
+            is_cancelled=lambda: context.cancelled,
+        )
+    except JobNotFound as error:
+        raise Fatal(str(error)) from None
+    except StoredFileNotFound:
+        raise Retry("somebody was erased meanwhile: it is written anew", after_seconds=1) from None
+    return {"file_id": str(file.id), "rows": file.rows} if file else None

@@ -1,0 +1,82 @@
+"""Writing a whole line or log into a file that its company can take away later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from jobs.models import Job
+from pipeline.domain.errors import JobNotFound
+from pipeline.exports.formats import TYPES, in_pieces, lines_of, name_of
+from pipeline.files.write import FileWriter, remove_files
+from pipeline.models import Application, StoredFile
+from pipeline.selectors.jobs import read_job
+
+PIECE = 128 * 1_024
+"""About how many characters are written, and told of, at a time."""
+
+Tell = Callable[[int, int], None]
+"""Told how many rows are written, and how many there will be."""
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Lines as they go by, and how many rows that were: the names of columns are none."""
+
+    lines: Iterator[str]
+    rows: int
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.lines:
+            self.rows += 1
+            yield line
+
+
+def write_export(
+    *,
+    job_id: UUID,
+    company_id: UUID,
+    what: str,
+    format: str,
+    task_id: UUID,
+    tell: Tell,
+    is_cancelled: Callable[[], bool],
+) -> StoredFile | None:
+    """Write `applications` or `log` of a job as `csv` or `jsonl`, of one instant; gives the file.
+
+    A task has one file: writing again replaces what an earlier attempt has left. None when it was
+    cancelled, and then nothing is left. Raises JobNotFound, also for another company's job;
+    StoredFileNotFound when the file went while it was written, because somebody who may stand in it
+    was erased: begin again.
+    """
+    job = read_job(job_id)
+    if job.company_id != company_id:
+        raise JobNotFound
+    writer = FileWriter.begin(
+        file_id=_file_of(task_id),
+        company_id=company_id,
+        job_id=job_id,
+        task_id=task_id,
+        name=name_of(job, what, format),
+        content_type=TYPES[format],
+    )
+    total = _rows(job, what)
+    counted = _Counted(lines_of(job, what, format), rows=-1 if format == "csv" else 0)
+    for piece in in_pieces(counted, characters=PIECE, first_at_once=False):
+        if is_cancelled():
+            remove_files(StoredFile.objects.filter(id=writer.file_id, company_id=company_id))
+            return None
+        writer.write(piece)
+        tell(counted.rows, max(total, counted.rows))
+    return writer.finish(rows=counted.rows)
+
+
+def _file_of(task_id: UUID) -> UUID:
+    """The id of a task's file: the same at every attempt, and no other task's."""
+    return uuid5(NAMESPACE_OID, f"export {task_id}")
+
+
+def _rows(job: Job, what: str) -> int:
+    """About how many rows there will be."""
+    return job.seq if what == "log" else Application.objects.filter(job_id=job.id).count()

@@ -1,0 +1,142 @@
+"""Writing files into the database, in parts that end where lines end.
+
+A part is at most PART_BYTES long (a longer line is a part of its own), and no more than one is held
+in memory. That every line lies in one part makes it possible to search parts for an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.models import StoredFile
+
+FILE_KEPT_DAYS = 7
+PART_BYTES = 2**20
+
+_BEGINNING = 7_463_004
+"""An advisory lock: shared by those who begin files, held alone by who erases a person."""
+
+_KEEP = """
+INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
+"""
+"""With the data beside the statement, not in it: statements are kept, for each to be prepared."""
+
+
+def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
+    """Store parts of a file, each with its number."""
+    with connection.cursor() as cursor, connection.wrap_database_errors:
+        rows = [(file_id, number, data) for number, data in parts]
+        psycopg.Cursor(cursor.connection).executemany(_KEEP, rows)
+
+
+def hold_new_files() -> None:
+    """Let no file begin until this transaction ends: who begins one then reads what it has left."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_BEGINNING])
+
+
+def _wait_for_erasing() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_BEGINNING])
+
+
+@transaction.atomic
+def remove_files(files: QuerySet[StoredFile]) -> None:
+    """Remove files and their parts, also those that are being written: who keeps a part locks its
+    file before, and so no part comes in between."""
+    ids = list(files.select_for_update().order_by("id").values_list("id", flat=True))
+    StoredFile.objects.filter(id__in=ids).delete()
+
+
+class FileWriter:
+    """Writes a file for a company to take away; it is there for them once `finish` was called.
+
+    Each part is committed by itself unless the caller has a transaction open. Whoever reads people
+    into the file begins it before reading: erasing somebody removes every file that is just being
+    written, and the writer then raises StoredFileNotFound (start again).
+    """
+
+    def __init__(self, file: StoredFile) -> None:
+        self.file_id = file.id
+        self._mine = StoredFile.objects.filter(id=file.id, created_at=file.created_at)
+        self._kept: list[bytes] = []
+        self._kept_bytes = 0
+        self._size_bytes = 0
+        self._number = 0
+
+    @classmethod
+    def begin(
+        cls,
+        *,
+        file_id: UUID,
+        company_id: UUID,
+        job_id: UUID,
+        task_id: UUID | None,
+        name: str,
+        content_type: str,
+    ) -> FileWriter:
+        """Begin the file of that id anew: what an earlier attempt has written goes."""
+        with transaction.atomic():
+            _wait_for_erasing()
+            remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
+            file = StoredFile.objects.create(
+                id=file_id,
+                company_id=company_id,
+                job_id=job_id,
+                purpose=StoredFile.Purpose.EXPORT,
+                name=name,
+                content_type=content_type,
+                task_id=task_id,
+                expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
+            )
+            file.refresh_from_db(fields=["created_at"])
+        return cls(file)
+
+    def write(self, data: bytes) -> None:
+        """Add to the file; pieces may end anywhere. Raises StoredFileNotFound if it is gone."""
+        self._kept.append(data)
+        self._kept_bytes += len(data)
+        if self._kept_bytes >= PART_BYTES:
+            self._keep_parts(whole=False)
+
+    def finish(self, *, rows: int) -> StoredFile:
+        """Say that the file is complete; how many rows it has. Raises StoredFileNotFound."""
+        self._keep_parts(whole=True)
+        if not self._mine.update(size_bytes=self._size_bytes, rows=rows, is_complete=True):
+            raise StoredFileNotFound
+        return self._mine.get()
+
+    def _keep_parts(self, *, whole: bool) -> None:
+        """Store full parts; with `whole` everything that is left too."""
+        data = b"".join(self._kept)
+        while len(data) > PART_BYTES or (whole and data):
+            end = len(data) if len(data) <= PART_BYTES else _end_of_part(data)
+            if not end and not whole:
+                break  # a line that has not ended yet
+            end = end or len(data)
+            self._keep(data[:end])
+            data = data[end:]
+        self._kept, self._kept_bytes = [data], len(data)
+
+    def _keep(self, part: bytes) -> None:
+        """Store a part, unless another run of the same task has begun the file anew."""
+        with transaction.atomic():
+            if not self._mine.select_for_update().exists():
+                raise StoredFileNotFound
+            keep_parts(self.file_id, [(self._number, part)])
+        self._number += 1
+        self._size_bytes += len(part)
+
+
+def _end_of_part(data: bytes) -> int:
+    """Where the first part of longer data ends: after the last line that fits, or the first line;
+    0 if no line ends."""
+    return data.rfind(b"\n", 0, PART_BYTES) + 1 or data.find(b"\n") + 1

@@ -1,0 +1,248 @@
+"""Taking the people of a file into a job's line: many under one lock, each as if they had applied.
+
+A batch is one transaction: its rows leave the file, become applications or refusals, and are
+counted. So wherever a process dies, whatever was committed was taken in once, and the next run goes
+on behind it; of two runs at once each takes other rows.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import psycopg
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from applicants.services import checked_address, find_or_create_applicants
+from jobs.models import Job, JobStatus
+from pipeline.domain.errors import AlreadyApplied, JobNotOpen
+from pipeline.domain.states import Actor, ActorKind
+from pipeline.imports.rows import Refusal, Row, rows_in
+from pipeline.line.admission import enter
+from pipeline.line.lock import History, lock_job, read_histories
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.settle import settle_due
+from pipeline.line.write import write
+from pipeline.models import ImportRun
+
+LOCK_SECONDS = 0.1
+"""About how long a batch may hold the job's lock; others come in between two batches."""
+MOST_PARTS = 20
+"""Parts of the file in a batch, at most; the first batch takes FIRST_PARTS."""
+FIRST_PARTS = 2
+
+_ENDINGS = {
+    JobStatus.PAUSED: ImportRun.Ending.JOB_PAUSED,
+    JobStatus.CLOSED: ImportRun.Ending.JOB_CLOSED,
+}
+
+_TAKE_PARTS = """
+WITH taken AS (
+    DELETE FROM pipeline_storedpart WHERE file_id = %(file)s AND number <= (
+        SELECT max(number) FROM (
+            SELECT number FROM pipeline_storedpart WHERE file_id = %(file)s
+            ORDER BY number LIMIT %(parts)s) first)
+    RETURNING number, data
+)
+SELECT data FROM taken ORDER BY number
+"""
+"""The next rows of a file, which leave it with this transaction."""
+
+_KEEP_REFUSED = """
+INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
+SELECT run_id, row, reason, name, email
+FROM json_populate_recordset(NULL::pipeline_importrefusal, %s)
+"""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What became of some rows, in the order of the file."""
+
+    rows: list[Row]
+    accepted: int = 0
+    refused: list[tuple[Row, Refusal]] = field(default_factory=list)
+    lock_seconds: float = 0.0
+
+
+def take_in(
+    import_id: UUID,
+    *,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    after_batch: Callable[[ImportRun], None] = lambda run: None,
+) -> ImportRun:
+    """Take in the rows of an import that are left, and say how far it is then.
+
+    It ends when nothing is left, when the job takes no applications any more, or between two
+    batches when `is_cancelled`; then a later call goes on. `after_batch` is told after each commit.
+    Raises ImportRun.DoesNotExist, and django.db.OperationalError when the line was too busy: what
+    was committed stays, and it can be called again. Must not be called inside a transaction.
+    """
+    parts = FIRST_PARTS
+    while True:
+        run, batch = _next_batch(import_id, parts)
+        if run.finished_at:
+            return run
+        after_batch(run)
+        if is_cancelled():
+            return run
+        parts = _fitting(parts, batch.lock_seconds)
+
+
+def _fitting(parts: int, seconds: float) -> int:
+    """How many parts the next batch takes, when this many held the lock for so long."""
+    most = min(2 * parts, MOST_PARTS)
+    return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
+
+
+def _next_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
+    try:
+        return _take_batch(import_id, parts)
+    except JobNotOpen:
+        return _end_early(import_id), Batch([])
+
+
+@transaction.atomic(durable=True)
+def _take_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
+    run = _lock_run(import_id)
+    batch = Batch([])
+    if run.finished_at:
+        return run, batch
+    batch.rows = _take_rows(run, parts)
+    if not batch.rows:
+        return _end(run, ImportRun.Ending.COMPLETE), batch
+    people = _people(run, batch)
+    begun = time.perf_counter()
+    job = lock_job(run.file.job_id)
+    _decide(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
+    if batch.accepted:
+        write(job)
+    _count(run, batch)
+    transaction.on_commit(lambda: _note_time(batch, begun))
+    return run, batch
+
+
+def _note_time(batch: Batch, begun: float) -> None:
+    batch.lock_seconds = time.perf_counter() - begun
+
+
+def _lock_run(import_id: UUID) -> ImportRun:
+    """One batch of an import at a time; who erases a person waits for it, and it for them."""
+    runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
+    return runs.get(file_id=import_id)
+
+
+def _take_rows(run: ImportRun, parts: int) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
+        return [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
+
+
+def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
+    """The applicants of the rows that may be taken in, by address; made before the job is locked.
+
+    Raises JobNotOpen, before anything of anybody is kept.
+    """
+    status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
+    if status != JobStatus.OPEN:
+        raise JobNotOpen(status=status)
+    return find_or_create_applicants([row.email for row in batch.rows if _may_enter(row)])
+
+
+def _may_enter(row: Row) -> bool:
+    return row.refusal is None and _is_address(row.email)
+
+
+def _is_address(email: str) -> bool:
+    try:
+        return checked_address(email) == email
+    except ValidationError:
+        return False
+
+
+def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor) -> None:
+    """Take the rows in, in their order, each by the rule by which one applies.
+
+    Raises JobNotOpen.
+    """
+    settle_due(job)
+    if job.status is not JobStatus.OPEN:
+        raise JobNotOpen(status=job.status.value)
+    histories = read_histories(job, people.values())
+    for row in batch.rows:
+        applicant_id = people.get(row.email) if row.refusal is None else None
+        refusal = _refusal(row, applicant_id) or _enter(job, histories, row, applicant_id, actor)
+        if refusal:
+            batch.refused.append((row, refusal))
+        else:
+            batch.accepted += 1
+
+
+def _refusal(row: Row, applicant_id: UUID | None) -> Refusal | None:
+    return row.refusal or (Refusal.BAD_EMAIL if applicant_id is None else None)
+
+
+def _enter(
+    job: LockedJob,
+    histories: dict[UUID, History],
+    row: Row,
+    applicant_id: UUID | None,
+    actor: Actor,
+) -> Refusal | None:
+    history = histories.get(applicant_id) if applicant_id else None
+    if history is None or applicant_id is None:
+        return Refusal.ERASED
+    try:
+        enter(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+    except AlreadyApplied:
+        return Refusal.ALREADY_APPLIED
+    return None
+
+
+def _count(run: ImportRun, batch: Batch) -> None:
+    if batch.refused:
+        refused = json.dumps([_as_record(run, row, why) for row, why in batch.refused])
+        with connection.cursor() as cursor, connection.wrap_database_errors:
+            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [refused])
+    run.next_row += len(batch.rows)
+    run.accepted += batch.accepted
+    run.refused += len(batch.refused)
+    run.save(update_fields=["next_row", "accepted", "refused"])
+
+
+def _as_record(run: ImportRun, row: Row, why: Refusal) -> dict[str, object]:
+    return {
+        "run_id": str(run.file_id),
+        "row": row.number,
+        "reason": why.value,
+        "name": row.name,
+        "email": row.email,
+    }
+
+
+@transaction.atomic(durable=True)
+def _end_early(import_id: UUID) -> ImportRun:
+    """End an import whose job takes no applications; what is left of the file tells which rows."""
+    run = _lock_run(import_id)
+    if run.finished_at:
+        return run
+    status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
+    ending = _ENDINGS.get(JobStatus(status))
+    return _end(run, ending) if ending else run  # it was opened again just now
+
+
+def _end(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+    run.ending = ending
+    ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
+    run.refresh_from_db(fields=["finished_at"])
+    return run
+
+
+def left_of(run: ImportRun) -> int:
+    """How many rows were neither taken in nor refused."""
+    return run.total_rows - run.next_row

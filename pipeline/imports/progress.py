@@ -1,0 +1,104 @@
+"""Reading how imports went: how far they are, and which rows they did not take in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, Row, rows_in
+from pipeline.models import ImportRefusal, ImportRun, StoredPart
+from tasks.models import Task
+from tasks.models.statuses import Status
+
+_ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
+SLICE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class SeenImport:
+    """An import, with the status of the task that takes it in ("" when that is long gone)."""
+
+    run: ImportRun
+    task_status: str
+
+    @property
+    def left(self) -> int:
+        """How many rows were neither taken in nor refused, yet or for good."""
+        return self.run.total_rows - self.run.next_row
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be taken in, unless somebody runs the task again."""
+        return self.run.finished_at is not None or self.task_status in ("", *_ENDED)
+
+
+def import_of(company_id: UUID, import_id: UUID) -> SeenImport:
+    """An import of a company's. Raises StoredFileNotFound."""
+    return _seen(ImportRun.objects.filter(file_id=import_id, file__company_id=company_id))
+
+
+def import_of_task(company_id: UUID, task_id: UUID) -> SeenImport:
+    """The import that a task takes in. Raises StoredFileNotFound."""
+    return _seen(ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id))
+
+
+def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
+    """The last imports into a job of a company's, newest first."""
+    runs = ImportRun.objects.filter(file__company_id=company_id, file__job_id=job_id)
+    return list(runs.select_related("file").order_by("-file_id")[:limit])
+
+
+def refusals_of(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
+    """The first rows that an import refused, in the order of the file."""
+    return list(ImportRefusal.objects.filter(run=run).order_by("row")[:limit])
+
+
+def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
+    """Every row that was not taken in: its number, name and address, and why, in words.
+
+    Once the import is over, those to which it did not come, too. In the order of the file; a slice
+    of it in memory at a time.
+    """
+    last = -1
+    refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
+    while some := list(refusals.filter(row__gt=last)[:SLICE]):
+        for refusal in some:
+            yield _told(refusal.row, refusal.name, refusal.email, words_for(refusal.reason))
+        last = some[-1].row
+    if seen.is_over:
+        yield from _left(seen.run)
+
+
+def words_for(reason: str) -> str:
+    """A refusal in words; the reason itself, if a later release gave it."""
+    return WORDS[Refusal(reason)] if reason in WORDS else reason
+
+
+def _seen(runs: QuerySet[ImportRun]) -> SeenImport:
+    run = runs.select_related("file").first()
+    if run is None:
+        raise StoredFileNotFound
+    tasks = Task.objects.filter(id__in=[run.file.task_id] if run.file.task_id else [])
+    return SeenImport(run, tasks.values_list("status", flat=True).first() or "")
+
+
+def _left(run: ImportRun) -> Iterator[dict[str, object]]:
+    why = LEFT_WORDS.get(run.ending, LEFT_WORDS[""])
+    for row in _waiting(run):
+        yield _told(row.number, row.name, row.email, words_for(row.refusal) if row.refusal else why)
+
+
+def _waiting(run: ImportRun) -> Iterator[Row]:
+    parts = StoredPart.objects.filter(file_id=run.file_id).order_by("number")
+    last = -1
+    while part := parts.filter(number__gt=last).first():
+        yield from rows_in(bytes(part.data))
+        last = part.number
+
+
+def _told(row: int, name: str, email: str, reason: str) -> dict[str, object]:
+    return {"row": row, "name": name, "email": email, "reason": reason}

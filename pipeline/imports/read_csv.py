@@ -1,0 +1,151 @@
+"""Reading the file of people that a company wants to import. Nothing of it is stored here."""
+
+from __future__ import annotations
+
+import csv
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+
+from applicants.models import NAME_LENGTH
+from applicants.services import normal_address
+from pipeline.domain.errors import ImportFileRefused
+from pipeline.exports.formats import plain_cell
+from pipeline.imports.rows import Refusal, Row
+
+MOST_BYTES = 16 * 2**20
+MOST_ROWS = 100_000
+LONGEST_LINE = 2**16
+LONGEST_KEPT_ADDRESS = 320  # what is longer is no address; this much of it is told
+NAMES = {"name", "full name"}
+EMAILS = {"email", "e-mail", "email address", "e-mail address"}
+
+_DELIMITERS = ",;\t"
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_HOW = "The first line must name the columns: name,email."
+_NOT_TEXT = (
+    "This is no text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
+    " choose that file."
+)
+
+
+def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
+    """The rows of a CSV file, in their order; blank ones are left out.
+
+    Raises ImportFileRefused when the file as a whole cannot be read, which may be after some rows.
+    """
+    seen: set[str] = set()
+    for number, name, email in _cells(_lines(_texts(content))):
+        refusal = _refusal(name, email, seen)
+        if refusal is None:
+            seen.add(email)
+        told = _CONTROL.sub(" ", name)[:NAME_LENGTH], _CONTROL.sub(" ", email)
+        yield Row(number, told[0], told[1][:LONGEST_KEPT_ADDRESS], refusal)
+
+
+def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
+    if not name:
+        return Refusal.NO_NAME
+    if len(name) > NAME_LENGTH:
+        return Refusal.NAME_TOO_LONG
+    if _CONTROL.search(name):
+        return Refusal.BAD_NAME
+    if not email:
+        return Refusal.NO_EMAIL
+    if len(email) > LONGEST_KEPT_ADDRESS or _CONTROL.search(email):
+        return Refusal.BAD_EMAIL
+    return Refusal.DUPLICATE if email in seen else None
+
+
+def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
+    """The number, the name and the address of each row that is not blank."""
+    header = next(lines, "")
+    delimiter, name_at, email_at = _columns(header)
+    reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    found = 0
+    while (row := _next_row(reader, number + 1)) is not None:
+        number += 1
+        if not any(cell.strip() for cell in row):
+            continue
+        found += 1
+        if found > MOST_ROWS:
+            raise ImportFileRefused(
+                what=f"The file has more than {MOST_ROWS:,} rows. Cut it into smaller files."
+            )
+        yield number, _cell(row, name_at), normal_address(_cell(row, email_at))
+    if not found:
+        raise ImportFileRefused(what="The file has no rows below the names of the columns.")
+
+
+def _next_row(reader: Iterator[list[str]], number: int) -> list[str] | None:
+    try:
+        return next(reader, None)
+    except csv.Error:
+        raise ImportFileRefused(
+            what=f"Row {number:,} cannot be read: a quotation mark stands where none can be, or is"
+            " never closed."
+        ) from None
+
+
+def _cell(row: list[str], at: int) -> str:
+    return plain_cell(row[at].strip()).strip() if at < len(row) else ""
+
+
+def _columns(header: str) -> tuple[str, int, int]:
+    """What parts the cells, and which are the name and the address."""
+    if not header.strip():
+        raise ImportFileRefused(what=f"The file is empty. {_HOW}")
+    for delimiter in _DELIMITERS:
+        cells = [cell.strip().lower() for cell in _header(header, delimiter)]
+        emails = [at for at, cell in enumerate(cells) if cell in EMAILS]
+        names = [at for at, cell in enumerate(cells) if cell in NAMES]
+        if len(emails) == 1 and len(names) == 1:
+            return delimiter, names[0], emails[0]
+        if len(emails) > 1 or len(names) > 1:
+            raise ImportFileRefused(what="The first line names a column twice. Keep one of them.")
+        if emails or (names and len(cells) > 1):
+            missing = "name" if emails else "email"
+            raise ImportFileRefused(what=f"The file has no column “{missing}”. {_HOW}")
+    raise ImportFileRefused(what=f"The first line names no columns that we know. {_HOW}")
+
+
+def _header(header: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([header], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """The lines of a text, each with its end: LF, CR LF, or CR alone."""
+    kept = ""
+    for text in texts:
+        *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)
+        yield from lines
+        if len(kept) > LONGEST_LINE:
+            raise ImportFileRefused(what=f"A line of the file does not end. {_HOW}")
+    if kept:
+        yield kept
+
+
+def _texts(content: Iterable[bytes]) -> Iterator[str]:
+    decoder, size = getincrementaldecoder("utf-8-sig")(), 0
+    for piece in content:
+        size += len(piece)
+        if size > MOST_BYTES:
+            megabytes = MOST_BYTES // 2**20
+            raise ImportFileRefused(
+                what=f"The file is larger than {megabytes} MB. Cut it into smaller files."
+            )
+        yield _text(decoder, piece)
+    yield _text(decoder, b"", final=True)
+
+
+def _text(decoder: object, piece: bytes, *, final: bool = False) -> str:
+    try:
+        text: str = decoder.decode(piece, final)  # type: ignore[attr-defined]  # has no public type
+    except UnicodeDecodeError:
+        raise ImportFileRefused(what=_NOT_TEXT) from None
+    if "\0" in text:
+        raise ImportFileRefused(what=_NOT_TEXT)
+    return text

@@ -1,0 +1,20 @@
+"""The report of an import as a file: every row that was not taken in, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.exports.formats import csv_lines, in_pieces
+from pipeline.imports.progress import SeenImport, refused_rows
+
+COLUMNS = ("row", "name", "email", "reason")
+"""The file can be mended and imported once more: two of its columns are those of an import."""
+PIECE = 64 * 1_024
+"""About how many characters go out at a time."""
+
+
+def report_of(seen: SeenImport) -> Iterator[bytes]:
+    """The report as CSV, in UTF-8, with the byte order mark by which spreadsheets know it."""
+    yield b"\xef\xbb\xbf"
+    lines = csv_lines(COLUMNS, refused_rows(seen))
+    yield from in_pieces(lines, characters=PIECE, first_at_once=False)

@@ -1,0 +1,63 @@
+"""Having the people of a file taken into a job's line, in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from pipeline.background.start import Order, check_type, limits_of_key, start
+from pipeline.domain.states import Actor
+from pipeline.imports.store import store_import
+from pipeline.models import StoredFile
+from tasks.enqueue import Enqueued
+
+IMPORT = "applications.import"
+
+
+def start_import(
+    *,
+    company_id: UUID,
+    job_id: UUID,
+    name: str,
+    content: Iterable[bytes],
+    actor: Actor,
+    producer: str,
+    key_id: UUID | None = None,
+    file_id: UUID | None = None,
+) -> Enqueued:
+    """Keep a CSV file of people and have it imported; nothing is kept when it raises.
+
+    `content` is the file in pieces, `name` what it is called, `actor` the member or key that the
+    log will name. With a `file_id` it is done once, however often it is asked for. Raises what
+    `store_import` and `start` raise.
+    """
+    if first := _first(company_id, file_id):
+        return first
+    check_type(IMPORT, limits_of_key(key_id))  # before all that reading
+    try:
+        with transaction.atomic():
+            import_id = store_import(
+                company_id=company_id,
+                job_id=job_id,
+                name=name,
+                content=content,
+                actor=actor,
+                file_id=file_id,
+            )
+            order = Order(IMPORT, {"import_id": str(import_id)})
+            (task,) = start(company_id=company_id, producer=producer, orders=[order], key_id=key_id)
+            StoredFile.objects.filter(id=import_id).update(task_id=task.id)
+    except IntegrityError:  # another try was still at it
+        if first := _first(company_id, file_id):
+            return first
+        raise
+    return task
+
+
+def _first(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
+    """What an earlier try has started. The file and its task are committed together."""
+    imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
+    found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
+    return Enqueued(found.task_id, is_new=False) if found and found.task_id else None

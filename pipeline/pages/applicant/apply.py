@@ -1,0 +1,83 @@
+"""Applying to a job: straight into its line, or by way of a code that proves one's address."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from applicants.http import remember_address
+from applicants.models import Applicant
+from applicants.services import normal_address
+from jobs.models import Job
+from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.pages.access import current_applicant, current_member, public_job
+from pipeline.pages.applicant.openings import apply_form, show_opening
+from pipeline.pages.applicant.sign_in import JOB
+from pipeline.pages.error_messages import words_for
+from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
+from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.my_applications import live_application
+from pipeline.services.apply import apply as join_line
+from pipeline.services.apply_unverified import apply_unproved
+
+WELCOME = {
+    Status.ACTIVE: "You have applied, and a seat was free.",
+    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
+    Status.WAITLIST: "You have applied. This page shows where you stand.",
+}
+
+
+@require_POST
+def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+    """Take whoever fills in a job's form into its line."""
+    job, person = public_job(request, job_id), current_applicant(request)
+    form = apply_form(request, request.POST)
+    if person is None and current_member(request):
+        messages.error(request, "Applying is for applicants. Sign out of the company first.")
+        return redirect("opening", job_id)
+    if not form.is_valid():
+        return show_opening(request, job, form, status=422)
+    if person:
+        return _join(request, job, person, form.cleaned_data["name"])
+    try:
+        return _join_unproved(request, job, form.cleaned_data["name"], form.cleaned_data["email"])
+    except JobNotOpen as error:
+        messages.error(request, words_for(error))
+        return redirect("opening", job_id)
+    except TooOften as refused:
+        form.add_error(None, str(refused))
+        response = show_opening(request, job, form, status=429)
+        response["Retry-After"] = refused.wait_seconds
+        return response
+
+
+def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
+    actor = Actor(ActorKind.APPLICANT, person.id)
+    try:
+        made = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
+    except AlreadyApplied:
+        messages.info(request, "You have applied to this job before: here is where you stand.")
+        there = live_application(person.id, job.id)
+        return redirect("my_application", there) if there else redirect("dashboard")
+    except (AlreadyDecided, JobNotOpen) as error:
+        messages.error(request, words_for(error))
+        return redirect("opening", job.id)
+    messages.success(request, WELCOME[Status(made.status)])
+    return redirect("my_application", made.id)
+
+
+def _join_unproved(request: HttpRequest, job: Job, name: str, email: str) -> HttpResponse:
+    """The same answer for every address, whether somebody uses it here or not."""
+    address = normal_address(email)
+    limit(request, "anonymous_apply")
+    limit_codes_to(request, address)
+    apply_unproved(job=job_facts(job.id), name=name, email=address)
+    response = redirect("enter_code")
+    remember_address(response, address, after=f"{JOB}{job.id}")
+    return response

@@ -1,0 +1,177 @@
+"""Signing in as an applicant: an address, the code that is mailed to it, and the way out."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from applicants import http
+from applicants.codes import LIFETIME, send_code
+from applicants.forms import AddressForm, CodeForm
+from applicants.models import Applicant
+from applicants.services import CodeRefused, normal_address, prove_address
+from pipeline.domain.errors import JobNotFound
+from pipeline.pages.access import current_applicant
+from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.my_applications import live_application
+from pipeline.wording.explanations import span
+
+JOB = "job "
+"""What begins a way back that is to the application that was just made to a job."""
+
+LONGEST_TARGET = 1_000
+
+JUST_SENT = (
+    "A code was sent a moment ago: look in your mail. If none has come in half a minute, have a new"
+    " one sent then."
+)
+WRONG = "This is not the code from the newest mail. Only the last mail that we sent counts."
+USED_UP = (
+    "This code is no good any more: it is too old, was used before, or was tried too often. Have a"
+    " new one sent."
+)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """One field; the answer is the same for every address, whether somebody uses it or not."""
+    target = _safe(request, request.POST.get("next") or request.GET.get("next", ""))
+    if request.method != "POST":
+        if current_applicant(request):
+            return redirect(target or "dashboard")
+        return _ask(request, AddressForm(), target)
+    form = AddressForm(request.POST)
+    if not form.is_valid():
+        return _ask(request, form, target, status=422)
+    email = normal_address(form.cleaned_data["email"])
+    try:
+        _limit_codes(request, email)
+    except TooOften as refused:
+        form.add_error(None, str(refused))
+        return _too_often(refused, _ask(request, form, target, status=429))
+    send_code(email)
+    response = redirect("enter_code")
+    http.remember_address(response, email, after=target)
+    return response
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def enter_code(request: HttpRequest) -> HttpResponse:
+    """The code box: the right code signs in; `again` has a new one sent."""
+    kept = http.address_to_prove(request)
+    if kept is None:
+        return redirect("dashboard" if current_applicant(request) else "sign_in")
+    email, after = kept
+    if request.method != "POST":
+        return _ask_code(request, CodeForm(), kept)
+    if "again" in request.POST:
+        return _send_again(request, kept)
+    form = CodeForm(request.POST)
+    if not form.is_valid():
+        return _ask_code(request, form, kept, status=422)
+    try:
+        limit(request, "code_try")
+        person = prove_address(email=email, code=form.cleaned_data["code"])
+    except TooOften as refused:
+        form.add_error(None, str(refused))
+        return _too_often(refused, _ask_code(request, form, kept, status=429))
+    except CodeRefused as refused:
+        form.add_error("code", WRONG if refused.try_again else USED_UP)
+        return _ask_code(request, form, kept, status=422)
+    http.sign_in(request, person)
+    response = redirect(_target(person, after))
+    http.forget_address(response)
+    return response
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """The end of the browser's session."""
+    http.sign_out(request)
+    messages.success(request, "You are signed out. Your place in line stays as it is.")
+    response = redirect("openings")
+    http.forget_address(response)
+    return response
+
+
+def _ask(request: HttpRequest, form: forms.Form, target: str, *, status: int = 200) -> HttpResponse:
+    context = {"form": form, "next": target}
+    return render(request, "applicant/sign_in.html", context, status=status)
+
+
+def _ask_code(
+    request: HttpRequest, form: forms.Form, kept: tuple[str, str], *, status: int = 200
+) -> HttpResponse:
+    email, after = kept
+    context = {
+        "form": form,
+        "email": email,
+        "has_applied": after.startswith(JOB),
+        "minutes": LIFETIME.seconds // 60,
+        "window": _window(after),
+    }
+    return render(request, "applicant/enter_code.html", context, status=status)
+
+
+def _window(after: str) -> str:
+    """How long the job gives to confirm a seat, for who has just applied to one."""
+    if not after.startswith(JOB):
+        return ""
+    try:
+        job = read_job(UUID(after.removeprefix(JOB)))
+    except JobNotFound:
+        return ""
+    return span(job.acknowledgment_window_seconds)
+
+
+def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
+    if http.was_just_sent(request):
+        messages.info(request, JUST_SENT)
+        return redirect("enter_code")
+    try:
+        _limit_codes(request, kept[0])
+    except TooOften as refused:
+        messages.error(request, str(refused))
+        return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
+    send_code(kept[0])
+    messages.success(request, "A new code is on its way. The one before it is no longer good.")
+    response = redirect("enter_code")
+    http.remember_address(response, kept[0], after=kept[1])
+    return response
+
+
+def _limit_codes(request: HttpRequest, address: str) -> None:
+    limit(request, "code_request")
+    limit_codes_to(request, address)
+
+
+def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
+    response["Retry-After"] = refused.wait_seconds
+    return response
+
+
+def _target(person: Applicant, after: str) -> str:
+    """Where somebody who has just signed in wanted to go."""
+    if after.startswith(JOB):
+        made = live_application(person.id, UUID(after.removeprefix(JOB)))
+        return resolve_url("my_application", made) if made else resolve_url("dashboard")
+    return after or resolve_url("dashboard")
+
+
+def _safe(request: HttpRequest, target: str) -> str:
+    """An address of this site, from its root on; else nothing."""
+    if not target.startswith("/") or len(target) > LONGEST_TARGET:
+        return ""
+    hosts, secure = {request.get_host()}, request.is_secure()
+    good = url_has_allowed_host_and_scheme(target, allowed_hosts=hosts, require_https=secure)
+    return target if good else ""

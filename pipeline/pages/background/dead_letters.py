@@ -1,0 +1,102 @@
+"""What failed for good: by type, to be looked into, and to be replayed all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs.models import Role
+from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
+from pipeline.background.tasks import tasks_of
+from pipeline.pages.access import current_member, for_members, member_who_sent, require
+from pipeline.pages.background import requests, wording
+from pipeline.pages.background.error_details import error_line
+from pipeline.pages.background.task_rows import rows_of
+from pipeline.selectors.paging import database_now
+from tasks import dead_letters
+from tasks.errors import ConfirmationNeeded
+from tasks.models.statuses import Status
+
+SHOWN = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The dead letters of one type. `count` says so when there are more than were counted."""
+
+    of: DeadOfType
+    title: str
+    newest: str
+
+    @property
+    def count(self) -> str:
+        """How many: 12, or 1,000+."""
+        return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
+
+    @property
+    def button(self) -> str:
+        """What the button does that replays them."""
+        if self.of.number == 1:
+            return "Replay it: it runs again now"
+        return f"Replay all {self.count}: they run again now"
+
+
+@require_safe
+@for_members()
+def dead_letters_page(request: HttpRequest) -> HttpResponse:
+    """Every dead letter of the company, or of one type; the newest first."""
+    member = require(current_member(request), Role.VIEWER)
+    key = request.GET.get("type")
+    page = tasks_of(
+        member.company.id,
+        status=Status.DEAD,
+        type_key=key if key in COMPANY_TYPES else None,
+        after=requests.uuid_in(request, "after"),
+        limit=SHOWN,
+    )
+    groups = [
+        Group(each, wording.title_of(each.key), error_line(each.newest_error))
+        for each in dead_by_type(member.company.id)
+    ]
+    last = page.rows[-1].id if page.more else None
+    context: dict[str, Any] = {
+        "tab": "dead",
+        "groups": groups,
+        "rows": rows_of(member.company.id, page.rows, database_now()),
+        "type": key or "",
+        "type_title": wording.title_of(key or ""),
+        "next_url": requests.url_with(request, after=last) if last else "",
+        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+    }
+    return render(request, "background/dead_letters.html", context)
+
+
+@require_POST
+@for_members(Role.RECRUITER)
+def dead_replay(request: HttpRequest) -> HttpResponse:
+    """Let all dead letters of a type run again."""
+    member = require(member_who_sent(request), Role.RECRUITER)
+    key = request.POST.get("type", "")
+    if key not in COMPANY_TYPES:
+        raise Http404
+    try:
+        count = dead_letters.replay_many(
+            key,
+            actor=requests.actor_of(member),
+            limit=dead_letters.MOST_AT_ONCE,
+            owner_id=member.company.id,
+            confirmed="confirmed" in request.POST,
+        )
+    except ConfirmationNeeded:
+        messages.error(request, "Confirm first that they are to run again.")
+    else:
+        wait = f"{count:,} task{pluralize(count)} wait{pluralize(count, 's,')} to run again."
+        messages.success(request, wait if count else "None was left to run again.")
+    return redirect("dead_letters")

@@ -1,0 +1,86 @@
+"""What the pages about background work share: who acts, what was refused, places in lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.http import Http404, HttpRequest
+
+from pipeline.background.errors import RateExceeded, WorkError
+from pipeline.pages.access import Member
+from tasks.errors import (
+    InvalidPayload,
+    PayloadTooLarge,
+    TaskError,
+    TaskNotFound,
+    UnknownType,
+    WrongStatus,
+)
+from tasks.models.statuses import Status
+
+_NOW = {
+    Status.PENDING: "it waits to be run",
+    Status.RUNNING: "it is running",
+    Status.CANCELLING: "it is being cancelled",
+    Status.SUCCEEDED: "it is done",
+    Status.CANCELLED: "it was cancelled",
+    Status.DEAD: "it has failed",
+    Status.DISCARDED: "it was given up",
+}
+
+
+def actor_of(member: Member) -> str:
+    """How tasks name a member who does something with them."""
+    return f"member:{member.user.id}"
+
+
+def refused(error: TaskError | WorkError) -> str:
+    """A refusal as people read it."""
+    match error:
+        case InvalidPayload():
+            return "; ".join(f"{path}: {what}" if path else what for path, what in error.problems)
+        case PayloadTooLarge():
+            return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
+        case WrongStatus():
+            now = _NOW.get(Status(error.status), error.status)
+            return f"This is not possible any more: {now}."
+        case UnknownType():
+            return "This kind of work is not known here any more, so it cannot be run."
+        case RateExceeded():
+            return f"{error} Try again in {error.wait} seconds."
+    return str(error)
+
+
+def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = None) -> bool:
+    """Whether what a form asks for could be done; why not, is said at the form, or at a field.
+
+    A task that is not the company's is raised on, as a 404.
+    """
+    try:
+        act()
+    except TaskNotFound:
+        raise Http404 from None
+    except (TaskError, WorkError) as error:
+        is_about_field = isinstance(error, InvalidPayload | PayloadTooLarge)
+        form.add_error(field if is_about_field else None, refused(error))
+        return False
+    return True
+
+
+def uuid_in(request: HttpRequest, name: str) -> UUID | None:
+    """An id in the address, if there is one."""
+    try:
+        return UUID(request.GET.get(name, ""))
+    except ValueError:
+        return None
+
+
+def url_with(request: HttpRequest, **changes: Any) -> str:
+    """This page's address with something in its query changed; None takes it out."""
+    query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
+    query |= {name: value for name, value in changes.items() if value is not None}
+    return f"{request.path}?{urlencode(query)}" if query else request.path

@@ -1,0 +1,163 @@
+"""The form of a schedule: a plan of the company's in words, and the fields it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import time
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from pipeline.background.schedules import Plan
+from pipeline.pages.background.cron_descriptions import DAYS, RHYTHMS, cron_of, rhythm_of
+from pipeline.pages.background.wording import FORMATS, title_of
+from pipeline.pages.forms import PlainForm
+from tasks.models import Schedule
+
+OF_JOBS = ("report.weekly", "applications.export", "log.export")
+WITH_FORMAT = OF_JOBS[1:]
+KINDS = (*OF_JOBS, "demo.sleep")
+"""What can be repeated: an import is of one file, so it cannot."""
+
+SLEEP_SECONDS = 5
+DAY_CHOICES = [(str(n % 7), DAYS[n % 7]) for n in range(1, 8)]
+CHOOSE = [("", "Choose a job")]
+
+
+def zones() -> list[tuple[str, str]]:
+    """Time zones that are named after places, and UTC, which comes first."""
+    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
+    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
+
+
+class ScheduleForm(PlainForm):
+    """What is to be run, how often, and what becomes of times that were missed."""
+
+    schedule_id = forms.UUIDField(widget=forms.HiddenInput, required=False)
+    name = forms.CharField(
+        label="Name",
+        max_length=100,
+        help_text="For your team, like “Report for the Monday meeting”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    type = forms.ChoiceField(label="What to run", choices=[(key, key) for key in KINDS])
+    job = forms.ChoiceField(label="For which job")
+    format = forms.ChoiceField(label="As", choices=list(FORMATS.items()), initial="csv")
+    rhythm = forms.ChoiceField(label="How often", choices=list(RHYTHMS.items()), initial="weekly")
+    day = forms.ChoiceField(label="On", choices=DAY_CHOICES, initial="1")
+    at = forms.TimeField(
+        label="At",
+        initial=time(8, 0),
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+        help_text="Of an hourly rhythm only the minutes count.",
+        error_messages={"invalid": "Write a time like 08:00."},
+    )
+    cron = forms.CharField(
+        label="Five fields of cron",
+        max_length=100,
+        help_text="Minute, hour, day of the month, month, day of the week: 30 8 * * 1,4 is every"
+        " Monday and Thursday at 08:30.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    zone = forms.ChoiceField(label="Time zone", help_text="Summer time is kept.")
+    catch_up = forms.BooleanField(
+        label="Make up for missed times",
+        required=False,
+        help_text="If no worker ran at a time, or the schedule was late, each missed time is run"
+        " later. Otherwise only the last one is, if it was not long ago; for reports that is"
+        " enough.",
+    )
+
+    def __init__(
+        self, *given: Any, jobs: Sequence[tuple[str, str]], kind: str | None = None, **named: Any
+    ) -> None:
+        super().__init__(*given, **named)
+        fields: dict[str, Any] = self.fields
+        kinds = [*KINDS, kind] if kind and kind not in KINDS else KINDS
+        fields["type"].choices = [(key, title_of(key)) for key in kinds]
+        fields["job"].choices = [*CHOOSE, *jobs]
+        fields["zone"].choices = zones()
+        if self.is_bound:
+            self._ask_for_less(self.data)
+
+    def _ask_for_less(self, given: Any) -> None:
+        """Ask for no field that the kind of work or the rhythm does not need."""
+        kind, rhythm = given.get("type"), given.get("rhythm")
+        self.fields["job"].required = kind in OF_JOBS
+        self.fields["format"].required = kind in WITH_FORMAT
+        self.fields["day"].required = rhythm == "weekly"
+        self.fields["at"].required = rhythm != "cron"
+        self.fields["cron"].required = rhythm == "cron"
+
+    @property
+    def times(self) -> tuple[str, str] | None:
+        """The cron expression and its zone, as far as these fields are filled in right."""
+        given = self._values()
+        zone, rhythm = given.get("zone"), given.get("rhythm")
+        if not zone or not rhythm:
+            return None
+        if rhythm == "cron":
+            return (given["cron"], zone) if given.get("cron") else None
+        at = given.get("at")
+        return (cron_of(rhythm, at, int(given.get("day") or 1)), zone) if at else None
+
+    def _values(self) -> dict[str, Any]:
+        """What was filled in right, or what an empty form begins with."""
+        if self.is_bound:
+            return self.cleaned_data if self.errors is not None else {}
+        return {name: self.get_initial_for_field(f, name) for name, f in self.fields.items()}
+
+    def plan(self, before: Schedule | None = None) -> Plan:
+        """The plan; of a form that is valid. What the form does not ask for stays as it was."""
+        given, (cron, zone) = self.cleaned_data, self.times or ("", "")
+        key = given["type"]
+        kept = before.payload if before is not None and before.type_key == key else {}
+        return Plan(
+            name=given["name"],
+            cron=cron,
+            zone=zone,
+            type_key=key,
+            type_version=before.type_version if kept and before else None,
+            payload=kept | self._payload(key, is_new=not kept),
+            priority=before.priority if before else 0,
+            enabled=before.enabled if before else True,
+            catch_up=given["catch_up"],
+        )
+
+    def forgive(self, names: Iterable[str]) -> None:
+        """Say nothing of what is wrong with these fields."""
+        for name in names:
+            self.errors.pop(name, None)
+
+    def _payload(self, key: str, *, is_new: bool) -> dict[str, Any]:
+        if key not in OF_JOBS:
+            return {"seconds": SLEEP_SECONDS} if is_new and key == "demo.sleep" else {}
+        payload = {"job_id": self.cleaned_data["job"]}
+        if key in WITH_FORMAT:
+            return payload | {"format": self.cleaned_data["format"] or "csv"}
+        return payload | {"zone": self.cleaned_data["zone"]}
+
+
+def initial_of(schedule: Schedule) -> dict[str, Any]:
+    """What the form shows of a schedule."""
+    payload = schedule.payload if isinstance(schedule.payload, dict) else {}
+    found = rhythm_of(schedule.cron)
+    when: dict[str, Any] = {"rhythm": "cron", "cron": schedule.cron}
+    if found:
+        when = {"rhythm": found[0], "at": found[1], "day": str(found[2])}
+    return when | {
+        "name": schedule.name,
+        "type": schedule.type_key,
+        "job": payload.get("job_id"),
+        "format": payload.get("format"),
+        "zone": schedule.zone,
+        "catch_up": schedule.catch_up,
+    }
+
+
+def initial_of_new() -> dict[str, Any]:
+    """What the form of a new schedule begins with: the reader's own time zone."""
+    return {"schedule_id": uuid7(), "zone": timezone.get_current_timezone_name()}

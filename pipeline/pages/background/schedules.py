@@ -1,0 +1,198 @@
+"""A company's schedules: work that is started by itself, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from jobs.models import Role
+from pipeline.background.page_data import job_choices, subjects_of_payloads
+from pipeline.background.schedules import change_schedule, create_schedule, delete_schedule
+from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
+from pipeline.pages.background import requests, wording
+from pipeline.pages.background.cron_descriptions import in_words
+from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
+from tasks.errors import BadSchedule, TaskError
+from tasks.models import Schedule
+from tasks.scheduling.schedules import next_times
+
+SHOWN = 50
+NO_TIME = "These fields name no time that ever comes. Each is a number, a list, a range, or *."
+NOT_OF_TIMES = ("name", "type", "job", "format")
+"""What may still be missing when the next runs are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A schedule as its list shows it. `when` is empty if only its cron fields can say it."""
+
+    row: Schedule
+    what: str
+    when: str
+
+
+@require_safe
+@for_members()
+def schedules(request: HttpRequest) -> HttpResponse:
+    """Every schedule of the company: what it runs, when next, and whether it does."""
+    member = require(current_member(request), Role.VIEWER)
+    page = schedules_of(member.company.id, after=requests.uuid_in(request, "after"), limit=SHOWN)
+    last = page.rows[-1].id if page.more else None
+    context = {
+        "tab": "schedules",
+        "schedules": _shown(member.company.id, page.rows),
+        "next_url": requests.url_with(request, after=last) if last else "",
+        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+    }
+    return render(request, "background/schedules.html", context)
+
+
+def _shown(company_id: UUID, rows: list[Schedule]) -> list[Shown]:
+    subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
+    return [
+        Shown(row, wording.what(row.type_key, row.payload, subjects), in_words(row.cron))
+        for row in rows
+    ]
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.RECRUITER)
+def new_schedule(request: HttpRequest) -> HttpResponse:
+    """Say what to run and how often, see the next five runs, and save."""
+    member = require(member_who_sent(request), Role.RECRUITER)
+    form = _form(request, member, initial_of_new())
+    if _is_saved(request, form, lambda: _create(member, form)):
+        messages.success(request, f"“{form.cleaned_data['name']}” was saved: it runs by itself.")
+        return redirect("schedules")
+    return _show(request, form, None)
+
+
+def _create(member: Member, form: ScheduleForm) -> object:
+    return create_schedule(
+        company_id=member.company.id,
+        plan=form.plan(),
+        schedule_id=form.cleaned_data["schedule_id"],
+        actor=requests.actor_of(member),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.RECRUITER)
+def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """The same for a schedule that is there."""
+    member = require(member_who_sent(request), Role.RECRUITER)
+    schedule = schedule_of(member.company.id, schedule_id)
+    form = _form(request, member, initial_of(schedule))
+    if _is_saved(request, form, lambda: _change(member, schedule, form)):
+        messages.success(request, f"“{form.cleaned_data['name']}” was saved.")
+        return redirect("schedules")
+    return _show(request, form, schedule)
+
+
+def _change(member: Member, schedule: Schedule, form: ScheduleForm) -> object:
+    return change_schedule(
+        company_id=member.company.id,
+        schedule_id=schedule.id,
+        changes=_changes(asdict(form.plan(schedule)), schedule),
+        actor=requests.actor_of(member),
+    )
+
+
+def _changes(plan: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
+    """What is other than before: a schedule whose times stay keeps its next time."""
+    return {name: value for name, value in plan.items() if value != getattr(schedule, name)}
+
+
+def _form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
+    jobs = job_choices(member.company.id, and_this=str(initial.get("job") or ""))
+    given = request.POST if request.method == "POST" else None
+    return ScheduleForm(given, initial=initial, jobs=jobs, kind=initial.get("type"))
+
+
+def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
+    """Whether the form asked for it and it could be done; why not, the form says."""
+    if request.method != "POST" or "preview" in request.POST or not form.is_valid():
+        return False
+    try:
+        next_times(*(form.times or ("", "")), 1)
+    except BadSchedule:
+        form.add_error("cron", NO_TIME)
+        return False
+    return requests.attempt(form, save)
+
+
+def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -> HttpResponse:
+    asked = request.method == "POST" and "preview" in request.POST
+    if asked:
+        form.forgive(NOT_OF_TIMES)
+    runs, cron, zone = _next_runs(form)
+    context = {
+        "form": form,
+        "schedule": schedule,
+        "runs": runs,
+        "cron": cron,
+        "zone": zone,
+        "when": in_words(cron),
+        "previewed": asked and bool(runs),
+    }
+    is_refused = form.is_bound and not asked and bool(form.errors)
+    is_refused = is_refused or (asked and not runs)
+    return render(request, "background/schedule.html", context, status=422 if is_refused else 200)
+
+
+def _next_runs(form: ScheduleForm) -> tuple[list[datetime], str, str]:
+    """The next five runs of what the form says, and of which expression and zone they are."""
+    times = form.times
+    if times is None:
+        return [], "", ""
+    try:
+        return next_times(*times), *times
+    except BadSchedule:
+        if form.is_bound and "cron" not in form.errors:
+            form.add_error("cron", NO_TIME)
+        return [], "", ""
+
+
+@require_POST
+@for_members(Role.RECRUITER)
+def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Switch a schedule on or off."""
+    member = require(member_who_sent(request), Role.RECRUITER)
+    on = request.POST.get("enabled") == "yes"
+    try:
+        changed = change_schedule(
+            company_id=member.company.id,
+            schedule_id=schedule_id,
+            changes={"enabled": on},
+            actor=requests.actor_of(member),
+        )
+    except TaskError as error:
+        messages.error(request, requests.refused(error))
+    else:
+        state = "on: it runs again at its next time" if on else "off: it starts nothing"
+        messages.success(request, f"“{changed.name}” is {state}.")
+    return redirect("schedules")
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.RECRUITER)
+def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Ask once, then delete a schedule."""
+    member = require(member_who_sent(request), Role.RECRUITER)
+    schedule = schedule_of(member.company.id, schedule_id)
+    if request.method == "GET":
+        [shown] = _shown(member.company.id, [schedule])
+        return render(request, "background/schedule_delete.html", {"shown": shown})
+    delete_schedule(
+        company_id=member.company.id, schedule_id=schedule_id, actor=requests.actor_of(member)
+    )
+    messages.success(request, f"“{schedule.name}” was deleted.")
+    return redirect("schedules")

@@ -1,0 +1,186 @@
+"""One task of a company: what it is, how far it got, what happened to it; and what can be done."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from jobs.models import Role
+from pipeline.background.ownership import foreign_ids
+from pipeline.background.page_data import last_event_id, paused_for, told_events_of
+from pipeline.background.tasks import actors_named
+from pipeline.pages.access import Member, act_for, for_members, require
+from pipeline.pages.background import requests, wording
+from pipeline.pages.background.error_details import failures_of
+from pipeline.pages.background.forms import PayloadForm
+from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
+from pipeline.pages.background.task_history import told
+from pipeline.pages.background.task_rows import moves_soon, rows_of
+from pipeline.pages.live_page import live_page
+from pipeline.selectors.paging import database_now
+from tasks import control, dead_letters
+from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
+from tasks.models import Task
+from tasks.models.statuses import Status
+from tasks.payloads import redacted
+
+EVENTS_SHOWN = 100
+
+
+def own_task(request: HttpRequest, task_id: UUID, role: Role = Role.VIEWER) -> tuple[Member, Task]:
+    """A task of one of the member's companies, with its type. Raises Http404, PermissionDenied."""
+    try:
+        found = control.find_task(task_id)
+    except TaskNotFound:
+        raise Http404 from None
+    member = act_for(request, found.owner_id) if found.owner_id else None
+    if member is None:
+        raise Http404
+    return require(member, role), found
+
+
+@require_safe
+@for_members()
+def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """The task's page, which keeps itself up to date."""
+    member, found = own_task(request, task_id)
+    now = database_now()
+    is_moving = moves_soon(found, now)
+    step = int(now.timestamp()) // (FAST_SECONDS if is_moving else SLOW_SECONDS)
+    paused = paused_for(member.company.id)
+    is_held = found.type.key in paused
+    state = (last_event_id(found.id), found.status, found.progress, is_held, is_moving and step)
+    return live_page(
+        request,
+        "background/task.html",
+        "background/_task.html",
+        build=lambda: _context(request, member, found, now, paused),
+        tag=str(state),
+    )
+
+
+def _context(
+    request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
+) -> dict[str, Any]:
+    behind = request.GET.get("events", "")
+    after = int(behind) if behind.isascii() and behind.isdigit() and len(behind) < 19 else None
+    events = told_events_of(found.id, after=after, limit=EVENTS_SHOWN)
+    actors = actors_named({event.actor for event in events.rows})
+    last = str(events.rows[-1].id) if events.more else None
+    [row] = rows_of(member.company.id, [found], now, paused=paused)
+    is_dead, is_recruiter = found.status == Status.DEAD, member.is_recruiter
+    return {
+        "member": member,
+        "task": found,
+        "row": row,
+        "about": wording.title_of(found.type.key),
+        "payload": _pretty(redacted(found.type.schema, found.payload)),
+        "result": _pretty(found.result) if found.result is not None else "",
+        "failures": failures_of(found.errors),
+        "told": [told(event, actors) for event in events.rows],
+        "next_url": requests.url_with(request, events=last) if last else "",
+        "first_url": requests.url_with(request, events=None) if after else "",
+        "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
+        "now": now,
+        "may": {"cancel": is_recruiter and row.is_open, "decide": is_recruiter and is_dead},
+    }
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+@require_POST
+@for_members(Role.RECRUITER)
+def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Cancel a task that waits or runs."""
+    member, found = own_task(request, task_id, Role.RECRUITER)
+    try:
+        now = control.cancel(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
+    except WrongStatus as error:
+        messages.error(request, requests.refused(error))
+    else:
+        stopped = "It was cancelled." if now is Status.CANCELLED else "You told it to stop."
+        messages.success(request, stopped)
+    return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
+
+
+@require_POST
+@for_members(Role.RECRUITER)
+def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Let a dead task run again as it is."""
+    member, found = own_task(request, task_id, Role.RECRUITER)
+    try:
+        dead_letters.replay(
+            found.id,
+            actor=requests.actor_of(member),
+            owner_id=member.company.id,
+            confirmed="confirmed" in request.POST,
+        )
+    except ConfirmationNeeded:
+        messages.error(request, "Confirm first that this is to run again.")
+    except WrongStatus as error:
+        messages.error(request, requests.refused(error))
+    else:
+        messages.success(request, "It waits to run again, with all its attempts.")
+    return redirect("task", task_id=found.id)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.RECRUITER)
+def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Change what a dead task was given, and let it run again."""
+    member, found = own_task(request, task_id, Role.RECRUITER)
+    shown = _pretty(redacted(found.type.schema, found.payload))
+    form = PayloadForm(request.POST or None, initial={"payload": shown})
+    if form.is_valid() and requests.attempt(
+        form, lambda: _replay_edited(request, member, found, form), field="payload"
+    ):
+        messages.success(request, "It waits to run again, with what you gave it.")
+        return redirect("task", task_id=found.id)
+    context = {
+        "form": form,
+        "task": found,
+        "row": rows_of(member.company.id, [found], database_now())[0],
+        "failures": failures_of(found.errors[-1:]),
+        "fields": wording.fields_of(found.type.schema),
+    }
+    return render(request, "background/edit.html", context, status=422 if form.errors else 200)
+
+
+def _replay_edited(request: HttpRequest, member: Member, found: Task, form: PayloadForm) -> None:
+    payload = form.cleaned_data["payload"]
+    foreign = foreign_ids(member.company.id, [(found.type.key, payload)])
+    if foreign:
+        raise foreign[0]
+    dead_letters.edit_and_replay(
+        found.id,
+        payload,
+        actor=requests.actor_of(member),
+        owner_id=member.company.id,
+        confirmed=not found.type.sensitive or "confirmed" in request.POST,
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Role.RECRUITER)
+def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Ask once, then give a dead task up for good."""
+    member, found = own_task(request, task_id, Role.RECRUITER)
+    if request.method == "GET":
+        [row] = rows_of(member.company.id, [found], database_now())
+        return render(request, "background/discard.html", {"task": found, "row": row})
+    try:
+        dead_letters.discard(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
+    except WrongStatus as error:
+        messages.error(request, requests.refused(error))
+        return redirect("task", task_id=found.id)
+    messages.success(request, "It was given up: nothing runs it any more.")
+    return redirect("dead_letters")

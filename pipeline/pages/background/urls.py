@@ -1,0 +1,26 @@
+"""Addresses of the pages about background work: tasks, dead letters, types, schedules."""
+
+from django.urls import path
+
+from pipeline.pages.background import dead_letters, overview, schedules, task, task_types
+
+_A = "company/work/schedules/<uuid:schedule_id>/"
+
+urlpatterns = [
+    path("company/work/", overview.work, name="work"),
+    path("company/work/dead/", dead_letters.dead_letters_page, name="dead_letters"),
+    path("company/work/dead/replay/", dead_letters.dead_replay, name="dead_replay"),
+    path("company/work/types/", task_types.work_types, name="work_types"),
+    path("company/work/types/<str:key>/pause/", task_types.type_pause, name="type_pause"),
+    path("company/work/types/<str:key>/resume/", task_types.type_resume, name="type_resume"),
+    path("company/work/schedules/", schedules.schedules, name="schedules"),
+    path("company/work/schedules/new/", schedules.new_schedule, name="new_schedule"),
+    path(_A, schedules.edit_schedule, name="edit_schedule"),
+    path(f"{_A}switch/", schedules.switch_schedule, name="switch_schedule"),
+    path(f"{_A}delete/", schedules.end_schedule, name="end_schedule"),
+    path("company/work/<uuid:task_id>/", task.task, name="task"),
+    path("company/work/<uuid:task_id>/cancel/", task.task_cancel, name="task_cancel"),
+    path("company/work/<uuid:task_id>/replay/", task.task_replay, name="task_replay"),
+    path("company/work/<uuid:task_id>/edit/", task.task_edit, name="task_edit"),
+    path("company/work/<uuid:task_id>/discard/", task.task_discard, name="task_discard"),
+]

@@ -1,0 +1,70 @@
+"""A job in figures and charts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from jobs.models import Job
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.figures import job_charts
+from pipeline.pages.time_limit import reads_for_a_while
+from pipeline.stats.job_series import MOST_EVENTS, Series, series_of
+from pipeline.stats.job_totals import figures_of
+
+RANGES: dict[str, tuple[str, timedelta | None]] = {
+    "24h": ("24 hours", timedelta(hours=24)),
+    "7d": ("7 days", timedelta(days=7)),
+    "30d": ("30 days", timedelta(days=30)),
+    "all": ("All time", None),
+}
+USUAL = "7d"
+
+
+@require_safe
+@for_members()
+@reads_for_a_while
+def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Charts over a span of time, and the numbers of the job's whole life."""
+    _, job = own_job(request, job_id)
+    chosen = request.GET.get("range", USUAL)
+    chosen = chosen if chosen in RANGES else USUAL
+    series = series_of(job, back=RANGES[chosen][1], zone=timezone.get_current_timezone_name())
+    return render(request, "figures/figures.html", _context(job, series, chosen))
+
+
+def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
+    zone = timezone.get_current_timezone()
+    parts, bar = job_charts.seat_time(series.seat_time)
+    numbers = figures_of(job.id) if job.seq <= MOST_EVENTS else None
+    rate = numbers.acknowledgment_rate if numbers else None
+    return {
+        "job": job,
+        "tab": "figures",
+        "ranges": [(key, words) for key, (words, _) in RANGES.items()],
+        "chosen": chosen,
+        "series": series,
+        "most_events": MOST_EVENTS,
+        "figures": numbers,
+        "rate": "" if rate is None else f"{rate * 100:.0f} %",
+        "occupancy": job_charts.occupancy(series.points, series.start, series.end, zone),
+        "answers": job_charts.answers(series, job.acknowledgment_window_seconds),
+        "answer_rows": _answer_rows(series),
+        "waits": job_charts.waits(series),
+        "wait_rows": list(zip(job_charts.group_names(), series.waits, strict=True)),
+        "hours": job_charts.hours(series),
+        "hour_rows": sorted(series.misses_by_hour.items()),
+        "parts": parts if any(series.seat_time) else [],
+        "seat_bar": bar,
+    }
+
+
+def _answer_rows(series: Series) -> list[tuple[int, float]]:
+    """The tenths of the confirmations, and within how many seconds each had come."""
+    return [(step * 2, series.answers[step]) for step in range(5, 51, 5)] if series.answers else []

@@ -1,0 +1,153 @@
+"""The charts of the page of figures, from a job's series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from itertools import pairwise
+
+from pipeline.pages.figures import charts
+from pipeline.pages.figures.charts import Bar, Chart, Tick
+from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
+from pipeline.templatetags.line import duration
+
+
+def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
+    """Seats that are taken, seats there are, and people waiting, over time."""
+    last = points[-1]
+    highest = max(max(p.held, p.waiting, p.capacity) for p in points)
+    top, y = charts.count_ticks(highest)
+    whole = max((end - start).total_seconds(), 1)
+    times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
+
+    def line(name: str) -> list[tuple[float, float]]:
+        values = [getattr(p, name) / top for p in points]
+        return list(zip(times, [*values, values[-1]], strict=True))
+
+    return Chart(
+        ident="occupancy",
+        title="Seats and waitlist over time",
+        description=(
+            f"At the end {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
+            f"people wait; the axis reaches to {top:,.0f}."
+        ),
+        x=charts.time_ticks(start, end, zone),
+        y=y,
+        curves=[
+            charts.steps("held", "Seats taken", line("held"), area=True),
+            charts.steps("capacity", "Seats there are", line("capacity"), area=False),
+            charts.steps("waiting", "People waiting", line("waiting"), area=False),
+        ],
+    )
+
+
+def answers(series: Series, window_seconds: int) -> Chart | None:
+    """Which share of the offers had been confirmed how long after it; None without any."""
+    if not series.answers:
+        return None
+    longest = max(window_seconds * 1.06, series.answers[-1] * 1.02)
+    reached = series.answered / (series.answered + series.missed)
+    quantiles = enumerate(series.answers)
+    points = [(s / longest, step / STEPS * reached) for step, s in quantiles]
+    return Chart(
+        ident="answers",
+        title="Time to confirm an offered seat",
+        description=(
+            f"Half of the confirmations came within {duration(median(series))}; "
+            f"{reached * 100:.0f} % of the offers were confirmed in the end."
+        ),
+        x=charts.span_ticks(longest),
+        y=charts.SHARE_TICKS,
+        curves=[charts.slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
+        marks=[Tick(window_seconds / longest, f"window: {duration(window_seconds)}")],
+    )
+
+
+def median(series: Series) -> float:
+    """Seconds within which half of the confirmations came."""
+    return series.answers[STEPS // 2]
+
+
+def group_names() -> list[str]:
+    """What the groups of times to the first offer are called."""
+    words = [duration(edge) for edge in WAIT_EDGES]
+    between = [f"{low} to {high}" for low, high in pairwise(words)]
+    return [f"under {words[0]}", *between, f"over {words[-1]}"]
+
+
+def waits(series: Series) -> Chart | None:
+    """First offers by how long people had waited; None without any."""
+    if not any(series.waits):
+        return None
+    filled = [index for index, count in enumerate(series.waits) if count]
+    first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
+    counts, names = series.waits[first : last + 1], group_names()[first : last + 1]
+    top, y = charts.count_ticks(max(counts))
+    edges = WAIT_EDGES[first:last]
+    return Chart(
+        ident="waits",
+        title="Time from applying to the first offer",
+        description=f"{sum(counts):,} first offers, by how long people had waited for them.",
+        x=[
+            Tick((n + 1) / len(counts), duration(edge), wide_only=n % 2 == 1)
+            for n, edge in enumerate(edges)
+        ],
+        y=y,
+        bars=charts.bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
+    )
+
+
+def hours(series: Series) -> Chart | None:
+    """Missed deadlines by the hour of the day; None without any."""
+    counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
+    if not any(counts):
+        return None
+    top, y = charts.count_ticks(max(counts))
+    worst = counts.index(max(counts))
+    return Chart(
+        ident="hours",
+        title="Missed deadlines by hour of the day",
+        description=f"Most deadlines were missed from {worst:02}:00 to {(worst + 1) % 24:02}:00.",
+        x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
+        y=y,
+        bars=charts.bars(
+            counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the time of all seats."""
+
+    kind: str
+    label: str
+    seconds: float
+    share: float
+
+    @property
+    def percent(self) -> str:
+        """Its share in words."""
+        return f"{self.share * 100:.1f} %"
+
+
+def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
+    """Where the time of the seats went, in parts of all of it, and the bar that shows it."""
+    words = {
+        "review": "In review",
+        "offered": "On offer, not confirmed yet",
+        "nobody": "Free: nobody was waiting",
+        "cooldown": "Free: all who waited were in a cool-down",
+        "paused": "Free: the job was paused",
+    }
+    whole = sum(spent) or 1.0
+    parts = [
+        Part(kind, label, seconds, seconds / whole)
+        for (kind, label), seconds in zip(words.items(), spent, strict=True)
+    ]
+    start, drawn = 0.0, []
+    for part in parts:
+        drawn.append(Bar(start, part.share, 1, f"{part.label}: {part.percent}", part.kind))
+        start += part.share
+    return parts, drawn

@@ -1,0 +1,65 @@
+"""Files that were made in the background, to take away; and asking for one."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from pipeline.background.errors import WorkError
+from pipeline.background.start import Order, start
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.exports.formats import is_known
+from pipeline.files.read import file_of, pieces_of
+from pipeline.files.write import FILE_KEPT_DAYS
+from pipeline.models import StoredFile
+from pipeline.pages.access import act_for, for_members, memberships, own_job
+from tasks.errors import TaskError
+
+
+@require_safe
+@for_members()
+def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
+    """A file of one of the member's companies, streamed; a page in words when it is gone."""
+    file = _own_file(request, file_id)
+    if file is None:
+        context = {"kept_days": FILE_KEPT_DAYS}
+        return render(request, "files/file_gone.html", context, status=404)
+    response = StreamingHttpResponse(pieces_of(file.id), content_type=file.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{file.name}"'
+    response["Content-Length"] = str(file.size_bytes)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_POST
+@for_members()
+def prepare_export(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Have a job's applications or log written into a file, and show how far that is."""
+    member, job = own_job(request, job_id)
+    what, _, format = request.POST.get("file", "").partition(".")
+    if not is_known(what, format):
+        raise Http404
+    order = Order(f"{what}.export", {"job_id": str(job.id), "format": format})
+    producer = f"member:{member.user.id}"
+    try:
+        (made,) = start(company_id=job.company_id, producer=producer, orders=[order])
+    except (TaskError, WorkError) as error:
+        messages.error(request, str(error))
+        return redirect("timeline", job_id=job.id)
+    return redirect("task", task_id=made.id)
+
+
+def _own_file(request: HttpRequest, file_id: UUID) -> StoredFile | None:
+    """A file of a company of which one is a member, and for which one acts from now on."""
+    for membership in memberships(request):
+        try:
+            file = file_of(membership.company_id, file_id)
+        except StoredFileNotFound:
+            continue
+        act_for(request, membership.company_id)
+        return file
+    return None

@@ -1,0 +1,28 @@
+"""Whole lines and logs as files: streamed at once, or made in the background for long ones."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.views.decorators.http import require_safe
+
+from pipeline.exports.formats import TYPES, in_pieces, is_known, lines_of, name_of
+from pipeline.pages.access import for_members, own_job
+
+PIECE = 64 * 1_024
+"""About how many characters go out at a time."""
+
+
+@require_safe
+@for_members()
+def export(request: HttpRequest, job_id: UUID, what: str, format: str) -> StreamingHttpResponse:
+    """`applications` or `log`, as `csv` or `jsonl`, of one instant; 404 for anything else."""
+    _, job = own_job(request, job_id)
+    if not is_known(what, format):
+        raise Http404
+    pieces = in_pieces(lines_of(job, what, format), characters=PIECE, first_at_once=True)
+    response = StreamingHttpResponse(pieces, content_type=TYPES[format])
+    response["Content-Disposition"] = f'attachment; filename="{name_of(job, what, format)}"'
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -1,0 +1,13 @@
+"""Addresses of exports and of the files that background work prepared."""
+
+from django.urls import path
+
+from pipeline.pages.files import download, export
+
+JOB = "company/jobs/<uuid:job_id>"
+
+urlpatterns = [
+    path(f"{JOB}/export/<str:what>.<str:format>", export.export, name="export"),
+    path(f"{JOB}/export/", download.prepare_export, name="prepare_export"),
+    path("company/files/<uuid:file_id>/", download.stored_file, name="stored_file"),
+]

@@ -1,0 +1,100 @@
+"""How an import is going, and what it did not take in."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from jobs.models import Job, Role
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
+from pipeline.imports.report import report_of
+from pipeline.models import ImportRun
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.live_page import live_page
+from tasks.models.statuses import Status
+
+REFUSALS_SHOWN = 50
+BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
+
+_ENDED = {
+    ImportRun.Ending.COMPLETE: "Done",
+    ImportRun.Ending.JOB_PAUSED: "Ended early: the job was paused",
+    ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
+}
+_TASK = {
+    Status.PENDING: "Waits for a worker",
+    Status.RUNNING: "Running",
+    Status.CANCELLING: "Stopping",
+    Status.CANCELLED: "Cancelled",
+    Status.DEAD: "Failed",
+    Status.DISCARDED: "Given up",
+}
+
+
+@require_safe
+@for_members(Role.RECRUITER)
+def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
+    """The page of one import, which keeps itself up to date while it runs."""
+    job, seen = _own_import(request, job_id, import_id)
+    run = seen.run
+    state = (run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
+    return live_page(
+        request,
+        "imports/result.html",
+        "imports/_result.html",
+        build=lambda: _context(job, seen),
+        tag="-".join(map(str, state)),
+    )
+
+
+def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
+    run = seen.run
+    refusals = refusals_of(run, limit=REFUSALS_SHOWN) if run.refused else []
+    return {
+        "job": job,
+        "tab": "board",
+        "seen": seen,
+        "run": run,
+        "state": _state(seen),
+        "tone": _tone(seen),
+        "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
+        "percent": 100 * run.next_row // run.total_rows,
+        "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
+    }
+
+
+def _state(seen: SeenImport) -> str:
+    """How it stands, in words."""
+    if seen.run.ending:
+        return _ENDED[ImportRun.Ending(seen.run.ending)]
+    return _TASK.get(Status(seen.task_status), "Ended") if seen.task_status else "Ended"
+
+
+def _tone(seen: SeenImport) -> str:
+    if seen.run.ending == ImportRun.Ending.COMPLETE:
+        return "good"
+    return "warn" if seen.is_over else "wait"
+
+
+@require_safe
+@for_members(Role.RECRUITER)
+def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
+    """Every row that was not taken in, and why, as a file for a spreadsheet. Streamed."""
+    _, seen = _own_import(request, job_id, import_id)
+    response = StreamingHttpResponse(report_of(seen), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _own_import(request: HttpRequest, job_id: UUID, import_id: UUID) -> tuple[Job, SeenImport]:
+    _, job = own_job(request, job_id, Role.RECRUITER)
+    seen = import_of(job.company_id, import_id)
+    if seen.run.file.job_id != job.id:
+        raise StoredFileNotFound
+    return job, seen

@@ -1,0 +1,91 @@
+"""Giving a file of people to be taken into a job's line."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from jobs.models import Job, JobStatus, Role
+from pipeline.background.errors import WorkError
+from pipeline.domain.errors import ImportFileRefused, JobNotOpen
+from pipeline.imports.progress import import_of_task, imports_into
+from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
+from pipeline.imports.start import start_import
+from pipeline.pages.access import Member, for_members, own_job
+from pipeline.pages.error_messages import words_for
+from pipeline.pages.forms import PlainForm
+from tasks.errors import TaskError
+
+EARLIER_SHOWN = 5
+SAMPLE = '\ufeffname,email\r\nAna Brown,ana@example.org\r\n"Brown, Ben",ben@example.org\r\n'
+
+
+class FileForm(PlainForm):
+    """The file."""
+
+    file = forms.FileField(
+        label="CSV file",
+        help_text="At most 100,000 people and 16 MB, in UTF-8.",
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
+        error_messages={"empty": "The file is empty. The first line must name the columns."},
+        max_length=200,
+    )
+
+
+@for_members(Role.RECRUITER)
+def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The form for a file, and what became of the last ones; posted, the import begins."""
+    member, job = own_job(request, job_id, Role.RECRUITER)
+    form = FileForm(request.POST or None, request.FILES or None)
+    if request.method == "POST":
+        form = FileForm(request.POST, request.FILES)
+        if form.is_valid() and (import_id := _begin(member, job, form)):
+            return redirect("import_result", job_id=job.id, import_id=import_id)
+    context = {
+        "job": job,
+        "tab": "board",
+        "form": form,
+        "is_open": job.status == JobStatus.OPEN,
+        "earlier": imports_into(job.company_id, job.id, limit=EARLIER_SHOWN),
+        "most_rows": MOST_ROWS,
+        "most_megabytes": MOST_BYTES // 2**20,
+    }
+    return render(request, "imports/upload.html", context, status=422 if form.errors else 200)
+
+
+def _begin(member: Member, job: Job, form: FileForm) -> UUID | None:
+    """Have the file imported; gives the import, or says at the form why not."""
+    file: UploadedFile = form.cleaned_data["file"]
+    try:
+        task = start_import(
+            company_id=job.company_id,
+            job_id=job.id,
+            name=file.name or "",
+            content=file.chunks(),
+            actor=member.actor,
+            producer=f"member:{member.user.id}",
+        )
+    except ImportFileRefused as error:
+        form.add_error("file", str(error))
+    except JobNotOpen as error:
+        form.add_error(None, words_for(error))
+    except (TaskError, WorkError) as error:
+        form.add_error(None, str(error))
+    else:
+        return import_of_task(job.company_id, task.id).run.file_id
+    return None
+
+
+@require_safe
+@for_members(Role.RECRUITER)
+def import_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """A small file of the right kind, to be filled in."""
+    own_job(request, job_id, Role.RECRUITER)
+    response = HttpResponse(SAMPLE, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="people.csv"'
+    return response

@@ -1,0 +1,44 @@
+"""How often somebody may have mails sent, guess at codes, or verify: at the API's own rates."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from pipeline.limits.rate_limit import Rate, count
+from pipeline.web.client_address import client_address
+from pipeline.wording.explanations import span
+
+
+class TooOften(Exception):
+    """Nothing is left of a rate for now. Says in its words when to try again."""
+
+    def __init__(self, wait_seconds: int) -> None:
+        super().__init__(
+            "That was tried too often from your network. Please wait"
+            f" {span(wait_seconds)} and try again."
+        )
+        self.wait_seconds = wait_seconds
+
+
+def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
+    """Count a request against a rate of settings.THROTTLE_RATES.
+
+    `subject` is whose rate it is; the client's address if none is named.
+
+    What is counted here and in the API adds up. Raises TooOften; what is refused does not count.
+    """
+    given = settings.THROTTLE_RATES[name]
+    if given is None:
+        return
+    tally = count(name, subject or client_address(request), Rate(*given))
+    if not tally.allowed:
+        raise TooOften(tally.wait_seconds)
+
+
+def limit_codes_to(request: HttpRequest, address: str) -> None:
+    """Count a code that a client has sent to an address, by signing in or by applying.
+
+    One client alone can so not use up what may be sent to somebody else's address. Raises TooOften.
+    """
+    limit(request, "code_request", f"{client_address(request)} {address}")

@@ -1,0 +1,46 @@
+"""Pages that read long logs: as of one instant, and never for longer than somebody would wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.db import OperationalError, connection
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from psycopg.errors import QueryCanceled
+
+from pipeline.selectors.paging import one_instant
+
+P = ParamSpec("P")
+LONGEST_SECONDS = 5.0
+"""How long one statement of such a page may take."""
+
+_BOUNDS = """
+SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB', true),
+       set_config('max_parallel_workers_per_gather', '0', true)
+"""
+"""For this transaction alone. One page does not take every processor of the database."""
+
+
+def reads_for_a_while(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """A page that only reads. When the database needs too long for it: 503, in words."""
+
+    @wraps(view)
+    def bounded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            with one_instant():
+                with connection.cursor() as cursor:
+                    cursor.execute(_BOUNDS, [f"{LONGEST_SECONDS * 1_000:.0f}"])
+                return view(request, *args, **kwargs)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, QueryCanceled):
+                raise
+            answer = render(request, "errors/slow.html", status=503)
+            answer["Retry-After"] = "30"
+            return answer
+
+    return bounded

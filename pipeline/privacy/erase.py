@@ -1,0 +1,97 @@
+"""Erasing a person: what is theirs goes, what happened in the lines stays, and stays provable."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from applicants import codes
+from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from pipeline.domain.errors import ApplicantNotFound, IllegalMove
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.mail import dev_mailbox
+from pipeline.models import Application, DecisionNote
+from pipeline.privacy.erase_files import forget_exported, forget_imported, hold_imports
+from pipeline.services.withdraw import withdraw
+
+
+def erase(*, applicant_id: UUID) -> int:
+    """Withdraw all that a person has in any line, then remove name and address everywhere.
+
+    Says how many applications were withdrawn; their seats are with the next in line by then. Once
+    more is harmless, and goes on where an interrupted one stopped: the person is only gone with
+    the last commit of it, and can ask again until then. Sessions that stand for the person hold
+    only the id, and stand for nobody afterwards. Raises ApplicantNotFound, and
+    django.db.OperationalError when a line was too busy. Must not be called inside a transaction.
+    """
+    person = Applicant.objects.filter(id=applicant_id).first()
+    if person is None:
+        raise ApplicantNotFound
+    withdrawn = _leave_lines(person)
+    while not _remove_traces(person):  # they have applied somewhere meanwhile
+        withdrawn += _leave_lines(person)
+    dev_mailbox.forget(person.email)
+    return withdrawn
+
+
+def _leave_lines(person: Applicant) -> int:
+    return sum(_withdraw(application_id, person) for application_id in _live(person))
+
+
+def _live(person: Applicant) -> list[UUID]:
+    theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
+    return list(theirs.order_by("id").values_list("id", flat=True))
+
+
+def _withdraw(application_id: UUID, person: Applicant) -> bool:
+    with suppress(IllegalMove):  # it has just ended in another way
+        withdraw(application_id=application_id, actor=Actor(ActorKind.APPLICANT, person.id))
+        return True
+    return False
+
+
+@transaction.atomic(durable=True)
+def _remove_traces(person: Applicant) -> bool:
+    """All at once, so that nobody is half erased; or nothing, if they have a live application.
+
+    Imports are held up before anything else. Then the row goes: who is applying for the person is
+    waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
+    """
+    hold_imports()
+    Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
+    if _live(person):
+        transaction.set_rollback(True)
+        return False
+    theirs = Application.objects.filter(applicant=person)
+    theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
+    DecisionNote.objects.filter(application__applicant=person).delete()
+    ApplicantToken.objects.filter(applicant=person).delete()
+    codes.forget(person.email)
+    forget_imported(person.email)
+    forget_exported(person.email, _jobs(person))
+    _remove_answers(person, list(theirs.values_list("id", flat=True)))
+    return True
+
+
+def _jobs(person: Applicant) -> list[UUID]:
+    theirs = Application.objects.filter(applicant=person)
+    return list(theirs.values_list("job_id", flat=True).distinct())
+
+
+_REMOVE_ANSWERS = """
+DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
+    SELECT FROM unnest(%(traces)s::bytea[]) trace WHERE position(trace IN body) > 0)
+"""
+"""Answers are kept for a day only, so that looking through them takes no index."""
+
+
+def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
+    """Remove the kept answers that speak of the person: each has their address or one of the ids.
+
+    A request that is sent once more under its key is then done once more.
+    """
+    traces = [person.email, *map(str, [person.id, *application_ids])]
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVE_ANSWERS, {"traces": [trace.encode() for trace in traces]})

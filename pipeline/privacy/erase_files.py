@@ -1,0 +1,102 @@
+"""Removing a person from the files that are kept for companies, and from what imports refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from uuid import UUID
+
+from django.db import connection
+
+from pipeline.files.write import hold_new_files, remove_files
+from pipeline.imports.rows import Refusal, Row, rows_in
+from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
+
+_PARTS = """
+SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
+WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = ANY(%(jobs)s))
+  AND EXISTS (SELECT FROM unnest(%(spellings)s::text[]) spelling
+              WHERE position(spelling IN lower(convert_from(part.data, 'UTF8'))) > 0)
+ORDER BY part.id
+"""
+"""The parts in which an address may stand, in any case of its letters: no line, and so no address,
+lies in two parts. Files are kept for days only, so that looking through them takes no index."""
+
+_REFUSALS = """
+SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email || ' ' || name)) > 0
+"""
+
+
+def hold_imports() -> None:
+    """Wait for the batches of imports that are being taken in, and keep the next ones waiting.
+
+    So nobody is taken in from a row that was read before and is erased now. First of all in a
+    transaction: a batch locks its import before anything else, too.
+    """
+    going_on = ImportRun.objects.filter(finished_at=None).order_by("file_id")
+    list(going_on.select_for_update().values_list("file_id"))
+
+
+def forget_imported(address: str) -> None:
+    """Blank every row of every import that has an address in its normal spelling, whether it waits
+    or was refused. A waiting one will be refused: who was erased is not taken in."""
+    pattern = _pattern(address)
+    for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
+        rows = [_without(row, pattern) for row in rows_in(bytes(part.data))]
+        data = b"".join(row.as_line() for row in rows)
+        StoredPart.objects.filter(id=part.id).update(data=data)
+    for refusal in ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address})):
+        if pattern.search(f"{refusal.email} {refusal.name}".lower()):
+            same = ImportRefusal.objects.filter(id=refusal.id)
+            same.update(name="", email="", reason=Refusal.ERASED)
+    for file in StoredFile.objects.filter(name__icontains=address):
+        StoredFile.objects.filter(id=file.id).update(name="people.csv")
+
+
+def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
+    """Remove the files made of these jobs that have an address, and those being written just now.
+
+    Who writes one notices, and starts again; who wants a removed one has it made again. No other
+    one begins before this transaction has ended.
+    """
+    hold_new_files()
+    exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
+    remove_files(exports.filter(is_complete=False))
+    pattern = _pattern(address)
+    for part_id in _parts(address, StoredFile.Purpose.EXPORT, job_ids):
+        part = StoredPart.objects.filter(id=part_id).first()
+        if part is not None and pattern.search(bytes(part.data).decode().lower()):
+            remove_files(exports.filter(id=part.file_id))
+
+
+def _without(row: Row, pattern: re.Pattern[str]) -> Row:
+    if pattern.search(f"{row.email} {row.name}".lower()):
+        return Row(row.number, "", "", Refusal.ERASED)
+    return row
+
+
+def _pattern(address: str) -> re.Pattern[str]:
+    """Finds the address itself, not a longer one that ends or begins like it."""
+    spellings = "|".join(re.escape(spelling) for spelling in _spellings(address))
+    before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
+    return re.compile(f"{before}(?:{spellings}){after}")
+
+
+def _spellings(address: str) -> list[str]:
+    """How an address may stand in a file: as it is, in JSON, in CSV."""
+    in_json = json.dumps(address, ensure_ascii=False)[1:-1]
+    return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
+
+
+def _parts(
+    address: str, purpose: StoredFile.Purpose, job_ids: Collection[UUID] | None = None
+) -> list[int]:
+    jobs = None if job_ids is None else list(job_ids)
+    return _ids(_PARTS, {"purpose": purpose.value, "jobs": jobs, "spellings": _spellings(address)})
+
+
+def _ids(statement: str, parameters: dict[str, object]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)  # type: ignore[arg-type]  # lists are arrays
+        return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,77 @@
+"""Reading everything that is kept about one person, for that person."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from applicants.codes import kept_about
+from applicants.models import Applicant, ApplicantToken
+from pipeline.models import Application, Event
+from pipeline.wording.sentences import Reader, sentence
+
+
+def everything_about(applicant: Applicant) -> dict[str, Any]:
+    """What is kept of a person, with what it means, in four queries. No secret is in it.
+
+    What a company wrote for itself about a decision is not in it; its reason, a code, is.
+    """
+    return {
+        "account": {
+            "id": applicant.id,
+            "email": applicant.email,
+            "name": applicant.name,
+            "created_at": applicant.created_at,
+        },
+        "applications": _applications(applicant.id),
+        "signing_in": {
+            "tokens": list(
+                ApplicantToken.objects.filter(applicant=applicant)
+                .order_by("created_at")
+                .values("created_at", "expires_at", "revoked_at")
+            ),
+            "last_code": kept_about(applicant.email),
+        },
+    }
+
+
+def _applications(applicant_id: UUID) -> list[dict[str, Any]]:
+    theirs = Application.objects.filter(applicant_id=applicant_id)
+    told: dict[UUID | None, list[dict[str, Any]]] = {}
+    events = Event.objects.filter(application_id__in=theirs.values("id"))
+    for event in events.order_by("job_id", "seq"):
+        told.setdefault(event.application_id, []).append(_event(event))
+    rows = theirs.select_related("job__posting", "job__company").order_by("id")
+    return [_application(row) | {"timeline": told.get(row.id, [])} for row in rows]
+
+
+def _application(row: Application) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "job": row.job.posting.title,
+        "job_id": row.job_id,
+        "company": row.job.company.name,
+        "name": row.name,
+        "status": row.status,
+        "outcome": row.outcome,
+        "misses": row.decay_count,
+        "applied_at": row.applied_at,
+        "promoted_at": row.promoted_at,
+        "acknowledge_by": row.acknowledge_by,
+        "acknowledged_at": row.acknowledged_at,
+        "eligible_at": row.eligible_at,
+        "ended_at": row.ended_at,
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "seq": event.seq,
+        "event": event.event,
+        "at": event.at,
+        "effective_at": event.effective_at,
+        "outcome": event.outcome,
+        "reason": event.data.get("reason"),
+        "what_it_means": sentence(event, Reader.APPLICANT),
+        "hash": bytes(event.hash).hex(),
+    }

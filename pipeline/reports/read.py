@@ -1,0 +1,72 @@
+"""Reading the weekly reports of a job, the one that is being made, and when the next one comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from pipeline.models import WeeklyReport
+from pipeline.selectors.paging import Page
+from tasks.models import Schedule, Task
+from tasks.models.statuses import Status
+
+KEY = "report.weekly"
+LOOKED_AT = 200
+"""Among how many of a company's last tasks the last report of a job is looked for."""
+
+
+def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
+    """A job's reports, the last week first; `before` goes on behind a week. In one query."""
+    reports = WeeklyReport.objects.filter(job_id=job_id)
+    if before:
+        reports = reports.filter(week__lt=before)
+    return Page.cut(list(reports.order_by("-week")[: limit + 1]), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A report, and the weeks before and after it of which there is one too."""
+
+    report: WeeklyReport
+    earlier: date | None
+    later: date | None
+
+
+def report_of(job_id: UUID, week: date) -> Shelf | None:
+    """The report of a job's week that begins on a day, in three queries; None if there is none."""
+    reports = WeeklyReport.objects.filter(job_id=job_id)
+    report = reports.filter(week=week).first()
+    if report is None:
+        return None
+    weeks = reports.values_list("week", flat=True)
+    return Shelf(
+        report=report,
+        earlier=weeks.filter(week__lt=week).order_by("-week").first(),
+        later=weeks.filter(week__gt=week).order_by("week").first(),
+    )
+
+
+def last_try(company_id: UUID, job_id: UUID) -> Task | None:
+    """The last task that was to make a report of a job, in one query; None if there is none lately.
+
+    "Lately" is among the company's last LOOKED_AT tasks, whatever they are.
+    """
+    latest = Task.objects.filter(owner_id=company_id).order_by("-id").values("id")[:LOOKED_AT]
+    of_job = Task.objects.filter(id__in=latest, type__key=KEY, payload__job_id=str(job_id))
+    return of_job.order_by("-id").first()
+
+
+def is_being_made(task: Task | None) -> bool:
+    """Whether a task has not ended."""
+    return task is not None and task.status in (Status.PENDING, Status.RUNNING, Status.CANCELLING)
+
+
+def schedule_id(job_id: UUID) -> UUID:
+    """The id of the schedule that makes a job's reports: a job has one at most."""
+    return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
+
+
+def schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
+    """The schedule that makes a job's reports, in one query; None if none does."""
+    return Schedule.objects.filter(id=schedule_id(job_id), owner_id=company_id).first()

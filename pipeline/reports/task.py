@@ -1,0 +1,65 @@
+"""Weekly reports: made on a Monday by a schedule, or when somebody asks."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from pipeline.background.schedules import delete_schedule
+from pipeline.domain.errors import JobNotFound, ScheduleNotFound
+from pipeline.reports.read import KEY, schedule_id
+from pipeline.reports.weekly import BadWeek, JobOver, NothingToReport, make_weekly_report
+from tasks.context import Context
+from tasks.errors import Discard, Fatal
+from tasks.registry import task_type
+
+
+@task_type(
+    key=KEY,
+    queue="files",
+    timeout_seconds=600,
+    max_attempts=5,
+    cap=2,
+    schema={
+        "type": "object",
+        "properties": {
+            "job_id": {"type": "string", "format": "uuid"},
+            "week": {"type": "string", "format": "date"},
+            "zone": {"type": "string", "maxLength": 64},
+        },
+        "required": ["job_id"],
+        "additionalProperties": False,
+    },
+)
+def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """The report of a job's week, as {"week", "events"}. `week` is a Monday, `zone` its time zone.
+
+    Without a week it is the last whole one in that zone, which is UTC if none is given.
+    """
+    if context.owner_id is None:
+        raise Fatal("a report is made for a company")
+    week = payload.get("week")
+    try:
+        report = make_weekly_report(
+            job_id=UUID(payload["job_id"]),
+            company_id=context.owner_id,
+            week=date.fromisoformat(week) if week else None,
+            zone=payload.get("zone", "UTC"),
+        )
+    except JobNotFound as error:
+        raise Fatal(str(error)) from None
+    except BadWeek as error:  # who asked is wrong, not the type: no failure for its breaker
+        raise Discard(str(error)) from None
+    except NothingToReport as error:
+        if isinstance(error, JobOver):
+            _stop(context.owner_id, UUID(payload["job_id"]))
+        raise Discard(str(error)) from None
+    return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}
+
+
+def _stop(company_id: UUID, job_id: UUID) -> None:
+    """Make no more reports of a job that is over."""
+    with suppress(ScheduleNotFound):
+        delete_schedule(company_id=company_id, schedule_id=schedule_id(job_id), actor="site")

@@ -1,0 +1,87 @@
+"""Making the report of a job's week: counted from its log, and kept."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.db.models.functions import Now
+
+from jobs.models import Job, JobStatus
+from pipeline.domain.errors import JobNotFound
+from pipeline.models import WeeklyReport
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.paging import database_now
+from pipeline.stats.job_week import Week, figures_of_week
+
+
+class BadWeek(Exception):
+    """There is no such week to report on: it is no week, it is not over, or the zone is none."""
+
+
+class NothingToReport(Exception):
+    """Nothing could happen in the job in that week: it was not made yet."""
+
+
+class JobOver(NothingToReport):
+    """Nothing could happen in that week, and nothing will: the job is closed, all are decided."""
+
+
+def make_weekly_report(
+    *, job_id: UUID, company_id: UUID, week: date | None = None, zone: str = "UTC"
+) -> WeeklyReport:
+    """Count what happened in a job in the week that begins on a Monday, and in the one before.
+
+    Without a week, the last one that is over in that time zone. A job has one report a week: making
+    it again replaces it. Raises JobNotFound, also for another company's job; BadWeek;
+    NothingToReport when the job was not there yet in that week, JobOver when it was over before.
+    """
+    job = read_job(job_id)
+    if job.company_id != company_id:
+        raise JobNotFound
+    chosen = _week(week, zone)
+    _refuse_outside(job, chosen)
+    figures = figures_of_week(job_id, chosen)
+    before = figures_of_week(job_id, chosen.before)
+    WeeklyReport.objects.bulk_create(
+        [
+            WeeklyReport(
+                job_id=job_id,
+                week=chosen.monday,
+                zone=zone,
+                figures={"week": figures, "before": before},
+                made_at=Now(),
+            )
+        ],
+        update_conflicts=True,
+        unique_fields=["job", "week"],
+        update_fields=["zone", "figures", "made_at"],
+    )
+    return WeeklyReport.objects.get(job_id=job_id, week=chosen.monday)
+
+
+def _week(monday: date | None, zone: str) -> Week:
+    """The week that is meant, which is over."""
+    now = database_now()
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadWeek(f"there is no time zone {zone!r}") from None
+    last = Week.last_whole(now, zone)
+    if monday is None:
+        return last
+    if monday.weekday():
+        raise BadWeek("a week begins on a Monday")
+    if monday > last.monday:
+        raise BadWeek("that week is not over yet")
+    return Week(monday, zone)
+
+
+def _refuse_outside(job: Job, week: Week) -> None:
+    """Refuse a week before the job was made, or after all in it was over."""
+    if week.monday < job.created_at.date() - timedelta(days=9) or week.end <= job.created_at:
+        raise NothingToReport("the job was made after that week")
+    people = job.active_count + job.pending_count + job.waitlist_count
+    if job.status == JobStatus.CLOSED and not people and job.last_event_at < week.start:
+        raise JobOver("the job was over before that week")

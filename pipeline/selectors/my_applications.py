@@ -1,0 +1,116 @@
+"""Reading what one person sees of their own applications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models.functions import Now
+
+from jobs.models import Job
+from pipeline.domain.states import EventType, Status
+from pipeline.models import Application, Event
+from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.paging import Page, one_instant
+
+MOST_APPLICATIONS = 100
+"""Of one person on one page, the newest."""
+
+
+class State(NamedTuple):
+    """What changes whenever something that a person sees of an application may have changed."""
+
+    application_id: UUID
+    job_id: UUID
+    job_seq: int
+    posting_version: int
+    status: str
+    is_late: bool | None
+    is_cooling: bool | None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the application has not ended."""
+        return self.status != Status.INACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """An application and its job, with posting and company."""
+
+    seen: Seen
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of a person's application, and the title of the job it was about."""
+
+    event: Event
+    job: Job
+
+
+def states_of(applicant_id: UUID) -> list[State]:
+    """The state of a person's newest applications, in one query."""
+    rows = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
+    columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
+    facts = rows.annotate(
+        late=ExpressionWrapper(Q(acknowledge_by__lte=Now()), BooleanField()),
+        cooling=ExpressionWrapper(Q(eligible_at__gt=Now()), BooleanField()),
+    )
+    found = facts.values_list(*columns, "late", "cooling")[:MOST_APPLICATIONS]
+    return [State(*row) for row in found]
+
+
+def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[Told]]:
+    """A person's newest applications, newest first, and their last events; in three queries.
+
+    All as of one instant. The events are newest first, at most that many.
+    """
+    with one_instant():
+        seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
+        jobs = _jobs(each.application.job_id for each in seen)
+        told = _last_events([each.application.id for each in seen], events)
+    mine = [Mine(each, jobs[each.application.job_id]) for each in seen]
+    return mine, [Told(event, jobs[event.job_id]) for event in told]
+
+
+def live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
+    """The id of a person's live application to a job, if there is one; in one query."""
+    theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
+    return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
+
+
+def last_name_of(applicant_id: UUID) -> str:
+    """The name that a person gave last when applying; empty if never. In one query."""
+    theirs = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
+    return theirs.values_list("name", flat=True).first() or ""
+
+
+def current_offer(application_id: UUID) -> int | None:
+    """The seq of the event that made an application's last offer; None if none was. One query."""
+    offers = Event.objects.filter(
+        application_id=application_id,
+        event__in=(EventType.PROMOTED, EventType.APPLIED),
+        to_status=Status.PENDING_ACKNOWLEDGMENT,
+    )
+    return offers.order_by("-seq").values_list("seq", flat=True).first()
+
+
+def last_events_of(application_id: UUID, *, most: int) -> Page[Event]:
+    """An application's last events, newest first, in one query."""
+    events = Event.objects.filter(application_id=application_id).order_by("-seq")
+    return Page.cut(list(events[: most + 1]), most)
+
+
+def _jobs(ids: Iterable[UUID]) -> dict[UUID, Job]:
+    jobs = Job.objects.select_related("posting", "company").filter(id__in=set(ids))
+    return {job.id: job for job in jobs}
+
+
+def _last_events(ids: list[UUID], most: int) -> list[Event]:
+    events = Event.objects.filter(application_id__in=ids)
+    return list(events.order_by("-at", "-job_id", "-seq")[:most])

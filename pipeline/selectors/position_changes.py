@@ -1,0 +1,77 @@
+"""Reading why somebody's place in line last changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from pipeline.domain.states import EventType
+from pipeline.models import Application
+from pipeline.wording.explanations import PlaceChange
+
+LOOKED_AT = 200
+"""How far back in a job's log the cause is looked for, however long the line is."""
+
+_READ = """
+WITH recent AS MATERIALIZED (
+    SELECT application_id, seq, event, from_status, to_status, at,
+           (data->>'ticket')::bigint AS ticket, (data->>'tie')::bigint AS tie
+    FROM pipeline_event
+    WHERE job_id = %(job)s AND seq >= %(tie)s
+      AND seq > (SELECT seq FROM jobs_job WHERE id = %(job)s) - %(most)s
+)
+SELECT recent.event, recent.at, recent.application_id = %(application)s
+FROM recent
+LEFT JOIN LATERAL (
+    SELECT (data->>'ticket')::bigint AS ticket, (data->>'tie')::bigint AS tie
+    FROM pipeline_event before
+    WHERE before.application_id = recent.application_id AND before.seq < recent.seq
+      AND before.to_status = 'WAITLIST'
+    ORDER BY before.seq DESC LIMIT 1
+) stood ON recent.from_status = 'WAITLIST'
+WHERE recent.application_id = %(application)s
+   OR (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s)
+   OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s))
+ORDER BY recent.seq DESC
+"""
+"""What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
+came in ahead, or the person joined it themselves (the tie of their place is that event's seq)."""
+
+_LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
+
+
+class _Moved(NamedTuple):
+    event: EventType
+    at: datetime
+    own: bool
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What is told together: how somebody left the line is nobody else's business."""
+        return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
+
+
+def last_change_of_position(application: Application) -> PlaceChange | None:
+    """What last moved an application that waits, in one query that reads at most LOOKED_AT events.
+
+    None when it does not wait, or when nothing moved it for so long.
+    """
+    if application.ticket is None:
+        return None
+    values: dict[str, Any] = {
+        "job": application.job_id,
+        "application": application.id,
+        "ticket": application.ticket,
+        "tie": application.tie,
+        "most": LOOKED_AT,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, values)
+        moves = [_Moved(EventType(event), at, own) for event, at, own in cursor.fetchall()]
+    if not moves:
+        return None
+    last = next((move for move in moves if move.own and move.at == moves[0].at), moves[0])
+    together = [move for move in moves if move.kind == last.kind]
+    return PlaceChange(last.event, last.at, len(together), last.own)

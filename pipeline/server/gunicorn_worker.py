@@ -1,0 +1,74 @@
+"""gunicorn's worker: uvicorn's, which ends its open streams when it is asked to end.
+
+So a restart waits for nobody who only looks, nor for Python to take a large program to pieces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+from gunicorn.arbiter import Arbiter
+from uvicorn.server import Server
+from uvicorn_worker import UvicornWorker
+
+from pipeline.server.gunicorn_config import GRACE_SECONDS
+from pipeline.server.http_protocol import BoundedProtocol
+
+STUCK_SECONDS = 1.0
+"""How long a stream may take to end when the server does; who does not read it holds up nobody."""
+
+
+class _LiveServer(Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.should_exit = True  # and nothing more: the process is to end in order, not by a signal
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        from pipeline.asgi import hub
+
+        hub.close()
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, self._drop_stuck_streams)
+        await super().shutdown(sockets)
+
+    def _drop_stuck_streams(self) -> None:
+        from pipeline.live.streams import PREFIX
+
+        for connection in list(self.server_state.connections):
+            scope = getattr(connection, "scope", None) or {}
+            if scope.get("path", "").startswith(PREFIX):
+                connection.transport.abort()
+
+
+class LiveWorker(UvicornWorker):
+    """One of the web server's processes."""
+
+    CONFIG_KWARGS = {
+        "loop": "asyncio",
+        "http": BoundedProtocol,
+        "ws": "none",
+        "lifespan": "off",
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,  # read by `pipeline.web.client_address`, from TRUSTED_PROXIES only
+        "timeout_graceful_shutdown": GRACE_SECONDS,
+    }
+
+    def run(self) -> None:
+        """Serve until asked to end, then be gone at once."""
+        super().run()
+        atexit._run_exitfuncs()
+        logging.shutdown()
+        os._exit(0)  # the system frees all; Python would go through it piece by piece, for seconds
+
+    async def _serve(self) -> None:
+        self.config.app = self.wsgi
+        server = _LiveServer(config=self.config)
+        self._install_sigquit_handler()
+        await server.serve(sockets=self.sockets)
+        if not server.started:
+            sys.exit(Arbiter.WORKER_BOOT_ERROR)

@@ -1,0 +1,65 @@
+"""Applying to a job with an address that nobody has proved yet."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from applicants.codes import IGNORE, send_code
+from applicants.services import find_or_create_applicant
+from jobs.models import JobStatus
+from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, ApplicantNotFound, JobNotOpen
+from pipeline.domain.states import Actor, ActorKind
+from pipeline.selectors.jobs import JobFacts
+from pipeline.services.apply import apply
+
+APPLIED = (
+    "Somebody, probably you, applied to “{title}” with this address. Sign in with the code to"
+    " confirm that it was you and to see where you stand; a seat that is on offer to you has to be"
+    " confirmed there before its deadline."
+)
+NOT_YOU = (
+    "If it was not you: nobody can take a seat in your name without the code or a link from a mail"
+    " to you. To take the application out of the line, sign in with the code and withdraw. Left"
+    " alone it misses its deadlines, and its misses count if you apply to this job yourself."
+)
+APPLIED_BEFORE = (
+    "Somebody, probably you, applied to “{title}” with this address, from which there already is a"
+    " live application: that one stands, and keeps its place. Sign in with the code to see it."
+)
+DECIDED_BEFORE = (
+    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
+    " earlier application from it, so only the company can add you again. Sign in with the code to"
+    " see that application."
+)
+
+
+def apply_unproved(
+    *, job: JobFacts, name: str, email: str, application_id: UUID | None = None
+) -> None:
+    """Take somebody into a job's line who only says who they are, and mail a code to the address.
+
+    A seat that is free is only offered: it is confirmed by who has proved the address. Whether
+    there was an application before shows nowhere but in the mail. `application_id` as in `apply`.
+    Raises JobNotOpen, JobNotFound.
+    """
+    if job.status != JobStatus.OPEN:
+        raise JobNotOpen(status=job.status)  # before anything of the person is kept
+    person = find_or_create_applicant(email)
+    about, if_not_you = APPLIED, NOT_YOU
+    try:
+        apply(
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=Actor(ActorKind.APPLICANT, person.id),
+            verified=False,
+            application_id=application_id,
+        )
+    except AlreadyApplied:
+        about, if_not_you = APPLIED_BEFORE, IGNORE
+    except AlreadyDecided:
+        about, if_not_you = DECIDED_BEFORE, IGNORE
+    except ApplicantNotFound:  # erased since they were found: who has the address now is new
+        apply_unproved(job=job, name=name, email=email, application_id=application_id)
+        return
+    send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)

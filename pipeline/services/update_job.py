@@ -1,0 +1,87 @@
+"""Changing what a job says of itself, how many seats it has, and what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from jobs.models import JobPosting, JobStatus
+from pipeline.domain.errors import IllegalJobMove, StaleVersion
+from pipeline.domain.states import Actor, EventType
+from pipeline.line.fill import fill_seats
+from pipeline.line.lock import lock_job
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.settle import settle_due
+from pipeline.line.transaction import change
+from pipeline.line.write import finish
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which state of a job somebody has seen: the log's last seq, and the posting's version."""
+
+    seq: int
+    posting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """What is to be different. Fields that are not named stay as they are."""
+
+    capacity: int | None = None
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    posting: Mapping[str, str] = field(default_factory=dict)
+
+
+@change
+def alter_job(
+    *, job_id: UUID, alteration: Alteration, actor: Actor, seen: Version | None = None
+) -> None:
+    """Change a job's posting, capacity and policy, all or nothing.
+
+    More seats go to the next in line before this returns; fewer evict nobody: the job drains.
+    Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion when the job
+    has changed since. Raises IllegalJobMove for a closed job's capacity or policy, JobNotFound,
+    ValueError when a policy's value is out of range.
+    """
+    job = lock_job(job_id)
+    if seen and seen != _version(job):
+        raise StaleVersion
+    settle_due(job)
+    if job.status is JobStatus.CLOSED and (alteration.capacity or alteration.policy):
+        raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
+    _change_policy(job, alteration.policy, actor)
+    _change_capacity(job, alteration.capacity, actor)
+    _change_posting(job, alteration.posting)
+    finish(job)
+
+
+def _version(job: LockedJob) -> Version:
+    posting = JobPosting.objects.values_list("version", flat=True).get(job_id=job.id)
+    return Version(job.seq, posting)
+
+
+def _change_policy(job: LockedJob, values: Mapping[str, Any], actor: Actor) -> None:
+    policy = replace(job.policy, **values)
+    if policy != job.policy:
+        job.policy = policy
+        job.policy_version += 1
+        job.record_job(EventType.POLICY_CHANGED, actor=actor)
+
+
+def _change_capacity(job: LockedJob, capacity: int | None, actor: Actor) -> None:
+    if capacity is not None and capacity != job.capacity:
+        job.capacity = capacity
+        entry = job.record_job(EventType.CAPACITY_CHANGED, actor=actor)
+        fill_seats(job, cause_seq=entry.seq)
+
+
+def _change_posting(job: LockedJob, texts: Mapping[str, str]) -> None:
+    if texts:
+        JobPosting.objects.filter(job_id=job.id).update(
+            **texts, version=F("version") + 1, updated_at=job.now
+        )

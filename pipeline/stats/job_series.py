@@ -1,0 +1,205 @@
+"""A job's figures over a span of time, from its log: what the page of figures draws.
+
+However long a log is, no more than its last MOST_EVENTS rows are read, and what leaves the database
+is small: the lines have at most BUCKETS points, the curves 51.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from jobs.models import Job, JobStatus
+from pipeline.models import Event
+from pipeline.selectors.paging import database_now
+from pipeline.selectors.past_states import seq_at
+
+MOST_EVENTS = 50_000
+"""How many events of a job's log are read at most, its last ones: about half a second of work."""
+BUCKETS = 200
+STEPS = 50
+
+WAIT_EDGES = (60, 300, 900, 3_600, 14_400, 43_200, 86_400, 172_800, 604_800)
+"""Where the groups of times to the first offer end, in seconds; the last group has no end."""
+
+
+class Point(NamedTuple):
+    """How full a job was from a time on."""
+
+    at: datetime
+    held: int
+    """Seats in review or on offer."""
+    waiting: int
+    capacity: int
+
+
+class SeatTime(NamedTuple):
+    """Seconds, times seats: where the time of the seats went."""
+
+    review: float
+    offered: float
+    nobody: float
+    """Free although open: nobody waited."""
+    cooldown: float
+    """Free although open, and people waited: all of them in a cool-down."""
+    paused: float
+    """Free while the job was paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What happened in a job from `start` to `end`."""
+
+    start: datetime
+    end: datetime
+    is_cut: bool
+    """Whether the span is shorter than was asked for, because the log is too long."""
+    events: int
+    points: list[Point]
+    answers: list[float]
+    """Seconds from an offer to its acknowledgement: quantiles in steps of 2 %, or empty."""
+    answered: int
+    missed: int
+    waits: list[int]
+    """First offers by the time they took: a number for each group of WAIT_EDGES. A seat that was
+    offered on applying, to be acknowledged, is one after 0 seconds."""
+    misses_by_hour: Mapping[int, int]
+    """Missed deadlines by the hour of the day of the deadline."""
+    seat_time: SeatTime
+
+
+def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
+    """A job's figures of the time that goes so far back, or of all time; in three or four queries.
+
+    `zone` names the time zone of the hours.
+    """
+    now = database_now()
+    is_over = job.status == JobStatus.CLOSED and not (job.pending_count or job.waitlist_count)
+    end = job.last_event_at if is_over else max(now, job.last_event_at)
+    start = job.created_at if back is None else max(job.created_at, end - back)
+    first = 1 if back is None else max(1, seq_at(job.id, start))
+    oldest = job.seq - MOST_EVENTS + 1
+    is_cut = first < oldest
+    if is_cut:
+        first = oldest
+        start = Event.objects.values_list("at", flat=True).get(job_id=job.id, seq=first)
+    return _series(job, _Span(first, start, end, is_cut), zone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    first: int
+    start: datetime
+    end: datetime
+    is_cut: bool
+
+
+_READ = """
+WITH told AS MATERIALIZED (
+    SELECT seq, application_id, event, to_status, greatest(at, %(start)s) AS at, effective_at,
+           at >= %(start)s AS inside,
+           (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
+           (data ->> 'waiting')::int AS waiting,
+           count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
+    FROM pipeline_event WHERE job_id = %(job)s AND seq >= %(first)s
+), base AS (
+    SELECT max(seq) AS seq FROM pipeline_event
+    WHERE job_id = %(job)s AND application_id IS NULL AND seq < %(first)s
+), versions AS (
+    SELECT row_number() OVER (ORDER BY seq) - CASE WHEN (SELECT seq FROM base) IS NULL
+                                                   THEN 0 ELSE 1 END AS version,
+           data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity
+    FROM pipeline_event
+    WHERE job_id = %(job)s AND application_id IS NULL
+      AND seq >= coalesce((SELECT seq FROM base), 1)
+), spans AS (
+    SELECT told.*, status, capacity, greatest(0, capacity - active - pending) AS free,
+           extract(epoch FROM lead(at, 1, %(end)s) OVER (ORDER BY seq) - at)::float8 AS seconds
+    FROM told JOIN versions USING (version)
+), points AS (
+    SELECT DISTINCT ON (bucket) at, active + pending AS held, waiting, capacity FROM (
+        SELECT *, floor(extract(epoch FROM at - %(start)s) * %(buckets)s
+                        / greatest(1, extract(epoch FROM %(end)s - %(start)s))) AS bucket
+        FROM spans
+    ) placed ORDER BY bucket, seq DESC
+), steps AS (
+    SELECT told.event, extract(epoch FROM told.at - earlier.offered_at)::float8 AS answer_seconds,
+           CASE WHEN told.event = 'APPLIED' THEN 0
+                WHEN told.event = 'PROMOTED' AND earlier.offered_at IS NULL
+                THEN extract(epoch FROM told.at - earlier.applied_at)::float8 END AS wait_seconds
+    FROM told CROSS JOIN LATERAL (
+        SELECT min(at) AS applied_at,
+               max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT'
+                               AND event <> 'DEADLINE_EXTENDED') AS offered_at
+        FROM pipeline_event before
+        WHERE before.application_id = told.application_id AND before.seq < told.seq
+    ) earlier
+    WHERE told.inside AND (
+        told.event IN ('ACKNOWLEDGED', 'PROMOTED')
+        OR (told.event = 'APPLIED' AND told.to_status = 'PENDING_ACKNOWLEDGMENT')
+    )
+), waits AS (
+    SELECT width_bucket(wait_seconds, %(edges)s::float8[]) AS edge, count(*) AS n FROM steps
+    WHERE wait_seconds IS NOT NULL GROUP BY edge
+), hours AS (
+    SELECT extract(hour FROM effective_at AT TIME ZONE %(zone)s)::int AS hour, count(*) AS n
+    FROM told WHERE inside AND event IN ('DECAYED', 'LAPSED') GROUP BY hour
+)
+SELECT (SELECT jsonb_agg(jsonb_build_array(at, held, waiting, capacity) ORDER BY at) FROM points),
+       (SELECT to_jsonb(percentile_cont(%(shares)s::float8[])
+                        WITHIN GROUP (ORDER BY answer_seconds))
+        FROM steps WHERE event = 'ACKNOWLEDGED'),
+       (SELECT jsonb_object_agg(edge, n) FROM waits),
+       (SELECT jsonb_object_agg(hour, n) FROM hours),
+       count(*) FILTER (WHERE inside),
+       count(*) FILTER (WHERE inside AND event = 'ACKNOWLEDGED'),
+       count(*) FILTER (WHERE inside AND event IN ('DECAYED', 'LAPSED')),
+       sum(seconds * active), sum(seconds * pending),
+       sum(seconds * free) FILTER (WHERE status = 'OPEN' AND waiting = 0),
+       sum(seconds * free) FILTER (WHERE status = 'OPEN' AND waiting > 0),
+       sum(seconds * free) FILTER (WHERE status = 'PAUSED')
+FROM spans
+"""
+"""All of it, as of one instant. The first row read only says how the span began: what happened in
+it happened before. Its time counts from the span's start."""
+
+
+def _series(job: Job, span: _Span, zone: str) -> Series:
+    values: dict[str, Any] = {
+        "job": job.id,
+        "first": span.first,
+        "start": span.start,
+        "end": span.end,
+        "zone": zone,
+        "buckets": BUCKETS - 1,
+        "edges": list(WAIT_EDGES),
+        "shares": [step / STEPS for step in range(STEPS + 1)],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, values)
+        points, answers, waits, hours, events, answered, missed, *times = cursor.fetchone()
+    grouped = _plain(waits, {})
+    return Series(
+        start=span.start,
+        end=span.end,
+        is_cut=span.is_cut,
+        events=events,
+        points=[Point(datetime.fromisoformat(at), *row) for at, *row in _plain(points, [])],
+        answers=_plain(answers, []),
+        answered=answered,
+        missed=missed,
+        waits=[grouped.get(str(edge), 0) for edge in range(len(WAIT_EDGES) + 1)],
+        misses_by_hour={int(hour): n for hour, n in _plain(hours, {}).items()},
+        seat_time=SeatTime(*[seconds or 0.0 for seconds in times]),
+    )
+
+
+def _plain(told: str | None, nothing: Any) -> Any:
+    """A raw cursor gives jsonb as text."""
+    found = json.loads(told) if told else None
+    return nothing if found is None else found

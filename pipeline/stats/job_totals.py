@@ -1,0 +1,217 @@
+"""A job in numbers, from its log alone: what the summary and the page of figures show.
+
+One statement reads everything, so all numbers are of one snapshot; it reads the job's log once.
+Where there is no data, a number is None, never 0 divided by 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from pipeline.domain.errors import JobNotFound
+from pipeline.domain.states import Outcome, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """How long something took, in seconds, to the millisecond; None when it never happened."""
+
+    average: float | None
+    median: float | None
+    p90: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How far applications came. A share is None when nobody came as far as it starts from."""
+
+    applied: int
+    """Applications: APPLIED events."""
+    seated: int
+    """Those that were ever ACTIVE."""
+    hired: int
+    """Those that ended as HIRED."""
+
+    @property
+    def applied_to_seated(self) -> float | None:
+        """Which share of the applications was ever ACTIVE."""
+        return share(self.seated, self.applied)
+
+    @property
+    def seated_to_hired(self) -> float | None:
+        """Which share of those was hired."""
+        return share(self.hired, self.seated)
+
+    @property
+    def applied_to_hired(self) -> float | None:
+        """Which share of the applications was hired."""
+        return share(self.hired, self.applied)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A job in numbers, as of `now`, the database's time."""
+
+    by_status: Mapping[str, int]
+    """How many applications stand in each status after their last event; 0 included."""
+    by_outcome: Mapping[str, int]
+    """How many INACTIVE applications ended with each outcome; 0 included."""
+    to_promotion: Durations
+    """From APPLIED to the first PROMOTED, of each application that was ever promoted."""
+    to_acknowledge: Durations
+    """From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED."""
+    acknowledged: int
+    """ACKNOWLEDGED events."""
+    decay_events: int
+    """DECAYED events: deadlines that were missed with a place in line kept."""
+    lapse_events: int
+    """LAPSED events: deadlines that were missed once too often."""
+    conversion: Conversion
+    seats_freed: int
+    """Events that took an application out of its seat: decays, lapses, leavings, decisions."""
+    open_seconds: float | None
+    """From the first opening to now; of a closed job, to its last event; None for a draft."""
+    seat_idle_seconds: int
+    """Seconds, times seats, in which the job was OPEN and nobody held the seat."""
+    seat_idle_while_waiting_seconds: int
+    """Of these, those in which somebody waited in line: in a cool-down, or nobody would have."""
+    now: datetime
+
+    @property
+    def acknowledgment_rate(self) -> float | None:
+        """Which share of the offers that ran their course was acknowledged, not missed.
+
+        Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
+        """
+        return share(self.acknowledged, self.acknowledged + self.decay_events + self.lapse_events)
+
+    @property
+    def churn(self) -> float | None:
+        """Seats freed per week since the first opening; a first week that still runs counts whole.
+
+        None for a job that was never opened.
+        """
+        if self.open_seconds is None:
+            return None
+        return round(self.seats_freed / max(self.open_seconds / WEEK_SECONDS, 1.0), 3)
+
+
+WEEK_SECONDS = 7 * 24 * 3_600
+
+
+def share(part: int, whole: int) -> float | None:
+    """A part of a whole, from 0 to 1, to four digits; None of nothing."""
+    return round(part / whole, 4) if whole else None
+
+
+def _spread(column: str, source: str) -> str:
+    """Average, median and 90th percentile (both between the two nearest values), rounded."""
+    numbers = f"""
+        round(avg({column}), 3)::float8 AS average,
+        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY {column})::numeric, 3)::float8 AS median,
+        round(percentile_cont(0.9) WITHIN GROUP (ORDER BY {column})::numeric, 3)::float8 AS p90
+    """
+    return f"(SELECT to_jsonb(spread) FROM (SELECT {numbers} FROM {source}) spread)"  # noqa: S608
+
+
+def _tally(column: str) -> str:
+    counted = f"SELECT {column}, count(*) AS n FROM people GROUP BY {column}"  # noqa: S608
+    return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
+
+
+_ADD_UP = f"""
+WITH told AS MATERIALIZED (
+    SELECT seq, application_id, event, from_status, to_status, outcome, at, data
+    FROM pipeline_event WHERE job_id = %(job)s
+), steps AS (
+    SELECT *, max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT'
+                              AND event <> 'DEADLINE_EXTENDED') OVER earlier AS offered_at
+    FROM told WHERE application_id IS NOT NULL
+    WINDOW earlier AS (PARTITION BY application_id ORDER BY seq)
+), answers AS (
+    SELECT extract(epoch FROM at - offered_at) AS seconds
+    FROM steps WHERE event = 'ACKNOWLEDGED'
+), people AS (
+    SELECT extract(epoch FROM min(at) FILTER (WHERE event = 'PROMOTED') - min(at)) AS seconds,
+           bool_or(to_status = 'ACTIVE') AS seated,
+           (array_agg(to_status ORDER BY seq DESC))[1] AS status,
+           max(outcome) AS outcome
+    FROM steps GROUP BY application_id
+), spans AS (
+    SELECT extract(epoch FROM lead(at, 1, greatest(at, statement_timestamp()))
+                              OVER (ORDER BY seq) - at) AS seconds,
+           (data ->> 'active')::int + (data ->> 'pending')::int AS held,
+           (data ->> 'waiting')::int AS waiting,
+           count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
+    FROM told
+), versions AS (
+    SELECT row_number() OVER (ORDER BY seq) AS version,
+           data ->> 'status' AS status, (data ->> 'capacity')::int AS seats
+    FROM told WHERE application_id IS NULL
+), idle AS (
+    SELECT sum(seconds * greatest(0, seats - held)) AS seconds,
+           sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
+    FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
+)
+SELECT count(*), {_tally("status")}, {_tally("outcome")},
+       {_spread("seconds", "people")}, {_spread("seconds", "answers")},
+       count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
+       count(*) FILTER (WHERE event = 'DECAYED'),
+       count(*) FILTER (WHERE event = 'LAPSED'),
+       count(*) FILTER (WHERE event = 'APPLIED'),
+       (SELECT count(*) FROM people WHERE seated),
+       count(*) FILTER (WHERE outcome = 'HIRED'),
+       count(*) FILTER (WHERE from_status IN ('ACTIVE', 'PENDING_ACKNOWLEDGMENT')
+                        AND to_status IN ('WAITLIST', 'INACTIVE')),
+       extract(epoch FROM CASE WHEN bool_or(event = 'JOB_CLOSED') THEN max(at)
+                               ELSE statement_timestamp() END
+                          - min(at) FILTER (WHERE event = 'JOB_OPENED'))::float8,
+       (SELECT coalesce(round(seconds), 0)::bigint FROM idle),
+       (SELECT coalesce(round(with_people), 0)::bigint FROM idle),
+       statement_timestamp()
+FROM told
+"""  # noqa: S608
+"""All figures of a job. A job event's data says status and seats from there on; every event's, who
+holds a seat and who waits after it."""
+
+
+def figures_of(job_id: UUID) -> Figures:
+    """A job's figures, in one query. Raises JobNotFound."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_UP, {"job": job_id})
+        events, *row = cursor.fetchone()
+    if not events:  # a log starts with JOB_CREATED
+        raise JobNotFound
+    return _figures(*row)
+
+
+def _figures(*row: Any) -> Figures:
+    statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
+    applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]
+    return Figures(
+        by_status=_counts(Status, statuses),
+        by_outcome=_counts(Outcome, outcomes),
+        to_promotion=Durations(**json.loads(to_promotion)),
+        to_acknowledge=Durations(**json.loads(to_acknowledge)),
+        acknowledged=acknowledged,
+        decay_events=decayed,
+        lapse_events=lapsed,
+        conversion=Conversion(applied, seated, hired),
+        seats_freed=freed,
+        open_seconds=open_seconds,
+        seat_idle_seconds=idle,
+        seat_idle_while_waiting_seconds=idle_with_people,
+        now=now,
+    )
+
+
+def _counts(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
+    found = json.loads(counted or "{}")  # a raw cursor gives jsonb as text
+    return {word.value: found.get(word.value, 0) for word in words}

@@ -1,0 +1,8 @@
+"""Task handlers of this app, imported so that the engine's autodiscovery registers their types."""
+
+from pipeline.exports import task as exports
+from pipeline.imports import task as imports
+from pipeline.maintenance import task as maintenance
+from pipeline.reports import task as reports
+
+__all__ = ["exports", "imports", "maintenance", "reports"]

@@ -1,0 +1,77 @@
+"""What happens around every request, whatever answers it."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable
+from functools import cache
+from uuid import uuid4
+
+import structlog
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+
+from pipeline.pages.error_messages import NOT_FOUND
+
+_SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
+
+    It stands on every log line of the request, in problem bodies, and on the response.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        name = given if _SANE.fullmatch(given) else uuid4().hex
+        request.request_id = name  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(request_id=name):
+            response = get_response(request)
+        response["X-Request-ID"] = name
+        return response
+
+    return middleware
+
+
+def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Show times in the zone that the browser has told in a cookie; else in UTC.
+
+    Only what is shown depends on it: every decision is made on the database's clock.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with timezone.override(_zone(request.COOKIES.get(ZONE_COOKIE, ""))):
+            return get_response(request)
+
+    return middleware
+
+
+ZONE_COOKIE = "time_zone"
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    known = _known_zones()
+    return zoneinfo.ZoneInfo(name if name in known else "UTC")
+
+
+@cache
+def _known_zones() -> frozenset[str]:
+    return frozenset(zoneinfo.available_timezones())
+
+
+def what_does_not_exist(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Have a page about something that does not exist, or not for the one who asks, answer 404."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, error: Exception) -> None:
+        if isinstance(error, NOT_FOUND):
+            raise Http404 from error
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
+    return middleware

@@ -1,0 +1,63 @@
+"""Counting and timing requests, for Prometheus.
+
+Under gunicorn several processes serve: each keeps its numbers in files of a directory that
+`pipeline.server.gunicorn_config` names in PROMETHEUS_MULTIPROC_DIR, and whoever is asked adds up
+all of them.
+Labels are the route's pattern, never its ids: nothing in them tells of a company or a person.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+REQUESTS = Counter(
+    "nextinline_http_requests",
+    "Requests that were answered.",
+    ["method", "route", "status"],
+)
+LATENCY = Histogram(
+    "nextinline_http_request_duration_seconds",
+    "How long requests took, from the first middleware to the answer.",
+    ["method", "route"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+
+
+def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Count and time each request under its method, its route and the status of its answer."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        start = time.perf_counter()
+        response = get_response(request)
+        labels = (_method_of(request), _route_of(request))
+        LATENCY.labels(*labels).observe(time.perf_counter() - start)
+        REQUESTS.labels(*labels, str(response.status_code)).inc()
+        return response
+
+    return middleware
+
+
+def exposition() -> bytes:
+    """What all processes of this server have counted, in Prometheus' text format."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(REGISTRY)
+    everybody = CollectorRegistry()
+    MultiProcessCollector(everybody)
+    return generate_latest(everybody)
+
+
+def _method_of(request: HttpRequest) -> str:
+    return request.method if request.method in _METHODS else "OTHER"
+
+
+def _route_of(request: HttpRequest) -> str:
+    match = request.resolver_match
+    return f"/{match.route.lstrip('^')}" if match else "none"

@@ -1,0 +1,249 @@
+"""Why nobody is being promoted in a job's line right now, in words, for every state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from pipeline.wording.line_facts import LineFacts
+
+LATELY = timedelta(hours=1)
+"""How long after a promotion a line still counts as moving."""
+
+
+class Cause(StrEnum):
+    """The one thing that the answer is about."""
+
+    DRAFT = "DRAFT"
+    CLOSING_OUT = "CLOSING_OUT"
+    CLOSED = "CLOSED"
+    WORKER_SILENT = "WORKER_SILENT"
+    SETTLING = "SETTLING"
+    PAUSED = "PAUSED"
+    DRAINING = "DRAINING"
+    NOBODY_WAITS = "NOBODY_WAITS"
+    SEATS_FREE = "SEATS_FREE"
+    COOL_DOWNS = "COOL_DOWNS"
+    MOVING = "MOVING"
+    NO_SEAT_FREE = "NO_SEAT_FREE"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A short answer, the reason, and what happens next; `at` is the time it speaks of.
+
+    `tone`: good if all is well, warn if it waits for the company, bad if something is wrong.
+    """
+
+    cause: Cause
+    title: str
+    text: str
+    next: str
+    at_words: str = ""
+    at: datetime | None = None
+    tone: str = "plain"
+
+
+def why_nobody_is_promoted(facts: LineFacts) -> Answer:
+    """The first cause that holds: there is one in every state."""
+    return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
+
+
+def _draft(_facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.DRAFT,
+        "The job is a draft.",
+        "Only your company sees it, so nobody can apply yet.",
+        "Open it, and people can apply: they get seats as long as there are free ones.",
+        tone="warn",
+    )
+
+
+def _closing_out(facts: LineFacts) -> Answer:
+    left = facts.waiting + facts.pending
+    return Answer(
+        Cause.CLOSING_OUT,
+        "The job is closed, and who had no seat for good is being let go.",
+        f"{_people(left)} still {_s(left, 'stands', 'stand')} in the line: the worker lets go of"
+        " them in slices.",
+        "This takes moments, even for a long line. Who is in review stays until you decide.",
+        tone="warn" if facts.worker_alive else "bad",
+    )
+
+
+def _closed(facts: LineFacts) -> Answer:
+    stays = f"{_people(facts.active)} in review {_s(facts.active, 'stays', 'stay')} until you"
+    return Answer(
+        Cause.CLOSED,
+        "The job is closed for good.",
+        "Nobody can apply and nobody waits any more.",
+        f"{stays} decide." if facts.active else "Nothing is left to do here.",
+    )
+
+
+def _worker_silent(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.WORKER_SILENT,
+        "The worker that watches over deadlines is not answering.",
+        "Something of this line is overdue. It settles itself as soon as anybody acts on this job,"
+        " and nobody loses a place by the delay; but by itself nothing happens.",
+        "Have whoever runs this site start the decay worker (“System” shows when it was last"
+        " seen).",
+        "It was last seen" if facts.worker_seen else "It was never seen. Overdue since",
+        facts.worker_seen or facts.overdue_since,
+        tone="bad",
+    )
+
+
+def _settling(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.SETTLING,
+        "The line is settling just now.",
+        "A time has run out, and the worker deals with it.",
+        "This page shows the result within moments.",
+        "Due",
+        facts.overdue_since,
+    )
+
+
+def _paused(facts: LineFacts) -> Answer:
+    free = f" {_free(facts)}." if facts.free else ""
+    return Answer(
+        Cause.PAUSED,
+        "The job is paused.",
+        "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
+        f" deadlines run on.{free}",
+        _on_resuming(facts),
+        *_deadline(facts),
+        tone="warn",
+    )
+
+
+def _on_resuming(facts: LineFacts) -> str:
+    if facts.free and facts.waiting:
+        return "Resume it, and free seats go to who can be promoted, in order, at once."
+    return "Resume it, and it goes on where it stopped."
+
+
+def _draining(facts: LineFacts) -> Answer:
+    over = facts.held - facts.capacity
+    return Answer(
+        Cause.DRAINING,
+        f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
+        "The number of seats was lowered. Nobody loses a seat by that: the job drains.",
+        f"After {over + 1} of them have left, the next in line is promoted."
+        if facts.waiting
+        else f"After {over} of them {_s(over, 'has', 'have')} left, the job is within its seats.",
+        *_deadline(facts),
+        tone="warn",
+    )
+
+
+def _nobody_waits(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.NOBODY_WAITS,
+        "Nobody waits.",
+        f"Everybody who is in this line holds {_s(facts.held, 'the seat', 'a seat')}:"
+        f" {_holders(facts)}.",
+        "The next person who applies joins the waitlist as number 1.",
+        tone="good",
+    )
+
+
+def _seats_free(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.SEATS_FREE,
+        f"{_free(facts)}, and nobody waits.",
+        "So there is nobody to promote.",
+        "The next person who applies gets one.",
+        tone="good",
+    )
+
+
+def _cool_downs(facts: LineFacts) -> Answer:
+    one = facts.waiting == 1
+    return Answer(
+        Cause.COOL_DOWNS,
+        "The one who waits is in a cool-down." if one else "All who wait are in a cool-down.",
+        f"{_free(facts)}. Who missed a deadline cannot be"
+        " promoted again until the cool-down is over, and keeps the place in line meanwhile.",
+        "Who applies now and has never missed here gets one.",
+        "The first cool-down ends",
+        facts.first_eligible,
+    )
+
+
+def _moving(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.MOVING,
+        "They are: somebody was promoted within the last hour.",
+        f"Every seat is taken again ({_holders(facts)}), and {_people(facts.waiting)}"
+        f" {_s(facts.waiting, 'waits', 'wait')}.",
+        _next_seat(facts),
+        *_deadline(facts),
+        tone="good",
+    )
+
+
+def _no_seat_free(facts: LineFacts) -> Answer:
+    return Answer(
+        Cause.NO_SEAT_FREE,
+        "No seat is free.",
+        f"{_s(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
+        f" {_holders(facts)}.",
+        _next_seat(facts) + ("" if facts.pending else " Nothing happens by itself."),
+        *_deadline(facts),
+        tone="plain" if facts.pending else "warn",
+    )
+
+
+def _next_seat(facts: LineFacts) -> str:
+    own = "A seat opens when you decide on somebody in review"
+    if not facts.pending:
+        return f"{own}, or when somebody there withdraws."
+    if not facts.active:
+        return "A seat opens when somebody declines, or lets the deadline pass."
+    return f"{own}, or when a deadline passes."
+
+
+def _deadline(facts: LineFacts) -> tuple[str, datetime | None]:
+    if facts.pending and facts.first_deadline:
+        return "The next deadline is", facts.first_deadline
+    return "", None
+
+
+def _holders(facts: LineFacts) -> str:
+    parts = [f"{facts.active:,} in review"] if facts.active else []
+    parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
+    return " and ".join(parts) or "nobody"
+
+
+def _people(count: int) -> str:
+    return f"{count:,} {_s(count, 'person', 'people')}"
+
+
+def _free(facts: LineFacts) -> str:
+    return f"{facts.free:,} {_s(facts.free, 'seat is', 'seats are')} free"
+
+
+def _s(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many
+
+
+_ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answer]], ...] = (
+    (lambda f: f.status == "DRAFT", _draft),
+    (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
+    (lambda f: f.status == "CLOSED", _closed),
+    (lambda f: f.overdue_since and not f.worker_alive, _worker_silent),
+    (lambda f: f.overdue_since, _settling),
+    (lambda f: f.status == "PAUSED", _paused),
+    (lambda f: f.held > f.capacity, _draining),
+    (lambda f: f.free and not f.waiting, _seats_free),
+    (lambda f: not f.waiting, _nobody_waits),
+    (lambda f: f.free, _cool_downs),
+    (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _moving),
+    (lambda _: True, _no_seat_free),
+)
+"""The causes, in the order in which they are asked about."""

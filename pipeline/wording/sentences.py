@@ -1,0 +1,179 @@
+"""What an event of the log means, in plain English, for the one who reads it: one table. Pure.
+
+An applicant is "you"; a company reads of "the applicant". No sentence holds a name, an address or
+free text: the log has none. Times are to the minute, in UTC or the reader's zone, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+from enum import Enum
+from typing import Any, Protocol
+
+from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+
+
+class Told(Protocol):
+    """What of a row of the log a sentence is made from."""
+
+    event: str
+    to_status: str | None
+    outcome: str | None
+    actor_kind: str
+    effective_at: datetime
+    data: Any
+
+
+class Reader(Enum):
+    """Who reads, and which words a sentence has for the one whose application it is."""
+
+    APPLICANT = {"They": "You", "they": "you", "their": "your", "were": "were"}
+    COMPANY = {
+        "They": "The applicant",
+        "they": "the applicant",
+        "their": "the applicant's",
+        "were": "was",
+    }
+
+
+_DEADLINE = " The deadline to confirm it: {deadline}; after that it goes to the next in line."
+
+SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
+    (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
+    (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
+        "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
+    ),
+    (EventType.APPLIED, Status.WAITLIST): (
+        "{applied} and joined the waitlist: {they} will be promoted when a seat opens and all who "
+        "are further ahead in line have had theirs.{cooldown}"
+    ),
+    (EventType.PROMOTED, None): (
+        "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
+    ),
+    (EventType.ACKNOWLEDGED, None): (
+        "{They} confirmed the offered seat in time: it is {their} seat now, until the company "
+        "decides."
+    ),
+    (EventType.DEADLINE_EXTENDED, None): (
+        "Time to confirm the seat was lost through no fault of {their} own, so the system gave "
+        "more: the new deadline was {deadline}."
+    ),
+    (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
+    (EventType.LAPSED, Outcome.LAPSED): (
+        "{They} missed the deadline of {missed}, once more than this job allows, so the seat went "
+        "back and the application ended. It is possible to apply again; the misses still count."
+    ),
+    (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
+        "{They} withdrew the application. The place that was {theirs} went back to the line."
+    ),
+    (EventType.REMOVED, Outcome.REMOVED): (
+        "The company removed {their} application from the line{why}. It has ended."
+    ),
+    (EventType.REMOVED, Outcome.REJECTED): (
+        "The company decided against {their} application{why}. It has ended, and only the company "
+        "can add {they} to this job again."
+    ),
+    (EventType.REMOVED, Outcome.HIRED): (
+        "The company hired {they}{why}. The application has ended, and the seat went to the next."
+    ),
+    (EventType.CLOSED_OUT, Outcome.JOB_CLOSED): (
+        "The company closed the job before {they} had a seat for good, so the application ended."
+    ),
+    (EventType.JOB_CREATED, None): "The company created the job, with {seats}.",
+    (EventType.JOB_OPENED, None): "The company opened the job: people can apply.",
+    (EventType.JOB_PAUSED, None): (
+        "The company paused the job: nobody can apply and nobody is promoted, but deadlines run on."
+    ),
+    (EventType.JOB_RESUMED, None): (
+        "The company resumed the job: people can apply, and free seats go to the next in line."
+    ),
+    (EventType.JOB_CLOSED, None): (
+        "The company closed the job for good: whoever has no seat for good is let go."
+    ),
+    (EventType.CAPACITY_CHANGED, None): "The company changed how many seats there are: {seats}.",
+    (EventType.POLICY_CHANGED, None): (
+        "The company changed the rules of the line. Running deadlines, places in line and "
+        "cool-downs stay as they were."
+    ),
+}
+"""A sentence for each kind of event; where it depends, for the status or outcome it led to."""
+
+_REASONS = {
+    Reason.NOT_A_MATCH: "not a match",
+    Reason.POSITION_FILLED: "the position is filled",
+    Reason.NO_RESPONSE: "there was no response",
+    Reason.MISSED_INTERVIEW: "an interview was missed",
+    Reason.DUPLICATE_PERSON: "the same person applied twice",
+    Reason.OTHER: "another reason",
+}
+
+
+def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
+    """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
+    words = reader.value
+    facts = {
+        "applied": _applied(event, words),
+        "theirs": "yours" if reader is Reader.APPLICANT else words["their"],
+        "deadline": time_in_words(event.data.get("deadline"), zone),
+        "missed": time_in_words(event.effective_at, zone),
+        "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
+        "loss": _loss(event.data.get("places", 0), words),
+        "seats": _count(event.data.get("capacity", 0), "seat"),
+        "why": _why(event.data.get("reason")),
+    }
+    return _template(event).format_map(words | facts)
+
+
+def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
+    """A time with the seconds cut off, so that no deadline looks later than it is."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if moment is None:
+        return "an unknown time"
+    at = moment.astimezone(zone)
+    day = f"{at.day} {at:%B %Y}"
+    if str(zone) == "UTC":
+        return f"{at:%H:%M} UTC on {day}"
+    place = str(zone).rpartition("/")[2].replace("_", " ")
+    return f"{at:%H:%M} on {day} ({place})"
+
+
+def _template(event: Told) -> str:
+    kind = EventType(event.event)
+    for what in (event.outcome, event.to_status, None):
+        found = SENTENCES.get((kind, what))  # type: ignore[arg-type]
+        if found:
+            return found
+    raise KeyError((event.event, event.to_status, event.outcome))
+
+
+def _applied(event: Told, words: Mapping[str, str]) -> str:
+    if event.actor_kind == ActorKind.COMPANY:
+        return f"{words['They']} {words['were']} put forward by the company"
+    return f"{words['They']} applied"
+
+
+def _cooldown(eligible_at: str | None, words: Mapping[str, str], zone: tzinfo) -> str:
+    if eligible_at is None:
+        return ""
+    until = time_in_words(eligible_at, zone)
+    return f" After a miss, {words['they']} cannot be promoted again before {until}."
+
+
+def _loss(places: int, words: Mapping[str, str]) -> str:
+    if not places:
+        return "the seat: it is the back of the line again"
+    joining = "next person who joins goes" if places == 1 else f"next {places} people who join go"
+    return (
+        f"{_count(places, 'place')}: behind the back of the line, the {joining} ahead of "
+        + (words["they"])
+    )
+
+
+def _why(reason: str | None) -> str:
+    return f" (reason: {_REASONS[Reason(reason)]})" if reason else ""
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,0 +1,140 @@
+"""Dead letters: what failed for good is kept, with every error, until a person decides."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from tasks import registry
+from tasks.control import find_task
+from tasks.enqueue import wake_after_commit
+from tasks.errors import ConfirmationNeeded, WrongStatus
+from tasks.models import Task, TaskType
+from tasks.models.statuses import Status
+from tasks.payloads import checked
+
+MOST_AT_ONCE = 10_000
+
+_REPLAY = """
+WITH chosen AS MATERIALIZED (
+    SELECT t.id FROM tasks_task t JOIN tasks_tasktype k ON k.id = t.type_id
+    WHERE t.status = 'DEAD' AND (%(task)s::uuid IS NULL OR t.id = %(task)s)
+      AND (%(key)s::text IS NULL OR k.key = %(key)s)
+      AND (%(owner)s::uuid IS NULL OR t.owner_id = %(owner)s)
+    ORDER BY t.id LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
+), back AS (
+    UPDATE tasks_task t SET status = 'PENDING', attempt = 0, finished_at = NULL, worker = '',
+        run_after = statement_timestamp(), progress = NULL, result = NULL,
+        payload = coalesce(%(payload)s::jsonb, t.payload),
+        errors = jsonb_path_query_array(t.errors, '$[last - 19 to last]')
+    WHERE t.id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING t.id
+)
+INSERT INTO tasks_taskevent (task_id, kind, actor, data)
+SELECT id, 'replayed', %(actor)s,
+    CASE WHEN %(payload)s::jsonb IS NOT NULL THEN '{"edited": true}'::jsonb END
+FROM back
+"""
+
+_DISCARD = """
+WITH gone AS (
+    UPDATE tasks_task SET status = 'DISCARDED', finished_at = statement_timestamp()
+    WHERE id = %(task)s AND status = 'DEAD' RETURNING id
+)
+INSERT INTO tasks_taskevent (task_id, kind, actor) SELECT id, 'discarded', %(actor)s FROM gone
+"""
+
+
+def dead_letters(
+    *,
+    key: str | None = None,
+    owner_id: UUID | None = None,
+    after: UUID | None = None,
+    limit: int = 100,
+) -> list[Task]:
+    """Dead tasks with their types, the oldest first; `after` continues behind a task."""
+    found = Task.objects.select_related("type").filter(status=Status.DEAD).order_by("id")
+    if key is not None:
+        found = found.filter(type_id__in=list(_types_of(key)))
+    if owner_id is not None:
+        found = found.filter(owner_id=owner_id)
+    if after is not None:
+        found = found.filter(id__gt=after)
+    return list(found[:limit])
+
+
+def replay(
+    task_id: UUID, *, actor: str, owner_id: UUID | None = None, confirmed: bool = False
+) -> None:
+    """Let a dead task run again, with all its attempts; its errors stay in its history.
+
+    Raises TaskNotFound, WrongStatus, ConfirmationNeeded (for a type that is sensitive).
+    """
+    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=None)
+
+
+def edit_and_replay(
+    task_id: UUID,
+    payload: Any,
+    *,
+    actor: str,
+    owner_id: UUID | None = None,
+    confirmed: bool = False,
+) -> None:
+    """The same with another payload. Raises InvalidPayload, PayloadTooLarge, UnknownType, too."""
+    task = find_task(task_id, owner_id=owner_id)
+    text = checked(registry.find(task.type.key, task.type.version), payload)
+    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=text)
+
+
+def replay_many(
+    key: str,
+    *,
+    actor: str,
+    limit: int = 100,
+    owner_id: UUID | None = None,
+    confirmed: bool = False,
+) -> int:
+    """Let the oldest dead tasks of a type run again; says how many that were, 10,000 at most.
+
+    Raises ConfirmationNeeded.
+    """
+    _confirm(key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed)
+    given = {"task": None, "key": key, "limit": min(limit, MOST_AT_ONCE)}
+    count = _run(_REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None})
+    wake_after_commit()
+    return count
+
+
+def discard(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
+    """Give a dead task up for good. Raises TaskNotFound, WrongStatus."""
+    task = find_task(task_id, owner_id=owner_id)
+    if not _run(_DISCARD, {"task": task_id, "actor": actor}):
+        raise WrongStatus(task_id, task.status, "dead")
+
+
+def _replay_one(
+    task_id: UUID, actor: str, owner_id: UUID | None, *, confirmed: bool, payload: str | None
+) -> None:
+    task = find_task(task_id, owner_id=owner_id)
+    _confirm(task.type.key, task.type.sensitive, confirmed)
+    given = {"task": task_id, "key": None, "limit": 1, "owner": owner_id}
+    if not _run(_REPLAY, given | {"actor": actor, "payload": payload}):
+        raise WrongStatus(task_id, task.status, "dead")
+    wake_after_commit()
+
+
+def _confirm(key: str, is_sensitive: bool, confirmed: bool) -> None:
+    if is_sensitive and not confirmed:
+        raise ConfirmationNeeded(key)
+
+
+def _types_of(key: str) -> Any:
+    return TaskType.objects.filter(key=key).values_list("id", flat=True)
+
+
+def _run(statement: str, parameters: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)

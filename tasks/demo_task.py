@@ -1,0 +1,80 @@
+"""Types that come with the engine: one to try it with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+from tasks.errors import Discard, Fatal, Retry
+from tasks.registry import MEBIBYTE, task_type
+from tasks.retry import Backoff
+
+if TYPE_CHECKING:
+    from tasks.context import Context
+
+STEP_SECONDS = 0.05
+MOST_BLOCKS = 256  # of 16 MiB: where no limit holds, the machine shall survive it
+BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"]
+
+
+@task_type(
+    key="demo.sleep",
+    queue="demo",
+    cap=2,  # two companies that try it out together leave slots to everybody's work
+    timeout_seconds=600,
+    grace_seconds=1,
+    memory_bytes=256 * MEBIBYTE,
+    max_attempts=3,
+    backoff=Backoff(base_seconds=1, cap_seconds=10, jitter_seconds=0.5),
+    schema={
+        "type": "object",
+        "properties": {
+            "seconds": {"type": "number", "minimum": 0, "maximum": 300},
+            "then": {"enum": BEHAVIOURS},
+            "label": {"type": "string", "maxLength": 200},
+        },
+        "additionalProperties": False,
+    },
+)
+def sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Sleep so many seconds, telling the progress; then do as told: fail, take all memory, die."""
+    seconds, then = float(payload.get("seconds", 0)), payload.get("then")
+    if then == "ignore_cancel":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    slept = _sleep(seconds, context, heeds_cancel=then != "ignore_cancel")
+    if not context.cancelled:
+        _misbehave(then)
+    return {"slept_seconds": round(slept, 3)}
+
+
+def _sleep(seconds: float, context: Context, *, heeds_cancel: bool) -> float:
+    start = time.monotonic()
+    while (slept := time.monotonic() - start) < seconds:
+        if heeds_cancel and context.cancelled:
+            return slept
+        context.progress(int(slept * 1000), int(seconds * 1000), "asleep")
+        time.sleep(min(STEP_SECONDS, seconds - slept))
+    return seconds
+
+
+def _misbehave(how: str | None) -> None:
+    if how == "fail":
+        raise RuntimeError("told to fail")
+    if how == "fatal":
+        raise Fatal("told to fail for good")
+    if how == "retry":
+        raise Retry("told to try again", after_seconds=1)
+    if how == "discard":
+        raise Discard("told that nobody wants it")
+    if how == "hog":
+        _take_all_memory()
+    if how == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _take_all_memory() -> None:
+    taken: list[bytearray] = []
+    while len(taken) < MOST_BLOCKS:
+        taken.append(bytearray(16 * MEBIBYTE))

@@ -1,0 +1,171 @@
+"""The registry: which types of background work this process knows, and how each is to be run."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from tasks.errors import UnknownType
+from tasks.models import TaskType
+from tasks.models.statuses import MOST_ATTEMPTS
+from tasks.retry import Backoff
+
+Handler = Callable[[dict[str, Any], Any], Any]
+Hook = Callable[..., None]
+
+MEBIBYTE = 2**20
+ANY_OBJECT: dict[str, Any] = {"type": "object"}
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Called in the child: as handlers, with (payload, context); `on_fail` when no retry follows.
+
+    Like a handler each can run twice. What one of them raises is logged and changes nothing.
+    """
+
+    on_start: Hook | None = None
+    on_success: Hook | None = None
+    on_fail: Hook | None = None
+    on_end: Hook | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A type of work: its handler, and the limits within which it runs. Times are in seconds.
+
+    `memory_bytes` is what a run may take on top of what an idle child has. `cap` bounds the runs
+    at one time in the whole cluster, `rate` is (so many, in so many seconds). `trusted_short` lets
+    several of them wait at one warm child; others are handed to a child that is free.
+    """
+
+    key: str
+    handler: Handler
+    version: int = 1
+    schema: dict[str, Any] = field(default_factory=lambda: dict(ANY_OBJECT))
+    queue: str = "default"
+    timeout_seconds: float = 300.0
+    memory_bytes: int = 512 * MEBIBYTE
+    grace_seconds: float = 5.0
+    max_attempts: int = 5
+    backoff: Backoff = field(default_factory=Backoff)
+    cap: int | None = None
+    rate: tuple[int, float] | None = None
+    sensitive: bool = False
+    trusted_short: bool = False
+    hooks: Hooks = Hooks()
+
+    @property
+    def name(self) -> str:
+        """The type as people and logs write it: key@version."""
+        return f"{self.key}@{self.version}"
+
+    @functools.cached_property
+    def has_secrets(self) -> bool:
+        """Whether the schema calls anything secret."""
+        text = json.dumps(self.schema)
+        return '"secret": true' in text or '"writeOnly": true' in text
+
+
+_kinds: dict[tuple[str, int], Kind] = {}
+
+
+def register(kind: Kind) -> Kind:
+    """Make a type known to this process; gives it back. Raises ValueError when it is taken."""
+    name = (kind.key, kind.version)
+    if not 1 <= kind.max_attempts <= MOST_ATTEMPTS:
+        raise ValueError(f"{kind.name}: max_attempts must be 1 to {MOST_ATTEMPTS}")
+    taken = _kinds.get(name)
+    if taken and (taken.handler.__module__, taken.handler.__qualname__) != (
+        kind.handler.__module__,
+        kind.handler.__qualname__,
+    ):
+        raise ValueError(f"{kind.name} is registered twice")
+    _kinds[name] = kind
+    return kind
+
+
+def task_type(
+    *,
+    key: str,
+    on_start: Hook | None = None,
+    on_success: Hook | None = None,
+    on_fail: Hook | None = None,
+    on_end: Hook | None = None,
+    **limits: Any,
+) -> Callable[[Handler], Handler]:
+    """Register the decorated function as the handler of a type; see `Kind` for what it takes.
+
+    The handler is called with (payload, context) and may return something that is JSON. It must
+    be safe to run twice.
+    """
+    hooks = Hooks(on_start, on_success, on_fail, on_end)
+
+    def wrap(handler: Handler) -> Handler:
+        register(Kind(key=key, handler=handler, hooks=hooks, **limits))
+        return handler
+
+    return wrap
+
+
+def known() -> Iterator[Kind]:
+    """Every registered type, in the order of names."""
+    yield from (_kinds[name] for name in sorted(_kinds))
+
+
+def find(key: str, version: int | None = None) -> Kind:
+    """A registered type; the newest version, if none is named. Raises UnknownType."""
+    if version is None:
+        version = max((each for of, each in _kinds if of == key), default=0)
+    kind = _kinds.get((key, version))
+    if kind is None:
+        raise UnknownType(key, version or None)
+    return kind
+
+
+_SYNC = """
+INSERT INTO tasks_tasktype AS k (key, version, queue, max_attempts, cap, rate_count, rate_seconds,
+                                 sensitive, schema)
+SELECT key, version, queue, max_attempts, cap, rate_count, rate_seconds, sensitive, schema
+FROM json_populate_recordset(NULL::tasks_tasktype, %s::json) ORDER BY key, version
+ON CONFLICT (key, version) DO UPDATE SET
+    queue = excluded.queue, max_attempts = excluded.max_attempts, cap = excluded.cap,
+    rate_count = excluded.rate_count, rate_seconds = excluded.rate_seconds,
+    sensitive = excluded.sensitive, schema = excluded.schema
+WHERE (k.queue, k.max_attempts, k.cap, k.rate_count, k.rate_seconds, k.sensitive, k.schema)
+    IS DISTINCT FROM (excluded.queue, excluded.max_attempts, excluded.cap, excluded.rate_count,
+                      excluded.rate_seconds, excluded.sensitive, excluded.schema)
+"""
+
+
+def sync() -> dict[tuple[str, int], int]:
+    """Write the registry to the database, where it differs; gives the row's id for each type.
+
+    Rows of types that this process does not know are left alone: another release runs them.
+    """
+    from tasks.payloads import as_json
+
+    with connection.cursor() as cursor:
+        cursor.execute(_SYNC, [as_json([_row(kind) for kind in known()])])
+    rows = TaskType.objects.values_list("key", "version", "id")
+    return {(key, version): row_id for key, version, row_id in rows if (key, version) in _kinds}
+
+
+def _row(kind: Kind) -> dict[str, Any]:
+    count, seconds = kind.rate or (None, None)
+    return {
+        "key": kind.key,
+        "version": kind.version,
+        "queue": kind.queue,
+        "max_attempts": kind.max_attempts,
+        "cap": kind.cap,
+        "rate_count": count,
+        "rate_seconds": seconds,
+        "sensitive": kind.sensitive,
+        "schema": kind.schema,
+    }

@@ -1,0 +1,245 @@
+"""Schedules: cron expressions in a time zone, kept by whichever worker leads at the moment.
+
+The leader holds an advisory lock for the length of one transaction, in which it reads the
+database's clock, enqueues what is due and moves each schedule on: all of it or nothing. A key for
+each time makes a second task for it impossible in any case.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from tasks.enqueue import enqueue
+from tasks.errors import TaskError, UnknownType
+from tasks.models import Schedule, Task
+from tasks.models.audit import TaskAct, note
+from tasks.models.statuses import Status
+from tasks.scheduling.cron import Times as Times
+
+log = logging.getLogger(__name__)
+
+What = TaskAct.What
+SITE = "site"
+
+LEADER_LOCK, ENSURE_LOCK = 7_305_114_001, 7_305_114_002
+LONGEST_REST_SECONDS = 5.0
+MOST_AT_ONCE, MOST_TASKS = 100, 200
+"""Schedules kept in one transaction, and about how many tasks: a worker does nothing else
+meanwhile, and its leases run."""
+MOST_MADE_UP = 20
+"""Missed times of one schedule made up in one transaction; the next turn goes on."""
+MOST_WAITING = 10_000
+"""An owner of whose tasks so many wait gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
+settings goes before it."""
+PATIENCE = timedelta(hours=1)
+"""So long a type that this process does not know is left to another release of it."""
+
+
+def create_schedule(
+    *, name: str, cron: str, type_key: str, zone: str = "UTC", actor: str = "", **columns: Any
+) -> Schedule:
+    """Make a schedule; it first runs at its next time. Raises BadSchedule, UnknownType and others.
+
+    `columns` are payload, priority, type_version, enabled, catch_up and owner_id.
+    """
+    schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
+    return save_schedule(schedule, actor=actor)
+
+
+def ensure(
+    name: str,
+    cron: str,
+    type_key: str,
+    payload: dict[str, Any] | None = None,
+    zone: str = "UTC",
+    priority: int = 0,
+) -> Schedule:
+    """A standing schedule of the product's own, without an owner; it is made if there is none yet.
+
+    Safe to call at every start, by any number of processes at once. One of this name that is there
+    already stays as it is, with what people have changed. Raises what `create_schedule` raises.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_LOCK])
+        found = Schedule.objects.filter(name=name, owner_id=None).first()
+        return found or create_schedule(
+            name=name,
+            cron=cron,
+            type_key=type_key,
+            zone=zone,
+            payload=payload or {},
+            priority=priority,
+            actor=SITE,
+        )
+
+
+def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
+    """The next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
+    times, at, found = Times(cron, zone), _database_time(), []
+    for _ in range(count):
+        at = times.after(at)
+        found.append(at)
+    return found
+
+
+def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
+    """Check and save a schedule whose columns were changed; its next time is counted from now."""
+    from tasks import registry
+    from tasks.payloads import checked
+
+    checked(registry.find(schedule.type_key, schedule.type_version), schedule.payload)
+    schedule.next_at = Times(schedule.cron, schedule.zone).after(_database_time())
+    schedule.problem = ""
+    with transaction.atomic():
+        _note(
+            What.SCHEDULE_CREATED if schedule._state.adding else What.SCHEDULE_CHANGED,
+            schedule,
+            actor,
+        )
+        schedule.save()
+    return schedule
+
+
+@transaction.atomic
+def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
+    """End a schedule; what it has started stays."""
+    _note(What.SCHEDULE_DELETED, schedule, actor)
+    schedule.delete()
+
+
+def enqueue_due() -> float:
+    """Enqueue what is due, if nobody else is at it; says after how many seconds to look again."""
+    with transaction.atomic():
+        if not _lead():
+            return LONGEST_REST_SECONDS / 2
+        turn = _Turn(_database_time())
+        due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
+        for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
+            turn.keep(schedule)
+            if turn.enqueued >= MOST_TASKS:
+                break
+        others = Schedule.objects.filter(enabled=True).exclude(id__in=turn.left)
+        next_at = others.order_by("next_at").values_list("next_at")[:1].first()
+    if next_at is None:
+        return LONGEST_REST_SECONDS
+    return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - turn.now).total_seconds()))
+
+
+class _Turn:
+    """One look at what is due, by whoever leads."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self.enqueued = 0
+        self.left: list[UUID] = []
+        """Schedules that another release may be able to keep."""
+        self._has_room: dict[UUID, bool] = {}
+
+    def keep(self, schedule: Schedule) -> None:
+        """Enqueue a schedule's due times and move it on; one that cannot run is switched off."""
+        try:
+            with transaction.atomic():
+                self._keep(schedule)
+        except TaskError as error:
+            schedule.refresh_from_db()
+            if isinstance(error, UnknownType) and self.now - schedule.next_at < PATIENCE:
+                self.left.append(schedule.id)
+                return
+            log.error("schedule %s is switched off: %s", schedule.id, error)
+            schedule.enabled, schedule.problem = False, str(error)[:500]
+            _note(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
+        schedule.save()
+
+    def _keep(self, schedule: Schedule) -> None:
+        is_full = not self._room_for(schedule.owner_id)
+        if is_full:
+            log.warning("schedule %s adds no more to what waits already", schedule.id)
+        for slot in () if is_full else _slots(schedule, self.now):
+            _enqueue(schedule, slot)
+            self.enqueued += 1
+            schedule.last_enqueued_for = slot
+            schedule.next_at = _times(schedule).after(slot)
+        if is_full or not schedule.catch_up:
+            schedule.next_at = _times(schedule).after(self.now)
+
+    def _room_for(self, owner_id: UUID | None) -> bool:
+        """Whether not too much of an owner's waits. Nobody else says so: there is no request."""
+        if owner_id is None:
+            return True
+        if owner_id not in self._has_room:
+            most = getattr(settings, "TASK_BACKLOG_PER_COMPANY", MOST_WAITING)
+            waiting = Task.objects.filter(owner_id=owner_id, status=Status.PENDING)
+            self._has_room[owner_id] = waiting[:most].count() < most
+        return self._has_room[owner_id]
+
+
+def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+    """The due times: all that were missed, or only the last one, and that only if it is recent."""
+    times = _times(schedule)
+    slot = schedule.next_at
+    if schedule.catch_up:
+        for _ in range(MOST_MADE_UP):
+            if slot > now:
+                return
+            yield slot
+            slot = times.after(slot)
+    else:
+        slot = _last_before(times, slot, now)
+        if now - slot < max(timedelta(minutes=1), (times.after(slot) - slot) / 2):
+            yield slot
+
+
+def _last_before(times: Times, first: datetime, now: datetime) -> datetime:
+    """The last time that is not after `now`; `first` is one of them."""
+    step = timedelta(minutes=2)
+    while now - step > first:
+        if (found := times.after(now - step)) <= now:
+            first = found
+            break
+        step *= 4
+    while (following := times.after(first)) <= now:
+        first = following
+    return first
+
+
+def _enqueue(schedule: Schedule, slot: datetime) -> None:
+    enqueue(
+        schedule.type_key,
+        schedule.payload,
+        version=schedule.type_version,
+        priority=schedule.priority,
+        owner_id=schedule.owner_id,
+        producer=f"schedule:{schedule.id}",
+        idempotency_key=f"schedule:{schedule.id}:{slot.astimezone(UTC).isoformat()}",
+    )
+
+
+def _note(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
+    columns = ("name", "cron", "zone", "type_key", "enabled", "problem")  # no payload: secrets
+    data = {name: getattr(schedule, name) for name in columns}
+    note(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
+
+
+def _times(schedule: Schedule) -> Times:
+    return Times(schedule.cron, schedule.zone)
+
+
+def _lead() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LEADER_LOCK])
+        return bool(cursor.fetchone()[0])
+
+
+def _database_time() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        found: datetime = cursor.fetchone()[0]
+    return found

@@ -1,0 +1,114 @@
+"""The statements by which a worker gets its tasks, and learns when the next one is due."""
+
+from __future__ import annotations
+
+from tasks.sql.enqueue import QUICK
+from tasks.sql.queues import LANES
+
+LOCK_BOUND = """
+SELECT id FROM tasks_tasktype WHERE id = ANY(%(bound)s) ORDER BY id FOR NO KEY UPDATE
+"""
+"""Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
+snapshot: it sees what the last holder of the lock has claimed."""
+
+_tokens = """
+least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
+    extract(epoch FROM statement_timestamp() - k.tokens_at)::float8, k.rate_seconds))"""
+# What a rate allows now: the bucket is filled again with time, and full at first.
+
+CLAIM = f"""
+WITH RECURSIVE {QUICK}, {LANES}, probe AS (
+    UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
+    WHERE k.breaker = 'OPEN' AND NOT k.paused AND k.id = ANY(%(types)s)
+      AND k.breaker_probe_at <= statement_timestamp()
+      AND (SELECT 1 FROM tasks_task t WHERE t.status = 'PENDING' AND NOT t.parked
+           AND t.type_id = k.id AND t.run_after <= statement_timestamp()
+           AND (%(queues)s::text[] IS NULL OR t.queue = ANY(%(queues)s)) LIMIT 1) = 1
+    RETURNING k.id
+), ready AS MATERIALIZED (
+    SELECT k.id, (SELECT array_agg(owner_id) FROM tasks_taskpause z
+                  WHERE z.type_id = k.id) AS without, k.rate_count, {_tokens} AS tokens, least(
+        CASE WHEN k.breaker = 'OPEN' THEN 1 END,
+        CASE WHEN k.cap IS NOT NULL THEN k.cap - (
+            SELECT count(*) FROM tasks_task t
+            WHERE t.type_id = k.id AND t.status IN ('RUNNING', 'CANCELLING')) END,
+        CASE WHEN k.rate_count IS NOT NULL THEN floor({_tokens}) END) AS quota
+    FROM tasks_tasktype k
+    WHERE k.id = ANY(%(types)s) AND NOT k.paused
+      AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
+), due AS (
+    SELECT t.*, ready.quota, row_number() OVER (
+        PARTITION BY t.type_id ORDER BY t.priority DESC, t.run_after, t.id) AS place
+    FROM ready JOIN lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
+        SELECT p.id, p.type_id, p.priority, p.run_after FROM tasks_task p
+        WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
+          AND p.queue = lane.queue AND p.priority = lane.priority
+          AND p.run_after <= statement_timestamp()
+          AND (p.owner_id = ANY(ready.without)) IS NOT TRUE
+        ORDER BY p.run_after, p.id LIMIT %(reach)s) t
+    WHERE (ready.quota IS NULL OR ready.quota > 0)
+      AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))
+), first AS MATERIALIZED (
+    SELECT id FROM due WHERE quota IS NULL OR place <= quota
+    ORDER BY priority DESC, run_after, id LIMIT %(reach)s
+), picked AS MATERIALIZED (
+    SELECT id FROM tasks_task
+    WHERE id = ANY(ARRAY(SELECT id FROM first)) AND status = 'PENDING'
+    ORDER BY priority DESC, run_after, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), started AS (
+    UPDATE tasks_task SET status = 'RUNNING', attempt = attempt + 1, worker = %(worker)s,
+        started_at = statement_timestamp(), progress = NULL, begun = attempt + 1 < max_attempts,
+        lease_until = statement_timestamp() + %(lease)s * interval '1 second'
+    WHERE id = ANY(ARRAY(SELECT id FROM picked))
+    RETURNING id, type_id, payload::text AS payload, attempt, max_attempts, priority, run_after,
+              request_id, owner_id, trace
+), told AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+    SELECT id, 'started', attempt, %(worker)s FROM started
+), spent AS (
+    UPDATE tasks_tasktype k SET tokens = ready.tokens - (
+            SELECT count(*) FROM started WHERE type_id = k.id),
+        tokens_at = statement_timestamp()
+    FROM ready WHERE ready.id = k.id AND ready.rate_count IS NOT NULL
+      AND k.id IN (SELECT type_id FROM started)
+)
+SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.owner_id, s.trace,
+       s.type_id IN (SELECT id FROM probe), (SELECT count(*) FROM first) AS seen,
+       statement_timestamp() AS looked
+FROM quick LEFT JOIN started s ON true ORDER BY s.priority DESC, s.run_after, s.id
+"""
+"""Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.
+
+Types that are paused, broken, at their cap or out of their rate are passed over, and so are the
+tasks of owners that have paused the type for themselves. A last attempt does not count as begun
+before `BEGIN` says so, any other one does at once. It looks at
+`reach` candidates, more than it takes, because other workers may be taking the first ones. The
+last columns say how many there were (with fewer taken than seen, it is worth asking again), and
+when it looked.
+"""
+
+NEXT_DUE = f"""
+WITH RECURSIVE {LANES}
+SELECT extract(epoch FROM least(
+    (SELECT min(next.run_after) FROM lane JOIN tasks_tasktype k ON k.id = lane.type_id
+     CROSS JOIN LATERAL (
+        SELECT run_after FROM tasks_task
+        WHERE status = 'PENDING' AND NOT parked AND type_id = lane.type_id AND queue = lane.queue
+          AND priority = lane.priority AND run_after > %(looked)s
+        ORDER BY run_after LIMIT 1) next
+     WHERE k.id = ANY(%(types)s) AND NOT k.paused AND k.breaker = 'CLOSED'
+       AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))),
+    (SELECT min(breaker_probe_at) FROM tasks_tasktype
+     WHERE id = ANY(%(types)s) AND breaker = 'OPEN' AND NOT paused
+       AND breaker_probe_at > %(looked)s),
+    (SELECT min(tokens_at + (ceil(greatest(tokens, 0) + 0.001) - tokens) * rate_seconds / rate_count
+                * interval '1 second')
+     FROM tasks_tasktype
+     WHERE id = ANY(%(types)s) AND tokens < 1 AND rate_count IS NOT NULL AND NOT paused
+       AND tokens_at > statement_timestamp() - rate_seconds / rate_count * interval '1 second')
+) - statement_timestamp())::float8
+"""
+"""Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
+
+Counted are tasks that were not due yet when the last claim looked: one may have become so since.
+"""

@@ -1,0 +1,192 @@
+"""Each endpoint, called by each kind of caller: what is not yours does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from jobs.models import ApiKey, Company, Scope
+from pipeline.models import Application
+from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of, key_of, person, signed_in
+from tests.support import factories
+
+CALLERS = ["nobody", "revoked", "owner", "stranger", "reader", "writer", "other company"]
+
+
+class Scene:
+    """A job with one person seated and one in line, and everybody who might call."""
+
+    def __init__(self, company: Company) -> None:
+        self.job_id = factories.job(company_id=company.id, capacity=1)
+        seated, owner = person()
+        self.application: Application = factories.application(self.job_id, seated)
+        self.applicant_id = seated.id
+        factories.application(self.job_id)
+        self.draft_id: UUID = factories.job(company_id=company.id, open_now=False)
+        self.key_id: UUID = ApiKey.objects.create(
+            company=company, name="CI", digest=b"1", scopes=[Scope.READ]
+        ).id
+        self.callers = {
+            "nobody": Caller(),
+            "revoked": _revoked(company.id),
+            "owner": owner,
+            "stranger": person()[1],
+            "reader": key_of(company.id, Scope.READ),
+            "writer": key_of(company.id, Scope.WRITE),
+            "other company": key_of(factories.company().id),
+        }
+
+
+def _revoked(company_id: UUID) -> Caller:
+    caller = key_of(company_id)
+    ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
+    return caller
+
+
+@pytest.fixture
+def scene(company: Company) -> Scene:
+    return Scene(company)
+
+
+def ask(method: str, path: str, body: Any = None) -> Callable[[Caller, Scene], Answer]:
+    """A request whose path names things of the scene."""
+
+    def send(caller: Caller, scene: Scene) -> Answer:
+        names = {
+            "job": scene.job_id,
+            "draft": scene.draft_id,
+            "application": scene.application.id,
+            "applicant": scene.applicant_id,
+            "key": scene.key_id,
+        }
+        where = path.format(**names)
+        return caller.get(where) if method == "GET" else getattr(caller, method)(where, body)
+
+    return send
+
+
+NEW_JOB = {"title": "Cook", "capacity": 1}
+BOB = {"name": "Bob", "email": "bob@example.org"}
+REMOVED = {"outcome": "REMOVED"}
+GUESS = {"email": "bob@example.org", "code": "123456"}
+NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
+
+EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
+    ("GET", "/jobs", None, (200, 401, 200, 200, 200, 200, 200)),
+    ("post", "/jobs", NEW_JOB, (401, 401, 403, 403, 403, 201, 201)),
+    ("GET", "/jobs/{job}", None, (200, 401, 200, 200, 200, 200, 200)),
+    ("GET", "/jobs/{draft}", None, (404, 401, 404, 404, 200, 200, 404)),
+    ("patch", "/jobs/{job}", {"title": "New"}, (401, 401, 403, 403, 403, 200, 404)),
+    ("patch", "/jobs/{draft}", {"title": "New"}, (401, 401, 404, 404, 403, 200, 404)),
+    ("post", "/jobs/{draft}/open", None, (401, 401, 404, 404, 403, 200, 404)),
+    ("post", "/jobs/{job}/open", None, (401, 401, 403, 403, 403, 200, 404)),
+    ("post", "/jobs/{job}/pause", None, (401, 401, 403, 403, 403, 200, 404)),
+    ("post", "/jobs/{job}/close", None, (401, 401, 403, 403, 403, 200, 404)),
+    ("GET", "/jobs/{job}/pipeline", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{job}/queue", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{job}/events", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{job}/replay", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{job}/verify", None, (401, 401, 403, 404, 200, 200, 404)),
+    ("GET", NOTED, None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/jobs/{draft}/queue", None, (401, 401, 404, 404, 200, 200, 404)),
+    ("post", "/jobs/{job}/applications", {}, (400, 401, 409, 201, 403, 400, 404)),
+    ("post", "/jobs/{job}/applications", BOB, (202, 401, 400, 400, 403, 201, 404)),
+    ("post", "/jobs/{draft}/applications", BOB, (404, 401, 404, 404, 403, 409, 404)),
+    ("GET", "/applications/{application}", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
+    ("GET", "/applicants/{applicant}", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applicants/{applicant}/applications", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/jobs/{job}/summary", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{draft}/summary", None, (401, 401, 404, 404, 200, 200, 404)),
+    ("GET", "/applications/{application}/timeline", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applicants/{applicant}/timeline", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applicants?email=a@example.org", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("GET", "/events", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("GET", "/companies/me", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("GET", "/me", None, (401, 401, 200, 200, 403, 403, 403)),
+    ("GET", "/me/applications", None, (401, 401, 200, 200, 403, 403, 403)),
+    ("post", "/auth/code", {"email": "bob@example.org"}, (202, 202, 202, 202, 202, 202, 202)),
+    ("post", "/auth/token", GUESS, (401, 401, 401, 401, 401, 401, 401)),
+    ("delete", "/auth/token", None, (401, 401, 204, 204, 403, 403, 403)),
+    ("GET", "/api-keys", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("post", "/api-keys", {"name": "CI"}, (401, 401, 403, 403, 403, 403, 403)),
+    ("delete", "/api-keys/{key}", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("post", "/api-keys/{key}/revoke", None, (401, 401, 403, 403, 403, 403, 403)),
+]
+
+CODES = {401: "NOT_AUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
+
+
+@pytest.mark.parametrize("row", EXPECTED, ids=lambda row: f"{row[0]} {row[1]}")
+@pytest.mark.parametrize("caller", CALLERS)
+def test_each_caller_gets_what_is_theirs(scene: Scene, caller: str, row: Any) -> None:
+    method, path, body, expected = row
+    status = expected[CALLERS.index(caller)]
+
+    answer = ask(method, path, body)(scene.callers[caller], scene)
+
+    assert answer.status_code == status, answer.content
+    if status in CODES:
+        assert answer.json()["code"] == CODES[status]
+
+
+JOB_PATHS = ["", "/pipeline", "/queue", "/summary", "/events", "/replay", "/verify"]
+
+
+@pytest.mark.parametrize("path", JOB_PATHS)
+def test_a_foreign_draft_looks_exactly_like_a_job_that_is_not_there(
+    scene: Scene, other: Caller, path: str
+) -> None:
+    foreign = other.get(f"/jobs/{scene.draft_id}{path}").json()
+    missing = other.get(f"/jobs/{UNKNOWN_ID}{path}").json()
+
+    del foreign["request_id"], missing["request_id"]
+    assert foreign == missing
+
+
+@pytest.mark.parametrize("verb", ["acknowledge", "withdraw", "remove"])
+@pytest.mark.parametrize("caller", ["owner", "writer"])
+@pytest.mark.parametrize("name", [UNKNOWN_ID, "1", "null", "../jobs", "%00", UNKNOWN_ID.upper()])
+def test_an_id_that_names_nothing_is_not_found(
+    scene: Scene, verb: str, caller: str, name: str
+) -> None:
+    answer = scene.callers[caller].post(f"/applications/{name}/{verb}", REMOVED)
+
+    assert code_of(answer) == (404, "NOT_FOUND")
+
+
+def test_a_refused_change_changes_nothing(scene: Scene) -> None:
+    before = factories.row_of(scene.job_id).seq
+
+    for name in ("nobody", "revoked", "stranger", "reader", "other company"):
+        caller = scene.callers[name]
+        caller.patch(f"/jobs/{scene.job_id}", {"title": "Mine"})
+        caller.post(f"/jobs/{scene.job_id}/close")
+        caller.post(f"/applications/{scene.application.id}/withdraw")
+        caller.post(f"/applications/{scene.application.id}/remove", REMOVED)
+
+    assert factories.row_of(scene.job_id).seq == before
+    assert factories.status_of(scene.application) == "ACTIVE"
+
+
+def test_a_person_sees_paused_and_closed_jobs_too(scene: Scene) -> None:
+    writer = scene.callers["writer"]
+
+    for verb, status in (("pause", "PAUSED"), ("close", "CLOSED")):
+        writer.post(f"/jobs/{scene.job_id}/{verb}")
+        assert scene.callers["nobody"].get(f"/jobs/{scene.job_id}").json()["status"] == status
+
+
+def test_a_key_of_one_company_knows_a_person_only_by_what_that_company_was_told(
+    scene: Scene, other: Caller
+) -> None:
+    answer = other.get(f"/applicants/{scene.applicant_id}")
+    assert answer.status_code == 404
+
+    owner = signed_in(scene.application.applicant)
+    assert owner.get(f"/applicants/{scene.applicant_id}").status_code == 200

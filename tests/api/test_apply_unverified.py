@@ -1,0 +1,159 @@
+"""Applying without a credential: the answer tells nothing, the mail tells the person."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core import mail
+
+from applicants import codes
+from applicants.models import Applicant, SignInCode
+from jobs.models import Company
+from pipeline.models import Application, Event
+from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support import factories
+from tests.support.invariants import assert_line_is_sound
+from tests.support.outbox import code_to
+from tests.support.together import together
+
+ANN = {"name": "Ann", "email": "ann@example.org"}
+
+
+@pytest.fixture
+def job_id(company: Company) -> UUID:
+    """A job with one seat."""
+    return factories.job(company_id=company.id)
+
+
+@pytest.fixture
+def path(job_id: UUID) -> str:
+    """Where one applies to it."""
+    return f"/jobs/{job_id}/applications"
+
+
+def sign_in(nobody: Caller, email: str = ANN["email"]) -> Caller:
+    body = {"email": email, "code": code_to(email)}
+    return Caller(nobody.post("/auth/token", body).json()["token"])
+
+
+def test_a_free_seat_is_offered_and_taken_after_proving_the_address(
+    nobody: Caller, path: str
+) -> None:
+    answer = nobody.post(path, ANN)
+
+    assert answer.status_code == 202
+    assert list(answer.json()) == ["detail"]
+    row = Application.objects.get()
+    assert (row.status, row.name) == ("PENDING_ACKNOWLEDGMENT", "Ann")
+    ann = sign_in(nobody)
+    taken = ann.post(f"/applications/{row.id}/acknowledge")
+    assert (taken.status_code, taken.json()["status"]) == (200, "ACTIVE")
+
+
+def test_the_log_names_the_applicant(nobody: Caller, path: str) -> None:
+    nobody.post(path, ANN)
+
+    event = Event.objects.get(event="APPLIED")
+    applicant = Applicant.objects.get()
+    assert (event.actor_kind, event.actor_id) == ("APPLICANT", applicant.id)
+    assert applicant.name == ""
+
+
+def test_new_known_applied_and_decided_get_byte_for_byte_the_same_answer(
+    nobody: Caller, acme: Caller, path: str
+) -> None:
+    factories.applicant(email="known@example.org")
+    acme.post(path, ANN)
+    decided = acme.post(path, {"name": "Bo", "email": "bo@example.org"}).json()["id"]
+    acme.post(f"/applications/{decided}/remove", {"outcome": "REJECTED"})
+    addresses = ["new@example.org", "known@example.org", ANN["email"], "bo@example.org"]
+
+    answers = [nobody.post(path, {"name": "Somebody", "email": each}) for each in addresses]
+
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.content for answer in answers}) == 1
+    variable = {"X-Request-ID", "RateLimit"}
+    headers = [sorted((k, v) for k, v in a.headers.items() if k not in variable) for a in answers]
+    assert all(each == headers[0] for each in headers)
+    assert Application.objects.count() == 4
+
+
+def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, path: str) -> None:
+    nobody.post(path, ANN)
+    nobody.post(path, ANN | {"name": "Eve"})
+    row = Application.objects.get()
+    acme.post(f"/applications/{row.id}/remove", {"outcome": "REJECTED"})
+    nobody.post(path, ANN)
+
+    new, live, decided = [str(message.body) for message in mail.outbox]
+    assert "applied to “Engineer”" in new
+    assert "already is a live application" in live
+    assert "The company has decided" in decided
+    assert "Eve" not in live
+    assert factories.fresh(row).name == "Ann"
+
+
+def test_two_at_once_leave_one_live_application_and_are_answered_alike(
+    nobody: Caller, path: str, job_id: UUID
+) -> None:
+    answers = together([partial(Caller().post, path, ANN) for _ in range(4)])
+
+    assert [answer.status_code for answer in answers] == [202] * 4
+    assert len({answer.content for answer in answers}) == 1
+    assert (Applicant.objects.count(), Application.objects.count()) == (1, 1)
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("verb", ["pause", "close"])
+def test_a_job_that_is_not_open_is_said_to_be_so_and_nothing_is_kept(
+    nobody: Caller, acme: Caller, job_id: UUID, path: str, verb: str
+) -> None:
+    acme.post(f"/jobs/{job_id}/{verb}")
+
+    assert code_of(nobody.post(path, ANN)) == (409, "JOB_NOT_OPEN")
+    assert not Applicant.objects.exists()
+    assert not SignInCode.objects.exists()
+
+
+def test_a_draft_is_not_there(nobody: Caller, company: Company) -> None:
+    draft = factories.job(company_id=company.id, open_now=False)
+
+    for name in (draft, UNKNOWN_ID):
+        assert code_of(nobody.post(f"/jobs/{name}/applications", ANN)) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "/name"),
+        ({"name": "Ann"}, "/email"),
+        ({"email": "ann@example.org"}, "/name"),
+        (ANN | {"email": "ann"}, "/email"),
+        (ANN | {"name": "a\x07b"}, "/name"),
+        (ANN | {"applicant_id": UNKNOWN_ID}, "/applicant_id"),
+    ],
+)
+def test_what_is_no_application_is_refused_by_name(
+    nobody: Caller, path: str, body: dict[str, Any], pointer: str
+) -> None:
+    answer = nobody.post(path, body)
+
+    assert code_of(answer) == (400, "VALIDATION_ERROR")
+    assert pointer in pointers(answer)
+    assert not Applicant.objects.exists()
+
+
+def test_an_address_that_got_all_its_codes_still_has_its_application(
+    nobody: Caller, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codes, "MOST_CODES", 5)
+    for _ in range(5):
+        nobody.post("/auth/code", {"email": ANN["email"]})
+
+    assert nobody.post(path, ANN).status_code == 202
+
+    assert len(mail.outbox) == 5
+    assert Application.objects.count() == 1

@@ -1,0 +1,146 @@
+"""Logs rewritten by somebody who knows how they are chained: the hashes fit, the story not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from jobs.models import Job
+from pipeline.audit.verify import TURN_LOCK, TURNS, verify_job
+from pipeline.domain.errors import VerifierBusy
+from pipeline.line.event_log import GENESIS, chained_hash
+from pipeline.models import Event
+from pipeline.services.lifecycle import close_job, pause_job
+from tests.support import factories
+from tests.support.together import together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def forge(job_id: UUID, event: str, change: Callable[[Event], Any]) -> int:
+    """Change the last event of that kind and chain the log and the row anew; gives its seq."""
+    head, forged = GENESIS, 0
+    rows = factories.events(job_id)
+    target = [row for row in rows if row.event == event][-1]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        for row in rows:
+            if row.seq == target.seq:
+                change(row)
+                forged = row.seq
+            row.prev_hash, row.hash = head, chained_hash(head, row)
+            head = row.hash
+            row.save()
+        Job.objects.filter(id=job_id).update(chain_head=head)
+    return forged
+
+
+def first_bad_seq(job_id: UUID) -> int | None:
+    verdict = verify_job(job_id)
+    assert verdict.chain == "broken"
+    assert verdict.differences
+    return verdict.first_bad_seq
+
+
+def test_a_log_that_was_only_chained_anew_is_sound() -> None:
+    job_id = factories.job()
+    factories.applications(job_id, 2)
+
+    forge(job_id, "APPLIED", lambda row: None)
+
+    assert verify_job(job_id).is_sound
+
+
+def test_an_emptied_log_is_broken_from_the_first_row_on() -> None:
+    job_id = factories.job()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        Event.objects.filter(job_id=job_id).delete()
+    Job.objects.filter(id=job_id).update(seq=0, chain_head=GENESIS)
+
+    assert first_bad_seq(job_id) == 1
+
+
+def set_data(**values: Any) -> Callable[[Event], None]:
+    return lambda row: row.data.update(values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda row: row.data.pop("decay_count"),
+        lambda row: row.data.pop("next_ticket"),
+        set_data(eligible_at="soon"),
+        set_data(waiting=7),
+        lambda row: setattr(row, "data", []),
+        lambda row: setattr(row, "to_status", "SOMEWHERE"),
+        lambda row: setattr(row, "from_status", "ACTIVE"),
+        lambda row: setattr(row, "outcome", "HIRED"),
+    ],
+)
+def test_an_application_event_that_cannot_be_is_named(change: Callable[[Event], Any]) -> None:
+    job_id = factories.job()
+    factories.applications(job_id, 2)
+
+    seq = forge(job_id, "APPLIED", change)
+
+    assert first_bad_seq(job_id) == seq
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_data(status="DRAFT"),
+        set_data(status="CLOSED"),
+        set_data(policy={}),
+        set_data(policy={"penalty_places": -1}),
+        lambda row: row.data.pop("capacity"),
+        lambda row: setattr(row, "event", "JOB_CLOSED"),
+        lambda row: setattr(row, "event", "CAPACITY_CHANGED"),
+        lambda row: setattr(row, "event", "JOB_CREATED"),
+        lambda row: setattr(row, "from_status", "DRAFT"),
+        lambda row: setattr(row, "to_status", None),
+    ],
+)
+def test_a_job_event_that_cannot_be_is_named(change: Callable[[Event], Any]) -> None:
+    job_id = factories.job()
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+
+    seq = forge(job_id, "JOB_PAUSED", change)
+
+    assert first_bad_seq(job_id) == seq
+
+
+def test_a_closed_job_does_not_open_again() -> None:
+    job_id = factories.job()
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+
+    def resume(row: Event) -> None:
+        row.event, row.from_status, row.to_status = "JOB_RESUMED", "PAUSED", "OPEN"
+        row.data["status"] = "OPEN"
+
+    forge(job_id, "JOB_PAUSED", lambda row: None)
+    forge(job_id, "JOB_CLOSED", resume)
+
+    assert not verify_job(job_id).is_sound
+
+
+def test_only_so_many_are_verified_in_turn_and_the_command_needs_no_turn() -> None:
+    job_id = factories.job()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        for turn in range(TURNS):
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [TURN_LOCK, turn])
+        refused, verified = together(
+            [partial(verify_job, job_id, in_turn=True), partial(verify_job, job_id)]
+        )
+
+    assert isinstance(refused, VerifierBusy)
+    assert verified.is_sound
+    assert verify_job(job_id, in_turn=True).is_sound

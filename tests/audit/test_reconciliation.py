@@ -1,0 +1,124 @@
+"""Live rows that differ from what the log says are noticed, whatever it is that differs."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from pipeline.audit.verify import verify_job
+from pipeline.domain.errors import JobNotFound
+from pipeline.services.lifecycle import close_job
+from tests.support import factories
+from tests.support.clock import let_time_pass
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+JOB = {
+    "status": "'PAUSED'",
+    "capacity": "capacity + 1",
+    "active_count": "active_count + 1",
+    "pending_count": "pending_count + 1",
+    "waitlist_count": "waitlist_count + 1",
+    "next_ticket": "next_ticket + 1",
+    "head_ticket": "next_ticket",
+    "last_event_at": "last_event_at + interval '1 second'",
+    "next_due_at": "NULL",
+    "policy_version": "policy_version + 1",
+    "acknowledgment_window_seconds": "61",
+    "acknowledge_first_seat": "NOT acknowledge_first_seat",
+    "penalty_places": "penalty_places + 1",
+    "max_decays": "NULL",
+    "cooldown_seconds": "61",
+    "opened_at": "opened_at + interval '1 second'",
+    "closed_at": "opened_at",
+}
+WAITING = {
+    "ticket": "ticket + 100",
+    "tie": "tie + 1",
+    "decay_count": "decay_count + 1",
+    "eligible_at": "eligible_at - interval '1 second'",
+    "applied_at": "applied_at - interval '1 second'",
+    "promoted_at": "NULL",
+    "acknowledged_at": "applied_at",
+    "status_since": "status_since - interval '1 second'",
+}
+PENDING = {
+    "acknowledge_by": "acknowledge_by + interval '1 second'",
+    "deadline_extended": "NOT deadline_extended",
+}
+
+
+def job_with_all_kinds() -> UUID:
+    """One seat on offer, and two who wait, one of them after a miss."""
+    job_id = factories.job(acknowledge_first_seat=True)
+    factories.applications(job_id, 3)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    return job_id
+
+
+def tamper(table: str, column: str, value: str, where: str, job_id: UUID) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET {column} = {value} WHERE {where}", [job_id])
+        assert cursor.rowcount == 1
+
+
+@pytest.mark.parametrize("column", JOB)
+def test_a_job_row_that_disagrees_with_the_log_is_noticed(column: str) -> None:
+    job_id = job_with_all_kinds()
+    assert verify_job(job_id).is_sound
+
+    tamper("jobs_job", column, JOB[column], "id = %s", job_id)
+
+    verdict = verify_job(job_id)
+    assert (verdict.chain, verdict.replay_matches) == ("ok", False)
+    assert [d for d in verdict.differences if column in d]
+
+
+@pytest.mark.parametrize("column", WAITING)
+def test_a_waiting_person_who_disagrees_with_the_log_is_noticed(column: str) -> None:
+    job_id = job_with_all_kinds()
+
+    where = "job_id = %s AND status = 'WAITLIST' AND decay_count = 1"
+    tamper("pipeline_application", column, WAITING[column], where, job_id)
+
+    assert [d for d in verify_job(job_id).differences if f": {column} " in d]
+
+
+@pytest.mark.parametrize("column", PENDING)
+def test_a_pending_person_who_disagrees_with_the_log_is_noticed(column: str) -> None:
+    job_id = job_with_all_kinds()
+
+    where = "job_id = %s AND status = 'PENDING_ACKNOWLEDGMENT'"
+    tamper("pipeline_application", column, PENDING[column], where, job_id)
+
+    assert [d for d in verify_job(job_id).differences if f": {column} " in d]
+
+
+def test_an_ended_person_who_disagrees_with_the_log_is_noticed() -> None:
+    job_id = job_with_all_kinds()
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    factories.settle_all()
+    assert verify_job(job_id).is_sound
+
+    where = "id = (SELECT min(id::text)::uuid FROM pipeline_application WHERE job_id = %s)"
+    tamper("pipeline_application", "outcome", "'HIRED'", where, job_id)
+
+    assert [d for d in verify_job(job_id).differences if ": outcome " in d]
+
+
+def test_a_person_whom_the_log_does_not_know_is_noticed() -> None:
+    job_id, other = job_with_all_kinds(), factories.job()
+    person = factories.application(other)
+
+    tamper("pipeline_application", "job_id", f"'{job_id}'", "job_id = %s", other)
+
+    assert f"application {person.id}: only in the rows" in verify_job(job_id).differences
+    assert f"application {person.id}: only in the log" in verify_job(other).differences
+
+
+def test_an_unknown_job_is_named_as_such() -> None:
+    with pytest.raises(JobNotFound):
+        verify_job(factories.applicant().id)

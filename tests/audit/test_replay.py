@@ -1,0 +1,129 @@
+"""Looking back: the line as it stood at any seq or time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pipeline.audit.replay import replay
+from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.withdraw import withdraw
+from tests.support import factories
+from tests.support.clock import database_now, let_time_pass
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_each_event_of_one_transaction_can_be_looked_at_by_itself() -> None:
+    job_id = factories.job(capacity=2, acknowledge_first_seat=True)
+    first, second, third, fourth = factories.applications(job_id, 4)
+    let_time_pass(job_id, factories.WINDOW)
+    seq = factories.row_of(job_id).seq
+    factories.settle_all()
+
+    waiting = [
+        [place.application_id for place in replay(job_id, seq=seq + step).waitlist]
+        for step in range(5)
+    ]
+
+    assert waiting == [
+        [third.id, fourth.id],
+        [third.id, fourth.id, first.id],
+        [third.id, fourth.id, first.id, second.id],
+        [fourth.id, first.id, second.id],
+        [first.id, second.id],
+    ]
+
+
+def test_the_whole_log_gives_the_line_as_it_is() -> None:
+    job_id = factories.job(capacity=2)
+    active, pending, *waiting = factories.applications(job_id, 4)
+    withdraw(application_id=pending.id, actor=factories.owner_of(pending))
+
+    line = replay(job_id)
+
+    assert [place.application_id for place in line.active] == [active.id]
+    assert [place.application_id for place in line.pending] == [waiting[0].id]
+    assert [(p.application_id, p.position) for p in line.waitlist] == [(waiting[1].id, 1)]
+    assert line.pending[0].acknowledge_by == factories.fresh(waiting[0]).acknowledge_by
+    assert (line.seq, line.status, line.capacity) == (factories.row_of(job_id).seq, "OPEN", 2)
+
+
+def test_a_time_means_by_when_it_was_recorded() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    person = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW + 100)
+    factories.settle_all()
+    miss = factories.events(job_id)[-1]
+
+    between = replay(job_id, as_of=miss.effective_at + timedelta(seconds=50))
+    then = replay(job_id, as_of=miss.at)
+
+    assert [place.application_id for place in between.pending] == [person.id]
+    assert [place.application_id for place in then.waitlist] == [person.id]
+
+
+def test_a_moment_between_two_events_is_the_line_after_the_first() -> None:
+    job_id = factories.job()
+    factories.application(job_id)
+    let_time_pass(job_id, 100)
+    factories.application(job_id)
+    *_, first, second = factories.events(job_id)
+
+    microsecond = timedelta(microseconds=1)
+    moments = [first.at - microsecond, first.at, second.at - microsecond, second.at]
+
+    assert [replay(job_id, as_of=m).seq for m in moments] == [2, 3, 3, 4]
+
+
+def test_past_policies_capacities_and_states_come_back() -> None:
+    job_id = factories.job(capacity=1, penalty_places=1)
+    factories.alter(job_id, capacity=5, policy={"penalty_places": 7})
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+
+    lines = [replay(job_id, seq=seq) for seq in range(1, 7)]
+
+    assert [line.status for line in lines] == ["DRAFT", *["OPEN"] * 3, "PAUSED", "CLOSED"]
+    assert [line.capacity for line in lines] == [1, 1, 1, 5, 5, 5]
+    assert [line.policy.penalty_places for line in lines] == [1, 1, 7, 7, 7, 7]
+    assert [line.policy_version for line in lines] == [1, 1, 2, 2, 2, 2]
+
+
+def test_who_took_a_seat_is_shown_with_when() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    person = factories.application(job_id)
+    let_time_pass(job_id, 100)
+    acknowledge(application_id=person.id, actor=factories.owner_of(person))
+
+    [place] = replay(job_id).active
+
+    row = factories.fresh(person)
+    assert (place.applied_at, place.promoted_at) == (row.applied_at, row.promoted_at)
+    assert (place.acknowledged_at, place.status_since) == (row.acknowledged_at, row.status_since)
+    assert place.acknowledge_by is None
+
+
+def test_before_the_job_there_was_nothing() -> None:
+    job_id = factories.job()
+    created_at = factories.events(job_id)[0].at
+
+    for moment in ({"seq": 0}, {"as_of": created_at - timedelta(microseconds=1)}):
+        with pytest.raises(NoSuchMoment):
+            replay(job_id, **moment)
+
+
+def test_the_future_is_not_known() -> None:
+    job_id = factories.job()
+
+    for moment in ({"seq": 3}, {"as_of": database_now() + timedelta(seconds=60)}):
+        with pytest.raises(FutureMoment):
+            replay(job_id, **moment)
+
+
+def test_an_unknown_job_is_named_as_such() -> None:
+    with pytest.raises(JobNotFound):
+        replay(factories.applicant().id)

@@ -1,0 +1,131 @@
+"""Settings by environment: what they give, and how those that make no sense are refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from environ import Env
+
+from pipeline import settings as settings_module
+from pipeline.config import env
+from tests.conftest import ROOT, url_of
+from tests.support import factories
+
+ODD = "/srv/Ünï c+de/a%2Fb, c?d#e:f@g'h/run"
+
+
+PROGRAM = """
+import django, sys
+django.setup()
+from django.db import connection
+from jobs.models import Job
+sys.stdout.write(f"{connection.settings_dict['NAME']} {Job.objects.get().id}")
+"""
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        {"HOST": ODD, "NAME": "test_line", "USER": "postgres", "PASSWORD": "", "PORT": ""},
+        {"HOST": "/tmp/x", "NAME": "x y", "USER": "a@b", "PASSWORD": "p:/?#w", "PORT": ""},  # noqa: S108
+        {"HOST": "db.example.org", "NAME": "line", "USER": "u", "PASSWORD": "p", "PORT": 5433},
+    ],
+)
+def test_a_url_gives_back_the_database_it_was_made_of(database: dict[str, Any]) -> None:
+    parsed = Env.db_url_config(url_of(database))
+
+    assert {name: parsed[name] for name in database} == database
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]) -> None:
+    job_id = factories.job()
+
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert run.stdout == f"{connection.settings_dict['NAME']} {job_id}"
+
+
+def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
+    config = settings_module._database(
+        OPTIONS={"options": "-c work_mem=64MB", "sslmode": "require"}
+    )
+
+    assert config["OPTIONS"]["options"].startswith("-c lock_timeout=")
+    assert config["OPTIONS"]["options"].endswith("=30000 -c work_mem=64MB")
+    assert config["OPTIONS"]["sslmode"] == "require"
+
+
+def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_otherwise() -> None:
+    assert settings_module._database()["OPTIONS"]["tcp_user_timeout"] == 10_000
+    given = settings_module._database(OPTIONS={"tcp_user_timeout": 1})
+    assert given["OPTIONS"]["tcp_user_timeout"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "networks"),
+    [("", []), ("10.0.0.1/8, fd00::1", [ip_network("10.0.0.0/8"), ip_network("fd00::1")])],
+)
+def test_trusted_proxies_are_networks(
+    monkeypatch: pytest.MonkeyPatch, text: str, networks: list[Any]
+) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", text)
+
+    assert env.trusted_proxies() == networks
+
+
+def test_a_proxy_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8,proxy.local")
+
+    with pytest.raises(ImproperlyConfigured, match=r"TRUSTED_PROXIES.*'proxy\.local'"):
+        env.trusted_proxies()
+
+
+NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("SECRET_KEY", {"SECRET_KEY": ""}),
+        ("THROTTLE_API", {"THROTTLE_API": "many"}),
+        ("TRUSTED_PROXIES", {"TRUSTED_PROXIES": "10.0.0"}),
+        ("LOG_LEVEL", {"LOG_LEVEL": "loud"}),
+        ("LOG_FORMAT", {"LOG_FORMAT": "xml"}),
+        ("DATABASE_URL", {"DATABASE_URL": "mysql://user:secret@host/line"}),
+        ("DATABASE_URL", {"DATABASE_URL": "postgres://user:secret@host:port/line"}),
+        ("database", {}),
+    ],
+)
+def test_up_that_cannot_start_says_why_in_one_sentence(
+    name: str, variables: dict[str, str]
+) -> None:
+    usual = {"SECRET_KEY": "x" * 50, "DATABASE_URL": NOWHERE, "EMAIL_URL": "consolemail://"}
+
+    run = subprocess.run(
+        [sys.executable, "manage.py", "up", "--port", "8917"],
+        env={"PATH": os.environ["PATH"], **usual, **variables},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == 1
+    assert name in run.stderr.strip()
+    assert len(run.stderr.strip().splitlines()) == 1
+    assert "secret" not in run.stderr

@@ -1,0 +1,151 @@
+"""The table of moves, pair by pair: first the table itself, then under the lock of a real job."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from jobs.models import Job
+from pipeline.audit.verify import verify_job
+from pipeline.domain.errors import IllegalMove
+from pipeline.domain.states import DECISIONS, EVENTS, MOVES, Move, Outcome, Status, after
+from pipeline.line.fill import fill_seats
+from pipeline.line.lock import lock_job_of
+from pipeline.line.write import write
+from pipeline.models import Application, Event
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from tests.support import factories
+
+LEGAL = """
+-                       SEAT         ACTIVE                  APPLIED            -
+-                       OFFER        PENDING_ACKNOWLEDGMENT  APPLIED            -
+-                       QUEUE        WAITLIST                APPLIED            -
+WAITLIST                PROMOTE      PENDING_ACKNOWLEDGMENT  PROMOTED           -
+PENDING_ACKNOWLEDGMENT  ACKNOWLEDGE  ACTIVE                  ACKNOWLEDGED       -
+PENDING_ACKNOWLEDGMENT  EXTEND       PENDING_ACKNOWLEDGMENT  DEADLINE_EXTENDED  -
+PENDING_ACKNOWLEDGMENT  DECAY        WAITLIST                DECAYED            -
+PENDING_ACKNOWLEDGMENT  LAPSE        INACTIVE                LAPSED             LAPSED
+WAITLIST                WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
+PENDING_ACKNOWLEDGMENT  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
+ACTIVE                  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
+WAITLIST                REMOVE       INACTIVE                REMOVED            REMOVED
+PENDING_ACKNOWLEDGMENT  REMOVE       INACTIVE                REMOVED            REMOVED
+ACTIVE                  REMOVE       INACTIVE                REMOVED            REMOVED
+WAITLIST                REJECT       INACTIVE                REMOVED            REJECTED
+PENDING_ACKNOWLEDGMENT  REJECT       INACTIVE                REMOVED            REJECTED
+ACTIVE                  REJECT       INACTIVE                REMOVED            REJECTED
+ACTIVE                  HIRE         INACTIVE                REMOVED            HIRED
+WAITLIST                CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
+PENDING_ACKNOWLEDGMENT  CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
+"""
+ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
+EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
+PAIRS = list(product([None, *Status], Move))
+ILLEGAL = [pair for pair in PAIRS if pair not in EXPECTED]
+
+
+def ids(pair: tuple[Any, ...]) -> str:
+    return " ".join(str(word) for word in pair)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+def test_the_table_knows_exactly_the_moves_of_the_rules(pair: tuple[Status | None, Move]) -> None:
+    if pair in EXPECTED:
+        to, event, _ = EXPECTED[pair]
+        assert (after(*pair), EVENTS[pair[1]]) == (to, event)
+    else:
+        assert pair not in MOVES
+        with pytest.raises(IllegalMove) as refusal:
+            after(*pair)
+        assert refusal.value.facts == {"status": pair[0], "move": pair[1]}
+
+
+def somebody(status: str | None) -> Application:
+    """An application in that status; for None, one that has ended, about to be made anew."""
+    job_id = factories.job(acknowledge_first_seat=status == Status.PENDING_ACKNOWLEDGMENT)
+    if status == Status.WAITLIST:
+        factories.application(job_id)
+    person = factories.application(job_id)
+    if status == Status.INACTIVE:
+        withdraw(application_id=person.id, actor=factories.owner_of(person))
+    assert factories.fresh(person).status == status
+    return person
+
+
+def state_of(job_id: Any) -> tuple[Any, ...]:
+    rows = Application.objects.filter(job_id=job_id).order_by("id").values()
+    return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
+
+
+LIVE_PAIRS = [pair for pair in EXPECTED if pair[0]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("pair", LIVE_PAIRS, ids=ids)
+def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[str, str]) -> None:
+    person = somebody(pair[0])
+
+    with transaction.atomic():
+        job = lock_job_of(person.id)
+        job.move(job.application(person.id), Move(pair[1]))
+        fill_seats(job)
+        write(job)
+
+    to, name, outcome = EXPECTED[pair]
+    row, event = factories.fresh(person), factories.events(person.job_id)[-1]
+    assert (row.status, event.event, row.outcome) == (to, name, outcome)
+    assert (event.from_status, event.to_status, event.outcome) == (pair[0], to, outcome)
+    verdict = verify_job(person.job_id)
+    assert (verdict.chain, verdict.differences) == ("ok", [])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("pair", [pair for pair in ILLEGAL if pair[0]], ids=ids)
+def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
+    person = somebody(pair[0])
+    before = state_of(person.job_id)
+
+    with transaction.atomic():
+        job = lock_job_of(person.id)
+        with pytest.raises(IllegalMove):
+            job.move(job.application(person.id), pair[1])
+        write(job)
+
+    assert state_of(person.job_id) == before
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("status", "outcome"), list(product(Status, DECISIONS)), ids=str)
+def test_a_company_decides_only_as_the_table_says(status: Status, outcome: Outcome) -> None:
+    person = somebody(status)
+    before = state_of(person.job_id)
+    decide = {"application_id": person.id, "outcome": outcome, "actor": factories.RECRUITER}
+
+    if (status, DECISIONS[outcome]) in EXPECTED:
+        remove(**decide)
+
+        assert factories.status_of(person) == outcome
+    else:
+        with pytest.raises(IllegalMove):
+            remove(**decide)
+
+        assert state_of(person.job_id) == before
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("outcome", DECISIONS)
+def test_who_was_removed_cannot_withdraw_and_who_withdrew_may_again(outcome: Outcome) -> None:
+    removed, left = somebody(Status.ACTIVE), somebody(Status.INACTIVE)
+    remove(application_id=removed.id, outcome=outcome, actor=factories.RECRUITER)
+    before = state_of(left.job_id)
+
+    with pytest.raises(IllegalMove):
+        withdraw(application_id=removed.id, actor=factories.owner_of(removed))
+    withdraw(application_id=left.id, actor=factories.owner_of(left))
+
+    assert factories.statuses(removed, left) == [outcome, "WITHDRAWN"]
+    assert state_of(left.job_id) == before

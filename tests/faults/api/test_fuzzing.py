@@ -1,0 +1,108 @@
+"""The API under requests that nobody thought of, by each kind of caller, on a running server.
+
+Some hundred requests a caller, always the same ones. For a long run with others, say how many an
+operation and a seed: `FUZZ_EXAMPLES=100 FUZZ_SEED=7 pytest tests/faults/api/test_fuzzing.py -s -n
+0`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from applicants.models import Applicant
+from applicants.services import issue_token
+from jobs.models import Company, Job, Role
+from pipeline.models import Application
+from tasks.scheduling.schedules import create_schedule
+from tests.api import tasks_of
+from tests.api.browser import CSRF_TOKEN, member_of
+from tests.api.caller import key_of
+from tests.faults.api.fuzzing import fuzz
+from tests.support import factories
+from tests.support.invariants import assert_line_is_sound
+from tests.support.server import serving
+
+RATES = ("API", "ANONYMOUS", "ANONYMOUS_APPLY", "CODE_REQUEST", "CODE_TRY", "TASKS")
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
+SEED = int(os.environ["FUZZ_SEED"]) if "FUZZ_SEED" in os.environ else None
+
+RANDOM = "examples,fuzzing,stateful"
+EVERYTHING = f"coverage,{RANDOM}"
+"""Coverage tries each bound of each parameter: once in each run of the tests is enough."""
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture
+def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+    """A server that never says 429 or 414 by itself, which would hide everything else."""
+    unlimited = environment | {f"THROTTLE_{rate}": "off" for rate in RATES}
+    unlimited["GUNICORN_CMD_ARGS"] = "--limit-request-line 0"
+    with serving(unlimited, tmp_path / "server.log") as address:
+        yield address
+
+
+@pytest.fixture
+def company() -> Company:
+    return factories.company()
+
+
+@pytest.fixture
+def people(company: Company) -> list[Application]:
+    """Who has applied to a job: one has left, one is active, one has an offer, three wait."""
+    job = factories.job(company_id=company.id, capacity=2)
+    return factories.applications(job, 6)
+
+
+def some_schedule(company: Company) -> UUID:
+    """A schedule that never runs: there is no worker here."""
+    return create_schedule(
+        name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
+    ).id
+
+
+def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, str]:
+    """What shows who calls."""
+    match caller:
+        case "company":
+            return {"Authorization": f"Bearer {key_of(company.id).token}"}
+        case "applicant":
+            return {"Authorization": f"Bearer {issue_token(person)}"}
+        case "owner":
+            cookies = member_of(company, Role.OWNER)._client.cookies
+            pairs = "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
+            return {"Cookie": pairs, "X-CSRFToken": CSRF_TOKEN}
+    return {}
+
+
+@pytest.mark.parametrize("caller", ["company", "owner", "applicant", "nobody"])
+def test_no_request_breaks_the_api_or_the_promises_of_its_document(
+    address: str, tmp_path: Path, company: Company, people: list[Application], caller: str
+) -> None:
+    run = fuzz(
+        address,
+        tmp_path,
+        headers=headers_of(caller, company, people[0].applicant),
+        known={
+            "job_id": [str(people[0].job_id)],
+            "application_id": [str(each.id) for each in people],
+            "applicant_id": [str(people[0].applicant_id)],
+            "task_id": [str(tasks_of.sleep(company.id)), str(tasks_of.dead_sleep(company.id))],
+            "schedule_id": [str(some_schedule(company))],
+            "type_key": ["demo.sleep", "log.export"],
+        },
+        examples=EXAMPLES,
+        phases=EVERYTHING if caller == "company" or SEED is not None else RANDOM,
+        seed=SEED,
+    )
+
+    print(f"{caller}: {run.requests} requests")
+    assert run.found_nothing, run.said
+    assert run.requests > 50
+    assert "Traceback" not in (tmp_path / "server.log").read_text()
+    for job_id in Job.objects.values_list("id", flat=True):
+        assert_line_is_sound(job_id)

@@ -1,0 +1,58 @@
+"""Files of people, and having them taken in, in few words."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from uuid import UUID
+
+from pipeline.imports.admit import take_in
+from pipeline.imports.store import store_import
+from pipeline.models import Application, ImportRefusal, ImportRun
+from tests.support import factories
+
+Person = tuple[str, str]
+
+
+def as_csv(people: Iterable[Person]) -> bytes:
+    """A file with these names and addresses."""
+    text = io.StringIO()
+    csv.writer(text).writerows([("name", "email"), *people])
+    return text.getvalue().encode()
+
+
+def people(count: int, prefix: str = "p") -> list[Person]:
+    """So many people with addresses of their own."""
+    return [(f"Person {n}", f"{prefix}{n}@import.example") for n in range(count)]
+
+
+def stored(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
+    """A file that waits to be taken into a job by its company."""
+    return store_import(
+        company_id=factories.row_of(job_id).company_id,
+        job_id=job_id,
+        name=name,
+        content=[content],
+        actor=factories.RECRUITER,
+    )
+
+
+def imported(job_id: UUID, content: bytes) -> ImportRun:
+    """A file that was taken into a job."""
+    return take_in(stored(job_id, content))
+
+
+def refusals(run: ImportRun) -> list[tuple[int, str]]:
+    """The rows that were refused, and why."""
+    rows = ImportRefusal.objects.filter(run=run).order_by("row")
+    return list(rows.values_list("row", "reason"))
+
+
+def standing(job_id: UUID) -> list[tuple[str, str, str, int | None, int | None, int]]:
+    """Who stands where in a job, in the order of the log of their coming."""
+    rows = Application.objects.filter(job_id=job_id).select_related("applicant").order_by("id")
+    return [
+        (row.applicant.email, row.name, row.status, row.ticket, row.tie, row.decay_count)
+        for row in rows
+    ]

@@ -1,0 +1,96 @@
+"""What failed for good, type by type; and the switch that pauses a type."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.test import Client
+
+from jobs.models import Company
+from tasks.models import TaskType
+from tests.pages.background.conftest import ERROR, dead, started, status_of
+from tests.pages.company.browsing import follow, page_of
+
+DEAD = "/company/work/dead/"
+TYPES = "/company/work/types/"
+
+
+def test_none_is_good_news(recruiter: Client, viewer: Client) -> None:
+    assert "No dead letters: that is good" in page_of(recruiter, DEAD)
+    assert "No dead letters: that is good" in page_of(viewer, DEAD)
+
+
+def test_they_are_counted_by_type_with_the_newest_error(
+    recruiter: Client, company: Company, job: UUID
+) -> None:
+    dead(company, errors=[ERROR | {"message": "the older one"}])
+    dead(company)
+    dead(company, "log.export", {"job_id": str(job), "format": "csv"})
+
+    page = page_of(recruiter, DEAD)
+
+    assert "2 failed" in page
+    assert "Replay all 2: they run again now" in page
+    assert "Replay it: it runs again now" in page
+    only = page_of(recruiter, f"{DEAD}?type=log.export")
+    assert "Export the log of Engineer" in only
+    assert "Sleep 5 s" not in only
+
+
+def test_all_of_a_type_are_replayed(recruiter: Client, company: Company, job: UUID) -> None:
+    naps = [dead(company), dead(company)]
+    other = dead(company, "log.export", {"job_id": str(job), "format": "csv"})
+
+    page = follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+
+    assert "2 tasks wait to run again" in page
+    assert {status_of(nap) for nap in naps} == {"PENDING"}
+    assert status_of(other) == "DEAD"
+    assert "None was left" in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert recruiter.post(f"{DEAD}replay/", {"type": "retention.site"}).status_code == 404
+
+
+def test_many_of_a_sensitive_type_are_not_replayed_unasked(
+    recruiter: Client, company: Company
+) -> None:
+    letter = dead(company)
+    TaskType.objects.filter(key="demo.sleep").update(sensitive=True)
+
+    assert "Confirm first" in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert status_of(letter) == "DEAD"
+    assert "Replay 1…" in page_of(recruiter, DEAD)
+    follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep", "confirmed": "1"})
+    assert status_of(letter) == "PENDING"
+
+
+def test_a_type_is_paused_and_resumed_with_the_consequence_named(
+    recruiter: Client, company: Company
+) -> None:
+    started(company)
+    started(company)
+    assert "Pause: 2 waiting tasks wait until you resume" in page_of(recruiter, TYPES)
+
+    paused = follow(recruiter, f"{TYPES}demo.sleep/pause/", {})
+    assert "Paused by staff" in paused
+    assert "Resume: 2 waiting tasks can start" in paused
+
+    assert "Paused by" not in follow(recruiter, f"{TYPES}demo.sleep/resume/", {})
+    assert recruiter.post(f"{TYPES}retention.site/pause/").status_code == 404
+
+
+def test_what_stops_a_type_for_everybody_is_explained(recruiter: Client, company: Company) -> None:
+    started(company)
+    TaskType.objects.filter(key="demo.sleep").update(paused=True, breaker="OPEN")
+
+    page = page_of(recruiter, TYPES)
+
+    assert "Paused for everybody" in page
+    assert "only one a minute is tried" in page
+
+
+def test_what_waits_for_a_paused_type_says_so(recruiter: Client, company: Company) -> None:
+    task = started(company)
+    follow(recruiter, f"{TYPES}demo.sleep/pause/", {})
+
+    assert "it waits until this kind of work is resumed" in page_of(recruiter, "/company/work/")
+    assert "This kind of work is paused" in page_of(recruiter, f"/company/work/{task}/")

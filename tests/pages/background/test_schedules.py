@@ -1,0 +1,191 @@
+"""Schedules: rhythms in words, the next five runs before anything is saved, on, off and gone."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from jobs.models import Company
+from pipeline.background.schedules import MOST_SCHEDULES, Plan, create_schedule
+from pipeline.pages.background.cron_descriptions import RHYTHMS, cron_of, in_words, rhythm_of
+from tasks.models import Schedule
+from tests.pages.company.browsing import follow, page_of
+from tests.support import factories
+
+LIST = "/company/work/schedules/"
+NEW = f"{LIST}new/"
+
+
+@pytest.fixture
+def form(job: UUID) -> dict[str, Any]:
+    return {
+        "name": "Monday report",
+        "type": "report.weekly",
+        "job": str(job),
+        "rhythm": "weekly",
+        "day": "1",
+        "at": "08:00",
+        "zone": "Europe/Berlin",
+    }
+
+
+def test_an_empty_list_says_what_to_do_next(recruiter: Client, viewer: Client) -> None:
+    assert NEW in page_of(recruiter, LIST)
+    assert NEW not in page_of(viewer, LIST)
+
+
+def test_the_next_five_runs_are_shown_before_saving(
+    recruiter: Client, form: dict[str, Any]
+) -> None:
+    answer = recruiter.post(NEW, form | {"preview": "1", "name": ""})
+
+    assert answer.status_code == 200
+    runs = answer.context["runs"]
+    assert len(runs) == 5
+    page = answer.content.decode()
+    assert page.count(", 08:00 (Berlin)</time>") == 5
+    assert "Every Monday at 08:00" in page
+    assert "Fill this in" not in page
+    assert Schedule.objects.count() == 0
+
+
+def test_a_schedule_is_made_once_however_often_it_is_sent(
+    recruiter: Client, form: dict[str, Any], job: UUID
+) -> None:
+    form["schedule_id"] = str(recruiter.get(NEW).context["form"].initial["schedule_id"])
+
+    page = follow(recruiter, NEW, form)
+    follow(recruiter, NEW, form)
+
+    assert "Every Monday at 08:00" in page
+    assert "Weekly report of Engineer" in page
+    made = Schedule.objects.get()
+    assert (made.cron, made.zone) == ("0 8 * * 1", "Europe/Berlin")
+    assert made.payload == {"job_id": str(job), "zone": "Europe/Berlin"}
+
+
+def test_an_expert_writes_five_fields(recruiter: Client, form: dict[str, Any]) -> None:
+    page = follow(recruiter, NEW, form | {"rhythm": "cron", "cron": "15 2-4 * * 1,3", "at": ""})
+
+    assert "<code>15 2-4 * * 1,3</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"job": ""}, "job"),
+        ({"at": "soon"}, "at"),
+        ({"at": ""}, "at"),
+        ({"zone": "Mars/Base"}, "zone"),
+        ({"type": "applications.import"}, "type"),
+        ({"rhythm": "cron", "cron": "61 * * * *"}, "cron"),
+        ({"rhythm": "cron", "cron": "0 0 31 2 *"}, "cron"),
+        ({"rhythm": "cron", "cron": ""}, "cron"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(
+    recruiter: Client, form: dict[str, Any], wrong: dict[str, str], field: str
+) -> None:
+    answer = recruiter.post(NEW, form | wrong)
+
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == [field]
+    assert Schedule.objects.count() == 0
+
+
+def test_times_that_never_come_are_said_when_the_runs_are_asked_for(
+    recruiter: Client, form: dict[str, Any]
+) -> None:
+    answer = recruiter.post(NEW, form | {"rhythm": "cron", "cron": "nonsense", "preview": "1"})
+
+    assert answer.status_code == 422
+    assert "name no time that ever comes" in answer.content.decode()
+
+
+def test_another_companys_job_cannot_be_chosen(recruiter: Client, form: dict[str, Any]) -> None:
+    answer = recruiter.post(NEW, form | {"job": str(factories.job())})
+
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["job"]
+
+
+def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
+    recruiter: Client, company: Company, form: dict[str, Any], job: UUID
+) -> None:
+    payload = {"job_id": str(job), "format": "jsonl"}
+    plan = Plan("Log", "5 * * * *", "log.export", payload=payload, priority=7, enabled=False)
+    made = create_schedule(company_id=company.id, plan=plan)
+    shown = recruiter.get(f"{LIST}{made.id}/")
+    assert shown.context["form"].initial["rhythm"] == "hourly"
+    assert len(shown.context["runs"]) == 5
+
+    changed = form | {"type": "log.export", "format": "csv", "name": "Log by day"}
+    follow(recruiter, f"{LIST}{made.id}/", changed | {"rhythm": "daily"})
+
+    made.refresh_from_db()
+    assert (made.name, made.cron, made.payload["format"]) == ("Log by day", "0 8 * * *", "csv")
+    assert (made.priority, made.enabled) == (7, False)
+
+
+def test_a_schedule_is_switched_off_and_on_and_deleted(recruiter: Client, company: Company) -> None:
+    plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
+    made = create_schedule(company_id=company.id, plan=plan)
+
+    assert "No next run" in follow(recruiter, f"{LIST}{made.id}/switch/", {"enabled": "no"})
+    assert "Next: " in follow(recruiter, f"{LIST}{made.id}/switch/", {"enabled": "yes"})
+    assert "Nap" in page_of(recruiter, f"{LIST}{made.id}/delete/")
+    assert "“Nap” was deleted" in follow(recruiter, f"{LIST}{made.id}/delete/", {})
+    assert recruiter.get(f"{LIST}{made.id}/").status_code == 404
+
+
+def test_too_many_schedules_are_refused(
+    recruiter: Client, company: Company, form: dict[str, Any]
+) -> None:
+    plan = Plan("Nap", "0 8 * * *", "demo.sleep")
+    one = create_schedule(company_id=company.id, plan=plan)
+    rows = [
+        Schedule(
+            name="x", cron=one.cron, type_key="demo.sleep", owner_id=company.id, next_at=one.next_at
+        )
+        for _ in range(MOST_SCHEDULES - 1)
+    ]
+    Schedule.objects.bulk_create(rows)
+
+    answer = recruiter.post(NEW, form)
+
+    assert answer.status_code == 422
+    assert f"can have {MOST_SCHEDULES} schedules" in answer.content.decode()
+
+
+@pytest.mark.parametrize("rhythm", [each for each in RHYTHMS if each != "cron"])
+def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
+    at = time(0 if rhythm == "hourly" else 17, 5)
+
+    found = rhythm_of(cron_of(rhythm, at, 3))
+
+    assert found is not None
+    assert found[:2] == (rhythm, at)
+
+
+@pytest.mark.parametrize(
+    ("cron", "words"),
+    [
+        ("0 * * * *", "Every hour"),
+        ("5 * * * *", "Every hour, 5 minutes past"),
+        ("0 8 * * 1-5", "Monday to Friday at 08:00"),
+        ("0 8 * * 0", "Every Sunday at 08:00"),
+        ("30 6 1 * *", "On the 1st of every month at 06:30"),
+        ("*/15 * * * *", "Every 15 minutes"),
+        ("* * * * *", "Every minute"),
+        ("*/7 * * * *", ""),
+        ("0 8 1 * 1", ""),
+        ("@daily", ""),
+    ],
+)
+def test_only_what_is_certain_is_put_into_words(cron: str, words: str) -> None:
+    assert in_words(cron) == words

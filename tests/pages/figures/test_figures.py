@@ -1,0 +1,112 @@
+"""The page of figures, and the charts on it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.test import Client
+
+from jobs.models import Company
+from pipeline.pages.figures import charts
+from pipeline.pages.figures import figures as module
+from tests.support import factories
+from tests.support.history import History, page
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def text_of(client: Client, job: UUID, query: str = "") -> str:
+    response = client.get(page(job, f"figures/{query}"))
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def test_every_chart_has_a_title_a_description_and_its_numbers(
+    viewer: Client, past: History
+) -> None:
+    text = text_of(viewer, past.job)
+
+    for ident in ("occupancy", "answers", "waits", "hours"):
+        assert f'role="img" aria-labelledby="{ident}-t {ident}-d"' in text
+        assert f'id="{ident}-t"' in text
+    assert text.count("<summary>Numbers</summary>") == 4
+    assert "window: 10 min" in text
+    assert "50 % of the offers were confirmed" in text
+
+
+def test_the_numbers_of_the_whole_life_stand_there_too(viewer: Client, past: History) -> None:
+    text = text_of(viewer, past.job, "?range=24h")
+
+    assert "1, which is 50 % of those that ran their course" in text
+    assert "half within 1 min" in text
+
+
+def test_a_job_without_data_says_what_will_appear(viewer: Client, company: Company) -> None:
+    draft = factories.job(company_id=company.id, open_now=False)
+    empty = factories.job(company_id=company.id)
+
+    assert "The charts begin when the job opens" in text_of(viewer, draft)
+    for words in ("No offer was confirmed", "Nobody was offered a seat", "No deadline was missed"):
+        assert words in text_of(viewer, empty)
+
+
+def test_an_unknown_range_is_the_usual_one(viewer: Client, past: History) -> None:
+    assert 'href="?range=7d" aria-current="true"' in text_of(viewer, past.job, "?range=forever")
+
+
+def test_it_says_when_only_the_last_events_are_shown(
+    viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.stats.job_series.MOST_EVENTS", 4)
+    monkeypatch.setattr(module, "MOST_EVENTS", 4)
+
+    text = text_of(viewer, past.job, "?range=all")
+
+    assert "show only the last 4 of them" in text
+    assert "these numbers take long to add up" in text
+
+
+def test_time_labels_are_round_in_the_readers_zone() -> None:
+    start = datetime(2026, 11, 12, 19, 49, tzinfo=UTC)
+
+    week = charts.time_ticks(start, start + timedelta(days=9), BERLIN)
+    day = charts.time_ticks(start, start + timedelta(hours=24), BERLIN)
+    hour = charts.time_ticks(start, start + timedelta(minutes=60), BERLIN)
+
+    assert [tick.label for tick in week] == ["14 Nov", "16 Nov", "18 Nov", "20 Nov"]
+    assert [tick.label for tick in day] == ["13 Nov", "06:00", "12:00", "18:00"]
+    assert [tick.label for tick in hour] == ["20:50", "21:00", "21:10", "21:20", "21:30", "21:40"]
+    assert all(0 <= tick.at <= 1 for tick in (*week, *day, *hour))
+
+
+def test_days_are_from_midnight_to_midnight_when_the_clocks_change() -> None:
+    start = datetime(2026, 10, 23, 22, 0, tzinfo=UTC)
+
+    ticks = charts.time_ticks(start, start + timedelta(days=4), BERLIN)
+
+    assert [tick.label for tick in ticks] == ["24 Oct", "25 Oct", "26 Oct", "27 Oct"]
+
+
+@pytest.mark.parametrize(
+    ("highest", "top", "labels"),
+    [
+        (0, 1, ["0", "1"]),
+        (1, 1, ["0", "1"]),
+        (13, 15, ["0", "5", "10", "15"]),
+        (70_000, 80_000, ["0", "20,000", "40,000", "60,000", "80,000"]),
+    ],
+)
+def test_axes_of_counts_are_whole_and_round(highest: int, top: float, labels: list[str]) -> None:
+    assert charts.count_ticks(highest)[0] == top
+    assert [tick.label for tick in charts.count_ticks(highest)[1]] == labels
+
+
+@pytest.mark.parametrize("longest", [0.2, 1, 59, 61, 600, 86_400, 2_592_000, 1e8])
+def test_axes_of_spans_begin_at_nothing_and_stay_short(longest: float) -> None:
+    ticks = charts.span_ticks(longest)
+
+    assert ticks[0].label == "0"
+    assert 1 <= len(ticks) <= 7

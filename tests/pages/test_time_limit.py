@@ -1,0 +1,31 @@
+"""Pages that would read for too long."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from tests.support.history import History, page
+
+
+@pytest.mark.parametrize("tab", ["timeline", "replay", "figures"])
+def test_a_page_that_takes_too_long_says_so_and_harms_nothing(
+    viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch, tab: str
+) -> None:
+    monkeypatch.setattr("pipeline.pages.time_limit.LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(f"pipeline.pages.history.{tab}.own_job", slow)
+
+    answer = viewer.get(page(past.job, f"{tab}/"))
+
+    assert answer.status_code == 503
+    assert answer["Retry-After"]
+    assert "This takes too long" in answer.content.decode()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(0.1), current_setting('statement_timeout')")
+        assert cursor.fetchone()[1] == "0"
+
+
+def slow(*_: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(3)")

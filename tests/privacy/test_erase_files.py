@@ -1,0 +1,225 @@
+"""Erasing a person removes them from every file and from what imports refused."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from uuid_utils.compat import uuid7
+
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.files import write
+from pipeline.files.read import file_of
+from pipeline.files.write import FileWriter
+from pipeline.imports import store
+from pipeline.imports.rows import rows_in
+from pipeline.models import ImportRefusal, StoredFile, StoredPart
+from pipeline.privacy import erase as erasing
+from pipeline.privacy import erase_files
+from pipeline.privacy.erase import erase
+from tests.imports.files import as_csv, imported, stored
+from tests.support import factories
+from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EMAIL = "zelda.quill@example.org"
+
+
+@pytest.fixture(autouse=True)
+def _own_mailbox(settings: Any, tmp_path: Any) -> None:
+    settings.DEV_MAIL_FOLDER = tmp_path
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "ROWS_IN_PART", 2)
+
+
+@pytest.fixture
+def zelda() -> factories.Applicant:
+    return factories.applicant(email=EMAIL, name="Zelda")
+
+
+def export(job_id: UUID, *lines: str, finished: bool = True) -> FileWriter:
+    writer = FileWriter.begin(
+        file_id=uuid7(),
+        company_id=factories.row_of(job_id).company_id,
+        job_id=job_id,
+        task_id=None,
+        name="applications.csv",
+        content_type="text/csv",
+    )
+    for line in lines:
+        writer.write(f"{line}\n".encode())
+    if finished:
+        writer.finish(rows=len(lines))
+    return writer
+
+
+def everything_in(table: str) -> str:
+    """All that a table has, as text."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t")
+        text: str = cursor.fetchone()[0]
+    return text.lower()
+
+
+def test_rows_that_wait_are_blanked_however_the_address_is_written_and_others_stay(
+    zelda: factories.Applicant,
+) -> None:
+    rows = [("Ana", "ana@x.org"), ("Z", "Zelda.Quill@Example.org"), ("Z", f"mail: {EMAIL}; home")]
+    rows += [(f"({EMAIL.upper()})", "z@x.org"), ("D", f"no.{EMAIL}"), ("E", f"{EMAIL}.uk")]
+    import_id = stored(factories.job(), as_csv(rows))
+
+    erase(applicant_id=zelda.id)
+
+    parts = StoredPart.objects.filter(file_id=import_id).order_by("number")
+    left = [row for part in parts for row in rows_in(bytes(part.data))]
+    assert [row.name for row in left] == ["Ana", "", "", "", "D", "E"]
+    assert [row.refusal for row in left] == [None, "ERASED", "ERASED", "ERASED", None, None]
+    assert [row.number for row in left] == [2, 3, 4, 5, 6, 7]
+
+
+def test_what_was_refused_is_blanked(zelda: factories.Applicant) -> None:
+    run = imported(
+        factories.job(), as_csv([("", EMAIL), ("Zelda", f"<{EMAIL}>"), ("", f"a{EMAIL}")])
+    )
+
+    erase(applicant_id=zelda.id)
+
+    rows = ImportRefusal.objects.filter(run=run).order_by("row")
+    assert list(rows.values_list("name", "email", "reason")) == [
+        ("", "", "ERASED"),
+        ("", "", "ERASED"),
+        ("", f"a{EMAIL}", "NO_NAME"),
+    ]
+
+
+def test_no_table_of_files_holds_the_address_afterwards(zelda: factories.Applicant) -> None:
+    job_id = factories.job()
+    factories.application(job_id, zelda)
+    imported(job_id, as_csv([("", EMAIL), ("Zelda", EMAIL)]))
+    stored(job_id, as_csv([("Zelda", EMAIL)]), name=f"{EMAIL.title()}.csv")
+    export(job_id, f"1,Zelda,{EMAIL}")
+
+    erase(applicant_id=zelda.id)
+
+    for table in ("pipeline_storedfile", "pipeline_storedpart", "pipeline_importrefusal"):
+        assert EMAIL not in everything_in(table)
+        assert EMAIL.encode().hex() not in everything_in(table)
+
+
+def test_a_file_made_for_the_company_goes_if_the_person_is_in_it(
+    zelda: factories.Applicant,
+) -> None:
+    job_id = factories.job()
+    factories.application(job_id, zelda)
+    company_id = factories.row_of(job_id).company_id
+    theirs, similar = export(job_id, f"1,Zelda,{EMAIL}"), export(job_id, f"2,Not Zelda,no.{EMAIL}")
+
+    erase(applicant_id=zelda.id)
+
+    with pytest.raises(StoredFileNotFound):
+        file_of(company_id, theirs.file_id)
+    assert file_of(company_id, similar.file_id)
+
+
+def test_a_file_that_is_being_written_is_begun_again(zelda: factories.Applicant) -> None:
+    job_id = factories.job()
+    factories.application(job_id, zelda)
+    writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
+
+    erase(applicant_id=zelda.id)
+
+    with pytest.raises(StoredFileNotFound):
+        writer.finish(rows=1)
+    assert not StoredFile.objects.exists()
+
+
+def test_an_address_with_characters_that_files_write_differently_is_found() -> None:
+    email = '"z q"@example.org'
+    person, job_id = factories.applicant(email=email), factories.job()
+    factories.application(job_id, person)
+    export(job_id, '1,Z,"""z q""@example.org"')
+    export(job_id, '{"email":"\\"z q\\"@example.org"}')
+    import_id = stored(job_id, as_csv([("Z", email)]))
+
+    erase(applicant_id=person.id)
+
+    assert not StoredFile.objects.filter(purpose="EXPORT").exists()
+    (part,) = StoredPart.objects.filter(file_id=import_id)
+    assert rows_in(bytes(part.data))[0].refusal == "ERASED"
+
+
+def test_a_part_that_is_just_being_kept_goes_with_its_file(
+    zelda: factories.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = factories.job()
+    factories.application(job_id, zelda)
+    writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
+    keep = write.keep_parts
+
+    with ExitStack() as until_then:
+        answers: list[list[object]] = []
+
+        def keep_late(*given: Any) -> None:
+            erased = started(lambda: erase(applicant_id=zelda.id))
+            answers.append(until_then.enter_context(erased))
+            keep(*given)
+            assert together([wait_until_somebody_waits_for_a_lock]) == [None]
+
+        monkeypatch.setattr(write, "keep_parts", keep_late)
+        with suppress(StoredFileNotFound):
+            writer.finish(rows=1)
+
+    assert answers == [[1]]
+    assert not StoredFile.objects.exists()
+    assert not StoredPart.objects.exists()
+
+
+@pytest.mark.parametrize(("give", "table"), [(stored, StoredPart), (imported, ImportRefusal)])
+def test_what_has_just_expired_need_not_be_blanked(
+    give: Any, table: Any, zelda: factories.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(factories.job(), as_csv([("", EMAIL)]))
+    assert table.objects.count() == 1
+
+    class Expiring:
+        """Once a row was read, retention removes it."""
+
+        def search(self, text: str) -> bool:
+            table.objects.all().delete()
+            return True
+
+    monkeypatch.setattr(erase_files, "_pattern", lambda address: Expiring())
+
+    assert erase(applicant_id=zelda.id) == 0
+
+
+def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
+    zelda: factories.Applicant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id, remove_answers = factories.job(), erasing._remove_answers
+    factories.application(job_id, zelda)
+
+    def written() -> None:
+        writer = export(job_id, finished=False)
+        writer.write(factories.Applicant.objects.get(id=zelda.id).email.encode())
+        writer.finish(rows=1)
+
+    with ExitStack() as until_then:
+
+        def remove_late(*given: Any) -> None:
+            until_then.enter_context(started(written))
+            assert together([wait_until_somebody_waits_for_a_lock]) == [None]
+            remove_answers(*given)
+
+        monkeypatch.setattr(erasing, "_remove_answers", remove_late)
+        erase(applicant_id=zelda.id)
+
+    (part,) = StoredPart.objects.all()
+    assert bytes(part.data).decode() == f"erased:{zelda.id}"

@@ -1,0 +1,164 @@
+"""Applying at the moment of being erased: nobody who is erased is left in a line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from applicants.models import ERASED_NAME, Applicant
+from pipeline.domain.errors import ApplicantNotFound
+from pipeline.line import sql
+from pipeline.mail import dev_mailbox
+from pipeline.models import Application
+from pipeline.notifications import delivery
+from pipeline.privacy import erase as erasing
+from pipeline.privacy.erase import erase
+from pipeline.selectors.jobs import job_facts
+from pipeline.services import apply as applying
+from pipeline.services.apply_unverified import apply_unproved
+from tests.support import factories
+from tests.support.invariants import assert_line_is_sound
+from tests.support.together import (
+    PATIENCE_SECONDS,
+    started,
+    together,
+    wait_until_somebody_waits_for_a_lock,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAME, EMAIL = "Zelda Quillfeather", "zelda.quill@example.org"
+
+
+@pytest.fixture(autouse=True)
+def _own_mailbox(settings: Any, tmp_path: Any) -> None:
+    settings.DEV_MAIL_FOLDER = tmp_path
+
+
+def join(job_id: UUID, person: Applicant) -> Any:
+    who = factories.as_applicant(person.id)
+    return applying.apply(job_id=job_id, applicant_id=person.id, name=NAME, actor=who)
+
+
+@pytest.fixture
+def late_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who applies has looked at everything, and only then somebody else gets a turn."""
+    finish = applying.finish
+
+    def finish_late(job: Any) -> None:
+        time.sleep(0.3)
+        finish(job)
+
+    monkeypatch.setattr(applying, "finish", finish_late)
+
+
+def left_in_line() -> Iterator[str]:
+    for row in Application.objects.all():
+        if row.status != "INACTIVE" or row.name != ERASED_NAME:
+            yield f"{row.name} {row.status}"
+
+
+def apply_and_erase(job_id: UUID, person: Applicant) -> list[Any]:
+    def erase_soon() -> int:
+        time.sleep(0.1)
+        return erase(applicant_id=person.id)
+
+    return together([partial(join, job_id, person), erase_soon])
+
+
+def test_who_applies_while_being_erased_is_withdrawn(late_end: None) -> None:
+    job_id, person = factories.job(), factories.applicant(name=NAME)
+
+    answers = apply_and_erase(job_id, person)
+
+    assert answers[1] == 1
+    assert list(left_in_line()) == []
+    assert_line_is_sound(job_id)
+
+
+def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
+    late_end: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "READ_HISTORY", sql.READ_HISTORY.replace("FOR KEY SHARE", ""))
+    job_id, person = factories.job(), factories.applicant(name=NAME)
+
+    apply_and_erase(job_id, person)
+
+    assert list(left_in_line()) == [f"{NAME} ACTIVE"]
+
+
+def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id, person = factories.job(), factories.applicant(name=NAME)
+    forget, half_done = erasing.codes.forget, Event()
+
+    def slowly(email: str) -> None:
+        half_done.set()
+        wait_until_somebody_waits_for_a_lock()
+        forget(email)
+
+    monkeypatch.setattr(erasing.codes, "forget", slowly)
+    with started(partial(erase, applicant_id=person.id)):
+        assert half_done.wait(PATIENCE_SECONDS)
+        with pytest.raises(ApplicantNotFound):
+            join(job_id, person)
+
+    assert Application.objects.count() == 0
+    assert_line_is_sound(job_id)
+
+
+def test_many_applications_and_an_erasure_at_once_leave_nobody(late_end: None) -> None:
+    jobs, person = [factories.job() for _ in range(5)], factories.applicant(name=NAME)
+
+    together(
+        [*[partial(join, job, person) for job in jobs], partial(erase, applicant_id=person.id)]
+    )
+
+    assert list(left_in_line()) == []
+    for job in jobs:
+        assert_line_is_sound(job)
+
+
+def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job_id, person = factories.job(), factories.applicant(email="ann@example.org")
+    lock, erased = applying.lock_job_for, []
+
+    def erased_before(*where: Any) -> Any:
+        if not erased:
+            erased.append(together([partial(erase, applicant_id=person.id)]))
+        return lock(*where)
+
+    monkeypatch.setattr(applying, "lock_job_for", erased_before)
+    apply_unproved(job=job_facts(job_id), name="Ann", email="ann@example.org")
+
+    application = Application.objects.get()
+    assert application.applicant_id != person.id
+    assert application.applicant.email == "ann@example.org"
+
+
+def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.EMAIL_BACKEND, settings.DEV_MAIL = "pipeline.mail.dev_mailbox.Backend", True
+    zelda = factories.applicant(email=EMAIL)
+    application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
+    promoted = factories.events(application.job_id)[-1]
+    send, sent = delivery.mail.send, []
+
+    def erased_before(**what: Any) -> None:
+        together([partial(erase, applicant_id=zelda.id)])
+        send(**what)
+        sent.extend(dev_mailbox.newest())
+
+    monkeypatch.setattr(delivery.mail, "send", erased_before)
+    delivery._deliver([promoted])
+
+    assert [mail.to for mail in sent] == [EMAIL]
+    assert dev_mailbox.newest() == []

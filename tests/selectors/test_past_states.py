@@ -1,0 +1,172 @@
+"""What the replay page reads is what replaying the log gives."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from pipeline.audit.replay import Line, Place, replay
+from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.domain.states import Status
+from pipeline.selectors import past_states
+from pipeline.selectors import past_states_sql as sql
+from pipeline.selectors.past_states import Moment, Person, differences, moment_of
+from tests.support import factories
+from tests.support.busy_line import busy_job
+from tests.support.clock import database_now
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def of_replay(places: list[Place]) -> list[tuple[object, ...]]:
+    return [
+        (p.application_id, n, p.status_since, p.decay_count, p.acknowledge_by, p.eligible_at)
+        for n, p in enumerate(places, 1)
+    ]
+
+
+def of_moment(people: list[Person]) -> list[tuple[object, ...]]:
+    return [
+        (p.application_id, p.place, p.since, p.decay_count, p.acknowledge_by, p.eligible_at)
+        for p in people
+    ]
+
+
+def assert_same(moment: Moment, line: Line) -> None:
+    assert (moment.seq, moment.event.at) == (line.seq, line.at)
+    assert (moment.job["status"], moment.job["capacity"]) == (line.status, line.capacity)
+    assert moment.job["policy"] == line.policy.values()
+    assert moment.policy_version == line.policy_version
+    for name, people in (
+        ("active", line.active),
+        ("pending", line.pending),
+        ("waitlist", line.waitlist),
+    ):
+        assert of_moment(getattr(moment, name)) == of_replay(people), name
+    assert list(moment.counts.values()) == [
+        len(line.active),
+        len(line.pending),
+        len(line.waitlist),
+    ]
+
+
+@pytest.mark.parametrize("way", ["FROM_THE_START", "FROM_THE_END"])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_moment_of_a_random_history_is_as_replay_gives_it(
+    seed: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "FROM_THE_START", getattr(sql, way))
+    job = busy_job(seed)
+
+    for seq in range(1, factories.row_of(job).seq + 1):
+        line = replay(job, seq=seq)
+        assert_same(moment_of(job, seq=seq), line)
+        assert moment_of(job, as_of=line.at).seq == replay(job, as_of=line.at).seq
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_moments_differ_as_their_replays_do(seed: int) -> None:
+    job = busy_job(seed)
+    head = factories.row_of(job).seq
+
+    for earlier, later in ((1, head), (head // 3, head // 2), (head // 2, head), (head, head)):
+        found = {d.application_id: (d.kind, d.before, d.after) for d in differences(
+            job, earlier, later, shown=1_000
+        ) or []}  # fmt: skip
+        assert found == slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = busy_job(seed)
+    head = factories.row_of(job).seq
+    monkeypatch.setattr(past_states, "MOST_COMPARED", head // 2)
+
+    for earlier, later in ((head // 2 + 1, head), (head * 2 // 3, head)):
+        expected = slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
+        found = {
+            d.application_id: d.kind for d in differences(job, earlier, later, shown=1_000) or []
+        }
+        assert found == {who: told[0] for who, told in expected.items() if told[0] != "moved"}
+    assert differences(job, 1, head) is None
+
+
+def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = factories.job()
+    factories.applications(job, 12)
+    monkeypatch.setattr(past_states, "MOST_FOLDED", 4)
+
+    for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
+        moment = moment_of(job, seq=seq)
+        people = len(moment.active) + len(moment.waitlist)
+        assert (people, sum(moment.counts.values())) == (listed, seq - 2)
+        assert moment.is_listed == bool(listed)
+
+
+def slow_differences(before: Line, after: Line, job: object) -> dict[object, object]:
+    then = {p.application_id: p for p in [*before.active, *before.pending, *before.waitlist]}
+    now = {p.application_id: p for p in [*after.active, *after.pending, *after.waitlist]}
+    span = factories.events(job, after=before.seq)[: after.seq - before.seq]  # type: ignore[arg-type]
+    came = {event.application_id for event in span if event.event == "APPLIED"}
+    found = {}
+    for who in {*then, *now, *came}:
+        was, is_now = then.get(who), now.get(who)
+        kind = slow_kind(was, is_now)
+        if kind:
+            found[who] = (kind, was and was.position, is_now and is_now.position)
+    return found
+
+
+def slow_kind(was: Place | None, is_now: Place | None) -> str | None:
+    if was is None:
+        return "joined" if is_now else "passed"
+    if is_now is None:
+        return "left"
+    if was.status == is_now.status:
+        return None if was.position == is_now.position else "moved"
+    if was.status == Status.WAITLIST:
+        return "seated"
+    return "confirmed" if is_now.status == Status.ACTIVE else "lost"
+
+
+def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
+    job = factories.job(capacity=2)
+    factories.applications(job, 12)
+
+    moment = moment_of(job, shown=4)
+
+    assert [person.place for person in moment.waitlist] == [1, 2, 3, 4]
+    assert moment.counts == {"active": 2, "pending": 0, "waiting": 10}
+    shown = differences(job, 1, moment.head, shown=3) or []
+    assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3
+
+
+def test_moments_that_are_none_are_refused() -> None:
+    before = database_now()
+    job = factories.job()
+
+    with pytest.raises(NoSuchMoment):
+        moment_of(job, seq=0)
+    with pytest.raises(NoSuchMoment):
+        moment_of(job, as_of=before)
+    with pytest.raises(FutureMoment):
+        moment_of(job, seq=3)
+    with pytest.raises(FutureMoment):
+        moment_of(job, as_of=database_now().replace(year=2200))
+    with pytest.raises(JobNotFound):
+        moment_of(factories.company().id)
+
+
+def test_the_queries_do_not_grow_with_the_log() -> None:
+    job = busy_job(1)
+
+    with CaptureQueriesContext(connection) as queries:
+        head = moment_of(job).head
+        differences(job, 3, head)
+
+    assert len(queries) == 5

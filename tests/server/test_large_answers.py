@@ -1,0 +1,137 @@
+"""Answers that are larger than memory should have to be, from the running server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from django.test import Client
+
+from jobs.models import Membership, Role
+from pipeline.live.channel import connection_parameters
+from tests.live.listening import wait_until
+from tests.support import factories
+from tests.support.crowd import crowd
+from tests.support.server import serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+PEOPLE = 50_000
+MOST_GROWTH_BYTES = 40_000_000
+THREADS = 8  # of both processes
+AT_WORK = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND state <> 'idle'"
+)
+
+
+@pytest.fixture
+def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+    """The address of a running web server."""
+    with serving(environment | {"SECURE_COOKIES": "off"}, tmp_path / "web.log") as url:
+        yield url.removeprefix("http://")
+    assert "Traceback" not in (tmp_path / "web.log").read_text()
+
+
+@pytest.fixture
+def download() -> str:
+    """The request for the log of a job with very many events, by somebody who may read it."""
+    company = factories.company()
+    job = factories.job(company_id=company.id)
+    crowd(job, PEOPLE)
+    return f"/company/jobs/{job}/export/log.jsonl"
+
+
+@pytest.fixture
+def headers(download: str) -> dict[str, str]:
+    """What shows that one may."""
+    user = factories.UserFactory.create(password=None)
+    job = factories.Job.objects.get(id=UUID(download.split("/")[3]))
+    Membership.objects.create(company_id=job.company_id, user=user, role=Role.VIEWER)
+    client = Client()
+    client.force_login(user)
+    return {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
+
+
+def resident_bytes() -> int:
+    """What all processes of the servers that this process has started hold in memory."""
+    total, waiting = 0, [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        waiting += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        if b"gunicorn" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            total += pages * os.sysconf("SC_PAGE_SIZE")
+    return total
+
+
+def at_work() -> int:
+    """How many connections to the database are not idle."""
+    with psycopg.connect(**connection_parameters()) as session:
+        row = session.execute(AT_WORK).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_large_export_begins_early_and_takes_little_memory(
+    site: str, download: str, headers: dict[str, str]
+) -> None:
+    client = http.client.HTTPConnection(site, timeout=60)
+    client.request("GET", "/health/live")
+    client.getresponse().read()
+    before, start = resident_bytes(), time.monotonic()
+
+    client.request("GET", download, headers=headers)
+    answer = client.getresponse()
+    first, most, lines = answer.read(1_000), before, 0
+    early = time.monotonic() - start
+    lines += first.count(b"\n")
+    while piece := answer.read(1_000_000):
+        lines += piece.count(b"\n")
+        most = max(most, resident_bytes())
+    took = time.monotonic() - start
+
+    assert lines == PEOPLE + 2
+    assert early < took / 4
+    assert most - before < MOST_GROWTH_BYTES
+    client.close()
+
+
+def test_whoever_leaves_a_download_frees_its_thread_and_its_connection(
+    site: str, download: str, headers: dict[str, str]
+) -> None:
+    for _ in range(THREADS + 4):
+        client = http.client.HTTPConnection(site, timeout=30)
+        client.request("GET", download, headers=headers)
+        assert client.getresponse().read(10_000)
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.close()
+
+    wait_until(lambda: at_work() == 0, seconds=15)
+    client = http.client.HTTPConnection(site, timeout=10)
+    client.request("GET", "/health/live")
+    assert json.loads(client.getresponse().read())
+    client.close()
+
+
+def test_whoever_asks_only_for_the_head_of_a_download_has_it_made_for_nobody(
+    site: str, download: str, headers: dict[str, str]
+) -> None:
+    client = http.client.HTTPConnection(site, timeout=30)
+    start = time.monotonic()
+
+    client.request("HEAD", download, headers=headers)
+    answer = client.getresponse()
+
+    assert answer.status in (200, 405)
+    assert answer.read() == b""
+    assert time.monotonic() - start < 5
+    client.close()

@@ -1,0 +1,230 @@
+"""Applying: who gets a seat, who waits, who is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    AlreadyDecided,
+    JobNotFound,
+    JobNotOpen,
+    LineError,
+)
+from pipeline.domain.states import Outcome
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.invariants import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_verified_person_gets_the_free_seat_at_once() -> None:
+    job_id = factories.job()
+
+    person = factories.application(job_id)
+
+    assert factories.status_of(person) == "ACTIVE"
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize(("first_seat", "verified"), [(True, True), (True, False), (False, False)])
+def test_a_first_seat_is_only_on_offer_if_the_job_or_an_unproved_address_asks_for_it(
+    first_seat: bool, verified: bool
+) -> None:
+    job_id = factories.job(acknowledge_first_seat=first_seat)
+
+    person = factories.application(job_id, verified=verified)
+
+    assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+    assert (person.acknowledge_by - person.applied_at).total_seconds() == factories.WINDOW
+    assert_line_is_sound(job_id)
+
+
+def test_who_comes_when_all_seats_are_taken_waits_at_the_back() -> None:
+    job_id = factories.job(capacity=2)
+    factories.applications(job_id, 2)
+
+    first, second, third = factories.applications(job_id, 3)
+
+    assert factories.statuses(first, second, third) == ["WAITLIST"] * 3
+    assert factories.line(job_id) == [first.id, second.id, third.id]
+    assert_line_is_sound(job_id)
+
+
+def test_a_newcomer_does_not_overtake_somebody_whose_cooldown_is_just_over() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    waiting = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job_id, factories.COOLDOWN)
+
+    newcomer = factories.application(job_id)
+
+    assert factories.statuses(waiting, newcomer) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert_line_is_sound(job_id)
+
+
+def test_a_seat_that_waits_for_a_cooldown_to_end_goes_to_a_newcomer() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    cooling = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+
+    newcomer = factories.application(job_id)
+
+    assert factories.statuses(cooling, newcomer) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
+def test_nobody_can_apply_twice_while_their_application_lives() -> None:
+    job_id = factories.job()
+    person = factories.applicant()
+    factories.application(job_id, person)
+    seq = factories.row_of(job_id).seq
+
+    with pytest.raises(AlreadyApplied):
+        factories.application(job_id, person)
+
+    assert factories.row_of(job_id).seq == seq
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.HIRED])
+def test_who_was_decided_on_can_only_be_added_by_the_company(outcome: Outcome) -> None:
+    job_id = factories.job()
+    person = factories.applicant()
+    decided = factories.application(job_id, person)
+    remove(application_id=decided.id, outcome=outcome, actor=factories.RECRUITER)
+
+    with pytest.raises(AlreadyDecided):
+        factories.application(job_id, person)
+    added = factories.application(job_id, person, actor=factories.RECRUITER)
+
+    assert factories.statuses(decided, added) == [outcome, "ACTIVE"]
+
+
+def test_who_was_removed_may_apply_again() -> None:
+    job_id = factories.job()
+    person = factories.applicant()
+    removed = factories.application(job_id, person)
+    remove(application_id=removed.id, outcome=Outcome.REMOVED, actor=factories.RECRUITER)
+
+    again = factories.application(job_id, person)
+
+    assert factories.statuses(removed, again) == ["REMOVED", "ACTIVE"]
+
+
+@pytest.mark.parametrize("status", ["DRAFT", "PAUSED", "CLOSED"])
+def test_a_job_that_is_not_open_takes_nobody(status: str) -> None:
+    job_id = factories.job(open_now=status != "DRAFT")
+    if status != "DRAFT":
+        verb = pause_job if status == "PAUSED" else close_job
+        verb(job_id=job_id, actor=factories.RECRUITER)
+
+    with pytest.raises(JobNotOpen) as refusal:
+        factories.application(job_id)
+
+    assert refusal.value.facts == {"status": status}
+
+
+def test_an_unknown_job_is_named_as_such() -> None:
+    with pytest.raises(JobNotFound):
+        factories.application(factories.applicant().id)
+
+
+def test_a_miss_follows_who_withdraws_and_applies_again() -> None:
+    job_id = factories.job(acknowledge_first_seat=True, penalty_places=2)
+    person = factories.applicant()
+    missed = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    withdraw(application_id=missed.id, actor=factories.owner_of(missed))
+
+    again = factories.application(job_id, person)
+
+    assert (again.status, again.decay_count) == ("WAITLIST", 1)
+    assert again.eligible_at == factories.fresh(missed).eligible_at
+    assert again.ticket == factories.row_of(job_id).next_ticket + 2
+    assert_line_is_sound(job_id)
+
+
+def test_who_applies_again_in_a_cooldown_is_seated_when_it_ends() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    person = factories.applicant()
+    missed = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    withdraw(application_id=missed.id, actor=factories.owner_of(missed))
+    again = factories.application(job_id, person)
+    let_time_pass(job_id, factories.COOLDOWN)
+
+    factories.settle_all()
+
+    assert factories.status_of(again) == "PENDING_ACKNOWLEDGMENT"
+    assert_line_is_sound(job_id)
+
+
+def test_who_lapsed_applies_again_with_all_their_misses_and_lapses_at_the_next() -> None:
+    job_id = factories.job(acknowledge_first_seat=True, max_decays=0)
+    person = factories.applicant()
+    lapsed = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW + factories.COOLDOWN)
+    factories.settle_all()
+    let_time_pass(job_id, factories.COOLDOWN)
+
+    again = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+
+    assert factories.statuses(lapsed, again) == ["LAPSED", "LAPSED"]
+    assert factories.fresh(again).decay_count == 2
+
+
+def test_who_applies_again_after_the_deadline_lapses_first_and_then_joins_with_that_miss() -> None:
+    job_id = factories.job(acknowledge_first_seat=True, max_decays=0)
+    person = factories.applicant()
+    overdue = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+
+    again = factories.application(job_id, person)
+
+    assert factories.statuses(overdue, again) == ["LAPSED", "WAITLIST"]
+    assert (again.decay_count, again.eligible_at) == (1, factories.fresh(overdue).eligible_at)
+    assert_line_is_sound(job_id)
+
+
+def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
+    job_id = factories.job(acknowledge_first_seat=True, penalty_places=3)
+    person = factories.applicant()
+    first = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+    acknowledge(application_id=first.id, actor=factories.owner_of(first))
+    withdraw(application_id=first.id, actor=factories.owner_of(first))
+    factories.application(job_id)
+
+    again = factories.application(job_id, person)
+
+    assert (again.decay_count, again.eligible_at) == (1, None)
+    assert again.ticket == factories.row_of(job_id).next_ticket + 3
+
+
+def test_a_refused_application_still_leaves_done_what_was_due() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    holder, waiting = factories.applications(job_id, 2)
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    let_time_pass(job_id, factories.WINDOW)
+
+    with pytest.raises(LineError):
+        factories.application(job_id)
+
+    assert factories.statuses(holder, waiting) == ["WAITLIST", "WAITLIST"]
+    assert factories.event_names(job_id)[-1] == "DECAYED"
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+    assert factories.statuses(holder, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)

@@ -1,0 +1,217 @@
+"""A job's own states: every pair of state and verb; and closing in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+
+from pipeline.domain.errors import IllegalJobMove, IllegalMove, JobNotFound
+from pipeline.domain.states import Outcome
+from pipeline.line import close_out
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.remove import remove
+from pipeline.services.settle import settle_next_due
+from pipeline.services.withdraw import withdraw
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.invariants import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+VERBS: dict[str, Callable[..., None]] = {"open": open_job, "pause": pause_job, "close": close_job}
+TABLE = {
+    ("DRAFT", "open"): ("OPEN", ["JOB_OPENED"]),
+    ("DRAFT", "pause"): None,
+    ("DRAFT", "close"): None,
+    ("OPEN", "open"): ("OPEN", []),
+    ("OPEN", "pause"): ("PAUSED", ["JOB_PAUSED"]),
+    ("OPEN", "close"): ("CLOSED", ["JOB_CLOSED"]),
+    ("PAUSED", "open"): ("OPEN", ["JOB_RESUMED"]),
+    ("PAUSED", "pause"): ("PAUSED", []),
+    ("PAUSED", "close"): ("CLOSED", ["JOB_CLOSED"]),
+    ("CLOSED", "open"): None,
+    ("CLOSED", "pause"): None,
+    ("CLOSED", "close"): ("CLOSED", []),
+}
+
+
+def job_that_is(status: str) -> UUID:
+    job_id = factories.job(open_now=status != "DRAFT")
+    for verb in {"PAUSED": ["pause"], "CLOSED": ["close"]}.get(status, []):
+        VERBS[verb](job_id=job_id, actor=factories.RECRUITER)
+    return job_id
+
+
+def test_the_table_names_every_pair() -> None:
+    states = ("DRAFT", "OPEN", "PAUSED", "CLOSED")
+    assert set(TABLE) == {(state, verb) for state in states for verb in VERBS}
+
+
+@pytest.mark.parametrize(("status", "verb"), [pair for pair, end in TABLE.items() if end])
+def test_a_legal_verb_leads_where_the_table_says(status: str, verb: str) -> None:
+    job_id = job_that_is(status)
+    seq = factories.row_of(job_id).seq
+
+    VERBS[verb](job_id=job_id, actor=factories.RECRUITER)
+
+    after = TABLE[status, verb]
+    assert (factories.row_of(job_id).status, factories.event_names(job_id, after=seq)) == after
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize(("status", "verb"), [pair for pair, end in TABLE.items() if not end])
+def test_an_illegal_verb_changes_nothing(status: str, verb: str) -> None:
+    job_id = job_that_is(status)
+    seq = factories.row_of(job_id).seq
+
+    with pytest.raises(IllegalJobMove):
+        VERBS[verb](job_id=job_id, actor=factories.RECRUITER)
+
+    assert (factories.row_of(job_id).status, factories.row_of(job_id).seq) == (status, seq)
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unknown_job_is_named_as_such(verb: str) -> None:
+    with pytest.raises(JobNotFound):
+        VERBS[verb](job_id=factories.applicant().id, actor=factories.RECRUITER)
+
+
+def test_a_log_starts_with_the_creation() -> None:
+    created, opened = factories.events(factories.job())
+
+    assert (created.event, created.seq, created.to_status) == ("JOB_CREATED", 1, "DRAFT")
+    assert (opened.event, opened.from_status, opened.to_status) == ("JOB_OPENED", "DRAFT", "OPEN")
+
+
+def test_opened_means_first_opened_however_often_it_was_paused() -> None:
+    job_id = factories.job()
+    opened_at = factories.row_of(job_id).opened_at
+
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+
+    assert factories.row_of(job_id).opened_at == opened_at
+
+
+def test_a_paused_job_promotes_nobody_until_it_is_resumed() -> None:
+    job_id = factories.job()
+    holder, waiting = factories.applications(job_id, 2)
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    withdraw(application_id=holder.id, actor=factories.owner_of(holder))
+    factories.settle_all()
+    assert factories.status_of(waiting) == "WAITLIST"
+
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+    assert_line_is_sound(job_id)
+
+
+def test_a_cooldown_that_ends_in_a_pause_is_noticed_after_it() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    person = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    open_job(job_id=job_id, actor=factories.RECRUITER)
+    assert_line_is_sound(job_id)
+    let_time_pass(job_id, factories.COOLDOWN)
+
+    assert factories.settle_all() == 1
+
+    assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+
+
+def closing_job() -> tuple[UUID, list[str], list[UUID]]:
+    """A job with 2 active, 2 pending and 5 waiting people, two of them in a cool-down."""
+    job_id = factories.job(capacity=4, acknowledge_first_seat=True, penalty_places=5)
+    people = factories.applications(job_id, 7)
+    let_time_pass(job_id, factories.WINDOW - 60)
+    for person in people[:2]:
+        acknowledge(application_id=person.id, actor=factories.owner_of(person))
+    let_time_pass(job_id, 60)
+    factories.settle_all()
+    people += factories.applications(job_id, 2)
+    return job_id, factories.statuses(*people), [person.id for person in people]
+
+
+def test_closing_in_slices_ends_with_everybody_closed_out_but_who_is_active(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert close_out.SLICE <= 5_000
+    monkeypatch.setattr(close_out, "SLICE", 3)
+    job_id, before, _ = closing_job()
+    assert (
+        before
+        == ["ACTIVE"] * 2 + ["WAITLIST"] * 2 + ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"] * 3
+    )
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    closing = factories.events(job_id)[-1]
+
+    steps = 0
+    while settle_next_due() is not None:
+        steps += 1
+        assert factories.row_of(job_id).active_count == 2
+        assert_line_is_sound(job_id)
+
+    assert steps == 3
+    ended = factories.events(job_id, after=closing.seq)
+    assert [event.event for event in ended] == ["CLOSED_OUT"] * 7
+    assert {event.cause_seq for event in ended} == {closing.seq}
+    assert {event.effective_at for event in ended} == {factories.row_of(job_id).closed_at}
+    row = factories.row_of(job_id)
+    assert (row.active_count, row.pending_count, row.waitlist_count) == (2, 0, 0)
+    assert row.next_due_at is None
+
+
+def test_while_a_job_closes_people_can_leave_but_nobody_moves_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(close_out, "SLICE", 1)
+    job_id = factories.job(capacity=1)
+    holder, first, second, third = factories.applications(job_id, 4)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+
+    withdraw(application_id=holder.id, actor=factories.owner_of(holder))
+    withdraw(application_id=second.id, actor=factories.owner_of(second))
+    assert factories.statuses(first, third) == ["WAITLIST", "WAITLIST"]
+    with pytest.raises(IllegalMove):
+        acknowledge(application_id=first.id, actor=factories.owner_of(first))
+    factories.settle_all()
+
+    assert factories.statuses(holder, first, second, third) == [
+        "WITHDRAWN",
+        "JOB_CLOSED",
+        "WITHDRAWN",
+        "JOB_CLOSED",
+    ]
+    assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.HIRED, Outcome.REJECTED, Outcome.REMOVED])
+def test_the_company_decides_on_who_is_active_in_a_closed_job(outcome: Outcome) -> None:
+    job_id = factories.job()
+    person, waiting = factories.applications(job_id, 2)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+
+    remove(application_id=person.id, outcome=outcome, actor=factories.RECRUITER)
+    factories.settle_all()
+
+    assert factories.statuses(person, waiting) == [outcome, "JOB_CLOSED"]
+    assert_line_is_sound(job_id)
+
+
+def test_who_was_overdue_when_the_job_closed_has_missed_first() -> None:
+    job_id = factories.job(acknowledge_first_seat=True, max_decays=0)
+    person = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    factories.settle_all()
+
+    assert factories.status_of(person) == "LAPSED"
+    assert_line_is_sound(job_id)

@@ -1,0 +1,80 @@
+"""Small random histories: everything that can happen in a line, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from uuid import UUID
+
+from jobs.models import Job
+from pipeline.domain.errors import LineError
+from pipeline.domain.states import Outcome
+from pipeline.models import Application
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from tests.support import factories
+from tests.support.clock import let_time_pass
+
+
+def busy_job(seed: int, *, steps: int = 60, company_id: UUID | None = None) -> UUID:
+    """A job in which that many random things have happened; the same each time."""
+    chance = Random(seed)
+    job = factories.job(capacity=chance.randint(1, 3), company_id=company_id, penalty_places=1)
+    for _ in range(steps):
+        with suppress(LineError):
+            chance.choice(STEPS)(job, chance)
+    return job
+
+
+def _one(job: UUID, chance: Random, *statuses: str) -> Application | None:
+    people = list(Application.objects.filter(job_id=job, status__in=statuses).order_by("id"))
+    return chance.choice(people) if people else None
+
+
+def _apply(job: UUID, chance: Random) -> None:
+    factories.application(job)
+
+
+def _acknowledge(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "PENDING_ACKNOWLEDGMENT"):
+        acknowledge(application_id=person.id, actor=factories.owner_of(person))
+
+
+def _withdraw(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"):
+        withdraw(application_id=person.id, actor=factories.owner_of(person))
+
+
+def _hire(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "ACTIVE"):
+        remove(application_id=person.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
+
+
+def _wait(job: UUID, chance: Random) -> None:
+    let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW)))
+    factories.settle_all()
+
+
+def _resize(job: UUID, chance: Random) -> None:
+    factories.alter(job, capacity=chance.randint(1, 4))
+
+
+def _pause_or_resume(job: UUID, chance: Random) -> None:
+    change = pause_job if Job.objects.get(id=job).status == "OPEN" else open_job
+    change(job_id=job, actor=factories.RECRUITER)
+
+
+STEPS: list[Callable[[UUID, Random], None]] = [
+    *([_apply] * 5),
+    _acknowledge,
+    _acknowledge,
+    _withdraw,
+    _hire,
+    _wait,
+    _wait,
+    _resize,
+    _pause_or_resume,
+]

@@ -1,0 +1,178 @@
+"""Making companies, jobs, people and applications, the way the product makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import factory
+from uuid_utils.compat import uuid7
+
+from applicants.models import Applicant
+from jobs.models import Company, Job, User
+from jobs.policies import Policy
+from pipeline.domain.states import SYSTEM, Actor, ActorKind
+from pipeline.models import Application, Event
+from pipeline.services.apply import apply
+from pipeline.services.lifecycle import Posting, create_job
+from pipeline.services.settle import settle_next_due
+from pipeline.services.update_job import Alteration, alter_job
+
+RECRUITER = Actor(ActorKind.COMPANY, uuid7())
+"""Somebody who acts for a company."""
+
+WINDOW = 600
+"""Seconds to acknowledge, where a test does not say otherwise."""
+
+COOLDOWN = 60
+"""Seconds of cool-down, where a test does not say otherwise."""
+
+
+class CompanyFactory(factory.django.DjangoModelFactory[Company]):
+    """A company with a name of its own."""
+
+    class Meta:
+        model = Company
+
+    name = factory.Sequence(lambda n: f"Company {n}")
+
+
+class UserFactory(factory.django.DjangoModelFactory[User]):
+    """A staff account; the password is "correct horse"."""
+
+    class Meta:
+        model = User
+
+    email = factory.Sequence(lambda n: f"staff{n}@example.org")
+    password = factory.django.Password("correct horse")
+
+
+class ApplicantFactory(factory.django.DjangoModelFactory[Applicant]):
+    """A person with an address of their own."""
+
+    class Meta:
+        model = Applicant
+
+    email = factory.Sequence(lambda n: f"person{n}@example.org")
+    name = factory.Sequence(lambda n: f"Person {n}")
+
+
+def company(**fields: Any) -> Company:
+    """A company."""
+    return CompanyFactory.create(**fields)
+
+
+def applicant(**fields: Any) -> Applicant:
+    """A person who has not applied to anything."""
+    return ApplicantFactory.create(**fields)
+
+
+def job(
+    *, capacity: int = 1, company_id: UUID | None = None, open_now: bool = True, **policy: Any
+) -> UUID:
+    """A job, open unless told otherwise; `policy` are the fields that differ from the usual."""
+    usual = {"acknowledgment_window_seconds": WINDOW, "cooldown_seconds": COOLDOWN}
+    return create_job(
+        company_id=company_id or company().id,
+        posting=Posting("Engineer"),
+        capacity=capacity,
+        policy=Policy(**usual | policy),
+        actor=RECRUITER,
+        open_now=open_now,
+    )
+
+
+def application(job_id: UUID, person: Applicant | None = None, **how: Any) -> Application:
+    """An application by that person (by a new one if none is given), submitted by themselves."""
+    person = person or applicant()
+    how = {"actor": as_applicant(person.id)} | how
+    return apply(job_id=job_id, applicant_id=person.id, name=person.name, **how)
+
+
+def applications(job_id: UUID, count: int, **how: Any) -> list[Application]:
+    """So many applications of new people, one after the other."""
+    return [application(job_id, **how) for _ in range(count)]
+
+
+def as_applicant(applicant_id: UUID) -> Actor:
+    """A person who acts for themselves."""
+    return Actor(ActorKind.APPLICANT, applicant_id)
+
+
+def owner_of(application: Application) -> Actor:
+    """The person whose application it is."""
+    return as_applicant(application.applicant_id)
+
+
+def fresh(application: Application) -> Application:
+    """The application as the database has it now."""
+    return Application.objects.get(id=application.id)
+
+
+def row_of(job_id: UUID) -> Job:
+    """The job's row as the database has it now."""
+    return Job.objects.get(id=job_id)
+
+
+def status_of(application: Application) -> str:
+    """The application's status, or its outcome when it has ended."""
+    row = fresh(application)
+    return str(row.outcome or row.status)
+
+
+def statuses(*people: Application) -> list[str]:
+    """The status of each, or its outcome when it has ended."""
+    return [status_of(person) for person in people]
+
+
+def line(job_id: UUID) -> list[UUID]:
+    """Who waits, in order."""
+    waiting = Application.objects.filter(job_id=job_id, status="WAITLIST")
+    return list(waiting.order_by("ticket", "tie").values_list("id", flat=True))
+
+
+def events(job_id: UUID, *, after: int = 0) -> list[Event]:
+    """The job's log, after that seq."""
+    return list(Event.objects.filter(job_id=job_id, seq__gt=after).order_by("seq"))
+
+
+def event_names(job_id: UUID, *, after: int = 0) -> list[str]:
+    """What the job's log says happened after that seq."""
+    return [event.event for event in events(job_id, after=after)]
+
+
+def alter(job_id: UUID, **what: Any) -> None:
+    """Change a job's capacity, policy or posting, as its company."""
+    alter_job(job_id=job_id, alteration=Alteration(**what), actor=RECRUITER)
+
+
+def settle_all() -> int:
+    """What the decay worker does until nothing is due any more; says in how many steps."""
+    steps = 0
+    while settle_next_due() is not None:
+        steps += 1
+    return steps
+
+
+__all__ = [
+    "COOLDOWN",
+    "RECRUITER",
+    "SYSTEM",
+    "WINDOW",
+    "alter",
+    "applicant",
+    "application",
+    "applications",
+    "as_applicant",
+    "company",
+    "event_names",
+    "events",
+    "fresh",
+    "job",
+    "line",
+    "owner_of",
+    "row_of",
+    "settle_all",
+    "status_of",
+    "statuses",
+]

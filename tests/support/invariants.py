@@ -1,0 +1,120 @@
+"""The invariants of a line, checked on its rows and its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from uuid import UUID
+
+from jobs.models import Job
+from pipeline.audit.verify import verify_job
+from pipeline.line.event_log import GENESIS, chained_hash
+from pipeline.models import Application, Event
+
+
+def assert_line_is_sound(job_id: UUID, *, most_seats: int | None = None) -> None:
+    """Check everything that holds for a job's line at every commit.
+
+    `most_seats`: how many may be held after a capacity was lowered; the capacity if not given.
+    """
+    job = Job.objects.get(id=job_id)
+    people = list(Application.objects.filter(job_id=job_id).order_by("id"))
+    log = list(Event.objects.filter(job_id=job_id).order_by("seq"))
+    _counters_are_counts(job, people)
+    _seats_are_within(max(most_seats or 0, job.capacity), people)
+    _nobody_is_live_twice(people)
+    _order_is_total(job, people)
+    _no_seat_is_idle(job, people)
+    _log_is_whole(job, log)
+    _log_tells_each_change(log)
+    _hints_are_bounds(job, people)
+    verdict = verify_job(job_id)
+    assert (verdict.chain, verdict.first_bad_seq) == ("ok", None)
+    assert verdict.differences == []
+    assert verdict.replay_matches
+    assert (verdict.head_seq, verdict.head_hash) == (job.seq, bytes(job.chain_head).hex())
+
+
+def _of(people: list[Application], *statuses: str) -> list[Application]:
+    return [person for person in people if person.status in statuses]
+
+
+def _counters_are_counts(job: Job, people: list[Application]) -> None:
+    counted = Counter(person.status for person in people)
+    assert (job.active_count, job.pending_count, job.waitlist_count) == (
+        counted["ACTIVE"],
+        counted["PENDING_ACKNOWLEDGMENT"],
+        counted["WAITLIST"],
+    )
+
+
+def _seats_are_within(seats: int, people: list[Application]) -> None:
+    assert len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT")) <= seats
+
+
+def _nobody_is_live_twice(people: list[Application]) -> None:
+    live = Counter(person.applicant_id for person in people if person.status != "INACTIVE")
+    assert all(times == 1 for times in live.values()), live
+
+
+def _order_is_total(job: Job, people: list[Application]) -> None:
+    places = [(person.ticket, person.tie) for person in _of(people, "WAITLIST")]
+    assert len(set(places)) == len(places)
+    ties = [tie for _, tie in places]
+    assert len(set(ties)) == len(ties)
+    assert all(1 <= tie <= job.seq for tie in ties if tie is not None)
+    clean = [p.ticket for p in _of(people, "WAITLIST") if not p.decay_count and p.ticket]
+    assert all(ticket < job.next_ticket for ticket in clean)
+
+
+def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
+    if job.status != "OPEN":
+        return
+    held = len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT"))
+    eligible = [
+        person
+        for person in _of(people, "WAITLIST")
+        if person.eligible_at is None or person.eligible_at <= job.last_event_at
+    ]
+    assert held >= job.capacity or not eligible
+
+
+def _log_is_whole(job: Job, log: list[Event]) -> None:
+    assert [event.seq for event in log] == list(range(1, job.seq + 1))
+    head = GENESIS
+    at = log[0].at
+    for event in log:
+        assert bytes(event.prev_hash) == head
+        head = chained_hash(head, event)
+        assert bytes(event.hash) == head
+        assert event.at >= at
+        assert event.effective_at <= event.at
+        assert event.cause_seq is None or event.cause_seq < event.seq
+        at = event.at
+    assert bytes(job.chain_head) == head
+    assert job.last_event_at == at
+
+
+def _log_tells_each_change(log: list[Event]) -> None:
+    stands: dict[UUID, str | None] = {}
+    for event in log:
+        if event.application_id:
+            assert event.from_status == stands.get(event.application_id)
+            stands[event.application_id] = event.to_status
+
+
+def _hints_are_bounds(job: Job, people: list[Application]) -> None:
+    tickets = [person.ticket for person in _of(people, "WAITLIST") if person.ticket is not None]
+    assert job.head_ticket <= min([job.next_ticket, *tickets])
+    due = _true_due(job, people)
+    assert due is None or (job.next_due_at is not None and job.next_due_at <= due)
+
+
+def _true_due(job: Job, people: list[Application]) -> datetime | None:
+    pending, waiting = _of(people, "PENDING_ACKNOWLEDGMENT"), _of(people, "WAITLIST")
+    moments = [person.acknowledge_by for person in pending]
+    if job.status == "OPEN" and job.capacity > len(pending) + len(_of(people, "ACTIVE")):
+        moments += [person.eligible_at for person in waiting]
+    if job.status == "CLOSED" and pending + waiting:
+        moments.append(job.last_event_at)
+    return min((moment for moment in moments if moment), default=None)

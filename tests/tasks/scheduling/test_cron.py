@@ -1,0 +1,56 @@
+"""Cron expressions: the times of a zone's clocks, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from tasks.errors import BadSchedule
+from tasks.scheduling.cron import Times
+
+
+def times(cron: str, zone: str, start: str, count: int) -> list[str]:
+    """The next times of a schedule, as the clocks of UTC show them."""
+    found, at = [], datetime.fromisoformat(start)
+    for _ in range(count):
+        at = Times(cron, zone).after(at)
+        found.append(at.strftime("%d %H:%M"))
+    return found
+
+
+def test_a_daily_time_follows_the_zones_clocks() -> None:
+    spring = times("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00+00:00", 2)
+
+    assert spring == ["28 08:00", "29 07:00"]
+
+
+def test_a_time_that_the_change_to_summer_leaves_out_runs_right_after_it() -> None:
+    spring = times("30 2 * * *", "Europe/Berlin", "2026-03-28T03:00+00:00", 2)
+
+    assert spring == ["29 01:00", "30 00:30"]
+
+
+def test_a_time_that_comes_twice_runs_once() -> None:
+    autumn = times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+00:00", 2)
+
+    assert autumn == ["25 00:30", "26 01:30"]
+
+
+def test_every_half_hour_stays_every_half_hour_when_the_clocks_change() -> None:
+    autumn = times("*/30 * * * *", "Europe/Berlin", "2026-10-24T23:30+00:00", 5)
+    spring = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:00+00:00", 4)
+
+    assert autumn == ["25 00:00", "25 00:30", "25 01:00", "25 01:30", "25 02:00"]
+    assert spring == ["29 00:30", "29 01:00", "29 01:30", "29 02:00"]
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone"),
+    [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("", "UTC"),
+     ("R R * * *", "UTC"), ("1,r(1-5) * * * *", "UTC"), ("H * * * *", "UTC"),
+     ("0 0 31 2 *", "UTC"), ("0 0 * * *", "Mars/Olympus"), ("0 0 * * *", "../etc/passwd")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(cron: str, zone: str) -> None:
+    with pytest.raises(BadSchedule):
+        Times(cron, zone)

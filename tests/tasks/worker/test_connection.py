@@ -1,0 +1,111 @@
+"""After a failover: a connection that only reads leads to what was the primary, and is dropped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psycopg
+import pytest
+from django.db import InternalError, connection
+
+from tasks.scheduling.schedules import create_schedule
+from tasks.worker.chores import Upkeep
+from tasks.worker.connection import Store, Unavailable
+from tasks.worker.task_store import Ledger
+from tasks.worker.worker import Options
+from tests.tasks.claims import Claimer, claimer
+from tests.tasks.seen import add, status
+from tests.tasks.workers import eventually
+
+__all__ = ["claimer"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ONLY_READ = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+WRITES = {
+    "a claim": lambda worker: worker.claim(),
+    "a claim of what is capped": lambda worker: worker.claim(types_=["test.capped"]),
+    "a sign of life": lambda worker: worker.beat(),
+}
+
+
+def session_of(store: Store) -> int:
+    [(pid,)] = store.rows("SELECT pg_backend_pid()")
+    return int(pid)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_connection_that_only_reads_is_given_up_for_a_new_one(
+    claimer: Any, write: Callable[[Claimer], object]
+) -> None:
+    worker = claimer()
+    before = session_of(worker.store)
+    write(worker)
+    assert session_of(worker.store) == before, "one that writes is kept"
+    worker.store.rows(ONLY_READ)
+
+    with pytest.raises(Unavailable):
+        write(worker)
+
+    eventually(lambda: worker.store.is_up)
+    write(worker)
+    assert session_of(worker.store) != before
+
+
+def test_an_end_is_written_once_there_is_a_primary_again(claimer: Any) -> None:
+    name = add("test.noop")
+    worker = claimer()
+    [run] = worker.claim()
+    worker.store.rows(ONLY_READ)
+
+    with pytest.raises(Unavailable):
+        worker.succeed(run)
+    eventually(lambda: worker.store.is_up)
+
+    assert worker.succeed(run) == 1
+    assert status(name) == "SUCCEEDED"
+
+
+def test_as_long_as_there_is_none_it_asks_less_and_less_often(
+    claimer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> Any:
+        raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
+
+    monkeypatch.setattr("tasks.worker.connection._connect", refuse)
+    store, pauses = claimer().store, []
+
+    for _ in range(4):
+        store._not_before = time.monotonic()
+        with pytest.raises(Unavailable):
+            store.rows("SELECT 1")
+        pauses.append(store.retry_seconds)
+
+    assert pauses == [pytest.approx(seconds, abs=0.05) for seconds in (0.1, 0.2, 0.4, 0.8)]
+
+
+def test_the_chores_take_a_new_connection_too() -> None:
+    options = SimpleNamespace(lease_seconds=30.0)
+    upkeep = Upkeep(cast(Any, SimpleNamespace(options=options, reap=int, park=int)))
+    with connection.cursor() as cursor:
+        cursor.execute(ONLY_READ)
+    with pytest.raises(InternalError, match="read-only"):
+        create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+
+    upkeep.run(time.monotonic())
+
+    create_schedule(name="s", cron="* * * * *", type_key="test.noop")
+
+
+def test_a_worker_that_starts_before_the_failover_ends_finds_the_primary(
+    transactional_db: None,
+) -> None:
+    ledger = Ledger(cast(Any, SimpleNamespace()), Options())
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM tasks_tasktype; {ONLY_READ}")
+    with pytest.raises(Unavailable):
+        ledger._known()
+
+    assert ledger._known()

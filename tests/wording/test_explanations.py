@@ -1,0 +1,147 @@
+"""The words about a line: its rules, what happens to who does nothing, and why a place changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from jobs.policies import DAY, Policy
+from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.wording.explanations import (
+    WHEN_ENDED,
+    PlaceChange,
+    Standing,
+    how_the_line_works,
+    span,
+    what_if_nothing,
+    why_moved,
+)
+
+NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+
+
+def rules(capacity: int = 3, **policy: Any) -> str:
+    sentences = how_the_line_works(Policy(**policy), capacity)
+    assert len(sentences) == 6
+    assert all(each.endswith(".") for each in sentences)
+    return " ".join(sentences)
+
+
+def test_the_rules_name_every_value_of_the_policy() -> None:
+    said = rules(
+        acknowledgment_window_seconds=30 * 3600, penalty_places=2, max_decays=3, cooldown_seconds=90
+    )
+
+    assert "3 applicants at a time" in said
+    assert "has 1 day and 6 hours to confirm it" in said
+    assert "two places behind the back of the line: the next 2 newcomers pass you" in said
+    assert "a second miss costs 4 places" in said
+    assert "After three missed deadlines you are still in line" in said
+    assert "for 1 minute and 30 seconds" in said
+
+
+def test_the_rules_of_the_edges() -> None:
+    assert "One applicant at a time" in rules(1)
+    assert "the next newcomer passes you" in rules(penalty_places=1)
+    assert "you go to the back of the line." in rules(penalty_places=0)
+    assert "However many deadlines you miss" in rules(max_decays=None)
+    assert "The first missed deadline ends" in rules(max_decays=0)
+    assert "After one missed deadline you" in rules(max_decays=1)
+    assert "second miss" not in rules(max_decays=1)
+    assert "it is yours at once" in rules(acknowledge_first_seat=False)
+    assert "you confirm it like everybody else" in rules(acknowledge_first_seat=True)
+
+
+def standing(status: Status, misses: int = 0, **more: Any) -> Standing:
+    policy = more.pop("policy", Policy())
+    return Standing(status=status, policy=policy, now=NOW, misses=misses, **more)
+
+
+@pytest.mark.parametrize(
+    ("misses", "policy", "words"),
+    [
+        (0, Policy(), "one place behind the back of the line"),
+        (
+            0,
+            Policy(),
+            "After that you could miss two more times; the next miss ends the application.",
+        ),
+        (
+            1,
+            Policy(),
+            "After that you could miss one more time; the next miss ends the application.",
+        ),
+        (1, Policy(), "the next 2 newcomers pass you"),
+        (2, Policy(), "The next miss after that ends the application."),
+        (3, Policy(), "your application ends. This would be miss number 4."),
+        (0, Policy(max_decays=0), "your application ends. You could apply again"),
+        (9, Policy(max_decays=None), "However often that happens, you stay in line."),
+    ],
+)
+def test_an_offer_names_the_exact_loss(misses: int, policy: Policy, words: str) -> None:
+    deadline = NOW + timedelta(seconds=DAY)
+    pending = standing(Status.PENDING_ACKNOWLEDGMENT, misses, policy=policy, deadline=deadline)
+
+    assert words in what_if_nothing(pending)
+    assert what_if_nothing(pending).startswith("At 08:00 UTC on 22 November 2026 the seat goes")
+
+
+def test_times_are_told_in_the_readers_zone() -> None:
+    pending = standing(Status.PENDING_ACKNOWLEDGMENT, deadline=NOW + timedelta(hours=1))
+
+    said = what_if_nothing(pending, ZoneInfo("America/New_York"))
+
+    assert said.startswith("At 04:00 on 21 November 2026 (New York) the seat goes")
+
+
+def test_waiting_is_told_with_what_holds_it_up() -> None:
+    waiting, cooling = Status.WAITLIST, NOW + timedelta(minutes=5)
+
+    assert "When it is your turn we send you a mail" in what_if_nothing(standing(waiting))
+    assert "paused" in what_if_nothing(standing(waiting, job_status="PAUSED"))
+    assert "before 08:05 UTC" in what_if_nothing(standing(waiting, 1, eligible_at=cooling))
+    assert "before" not in what_if_nothing(standing(waiting, 1, eligible_at=NOW))
+
+
+@pytest.mark.parametrize("status", [Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT])
+def test_on_a_closed_job_it_is_about_to_end(status: Status) -> None:
+    assert "about to end" in what_if_nothing(standing(status, job_status="CLOSED"))
+
+
+def test_a_deadline_that_has_passed_is_no_threat_any_more() -> None:
+    late = standing(Status.PENDING_ACKNOWLEDGMENT, deadline=NOW)
+
+    assert "The deadline has passed" in what_if_nothing(late)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
+    assert what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == WHEN_ENDED[outcome]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (PlaceChange(EventType.APPLIED, NOW, own=True), "You joined the line."),
+        (PlaceChange(EventType.DECAYED, NOW, own=True), "You missed a deadline"),
+        (PlaceChange(EventType.PROMOTED, NOW), "Somebody ahead of you was offered a seat"),
+        (PlaceChange(EventType.PROMOTED, NOW, 3), "Three people ahead of you were offered"),
+        (PlaceChange(EventType.REMOVED, NOW, 12), "12 people ahead of you left the line"),
+        (PlaceChange(EventType.APPLIED, NOW), "you moved back by one"),
+    ],
+)
+def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:
+    assert words in why_moved(change)
+
+
+def test_spans_are_told_in_their_two_largest_units() -> None:
+    assert [span(n) for n in (1, 60, 3_661, 2 * DAY, 0)] == [
+        "1 second",
+        "1 minute",
+        "1 hour and 1 minute",
+        "2 days",
+        "no time",
+    ]

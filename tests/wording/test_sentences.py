@@ -1,0 +1,118 @@
+"""What events mean in plain English: each kind has a sentence, for both who may read it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from jobs.policies import Policy
+from pipeline.domain.states import EVENTS, MOVES, OUTCOMES, ActorKind, EventType, Reason
+from pipeline.line.event_log import stamp
+from pipeline.wording.sentences import SENTENCES, Reader, sentence
+
+NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+STEPS = sorted({(EVENTS[move], str(to), OUTCOMES.get(move)) for (_, move), to in MOVES.items()})
+JOB_EVENTS = [event for event in EventType if event not in {step[0] for step in STEPS}]
+ALL = STEPS + [(event, "OPEN", None) for event in JOB_EVENTS]
+
+
+@dataclass
+class Row:
+    """A row of the log, as far as a sentence looks at it."""
+
+    event: str
+    to_status: str | None = None
+    outcome: str | None = None
+    actor_kind: str = "APPLICANT"
+    effective_at: datetime = NOON
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+FACTS = {
+    "deadline": stamp(NOON + HOUR),
+    "eligible_at": stamp(NOON + 2 * HOUR),
+    "places": 2,
+    "decay_count": 1,
+    "capacity": 3,
+    "reason": "NOT_A_MATCH",
+    "policy": Policy().values(),
+}
+
+
+@pytest.mark.parametrize("reader", Reader)
+@pytest.mark.parametrize("actor", ActorKind)
+@pytest.mark.parametrize("step", ALL, ids=str)
+def test_every_event_and_outcome_has_a_sentence(
+    step: Any, actor: ActorKind, reader: Reader
+) -> None:
+    event, to_status, outcome = step
+
+    said = sentence(Row(event, to_status, outcome, actor, data=FACTS), reader)
+
+    assert re.fullmatch(r"[A-Z][^{}]*\.", said)
+    assert "None" not in said
+    assert "unknown" not in said
+    assert all(time in said for time in re.findall(r"\d\d:\d\d[^.,]*", said) if "UTC" in time)
+    assert len(re.findall(r"\d\d:\d\d", said)) == said.count(" UTC on ")
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_an_applicant_is_you_and_a_company_reads_of_the_applicant(step: Any) -> None:
+    event, to_status, outcome = step
+    row = Row(event, to_status, outcome, data=FACTS)
+
+    to_them, to_company = sentence(row, Reader.APPLICANT), sentence(row, Reader.COMPANY)
+
+    assert "the applicant" not in to_them.lower()
+    assert not re.search(r"\byour?s?\b", to_company, re.I)
+    if event is not EventType.CLOSED_OUT:
+        assert re.search(r"\byou", to_them, re.I)
+
+
+def test_the_table_has_nothing_that_never_happens() -> None:
+    possible = {(event, what) for event, to, outcome in ALL for what in (to, outcome, None)}
+
+    assert {key for key in SENTENCES if key not in possible} == set()
+
+
+def test_a_miss_says_what_it_costs() -> None:
+    decayed = Row("DECAYED", "WAITLIST", data=FACTS)
+
+    assert sentence(decayed, Reader.APPLICANT) == (
+        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost 2 places: behind the back "
+        "of the line, the next 2 people who join go ahead of you. After a miss, you cannot be "
+        "promoted again before 14:00 UTC on 1 March 2026."
+    )
+    one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
+    assert "lost 1 place:" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
+    assert "ahead of the applicant" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
+    assert "back of the line again" in sentence(Row("DECAYED", data=none), Reader.COMPANY)
+
+
+def test_times_are_in_utc_wherever_they_were_written() -> None:
+    elsewhere = NOON.astimezone(timezone(timedelta(hours=-8)))
+
+    said = sentence(Row("DECAYED", data=FACTS, effective_at=elsewhere), Reader.APPLICANT)
+
+    assert "12:00 UTC on 1 March 2026" in said
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_of_a_company_is_said(reason: Reason) -> None:
+    removed = Row("REMOVED", "INACTIVE", "REMOVED", "COMPANY", data={"reason": reason.value})
+
+    assert "(reason: " in sentence(removed, Reader.APPLICANT)
+    assert reason.value not in sentence(removed, Reader.APPLICANT)
+    without = Row("REMOVED", "INACTIVE", "REMOVED", "COMPANY")
+    assert "reason" not in sentence(without, Reader.APPLICANT)
+
+
+def test_what_never_happens_has_no_sentence() -> None:
+    with pytest.raises(KeyError):
+        sentence(Row("APPLIED", "INACTIVE"), Reader.APPLICANT)
