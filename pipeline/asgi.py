@@ -16,20 +16,20 @@ _django = get_wsgi_application()  # sets Django up, before what follows uses its
 
 from django.urls import get_resolver  # noqa: E402
 
-from pipeline.live.hub import Hub  # noqa: E402
+from pipeline.live.hub import process_hub  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
 from pipeline.server.gunicorn_config import threads  # noqa: E402
-from pipeline.server.wsgi_adapter import Bridge, Message, Receive, Send  # noqa: E402
+from pipeline.server.wsgi_adapter import Bridge  # noqa: E402
+from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
 
-hub = Hub()
 _pages = Bridge(_django, threads=threads)
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one request."""
     if scope["path"].startswith(PREFIX):
-        await stream(hub, scope, receive, send)
+        await stream(process_hub(), scope, receive, send)
     else:
         await _pages(scope, receive, send)

@@ -50,7 +50,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.form_status.RefusedForms",
     "pipeline.web.middleware.time_zone",
-    "pipeline.web.middleware.what_does_not_exist",
+    "pipeline.pages.error_messages.missing_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -75,7 +75,6 @@ TEMPLATES = [
         },
     }
 ]
-WSGI_APPLICATION = "pipeline.wsgi.application"
 AUTH_USER_MODEL = "jobs.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 LOGIN_URL = "account_login"

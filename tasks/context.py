@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from tasks.payloads import LARGEST_BYTES, as_json, hide
+from tasks.json import as_json
+from tasks.payloads import LARGEST_BYTES, hide
 
 PROGRESS_SECONDS = 0.5
 """Progress is told at most so often, and when it is complete."""

@@ -11,10 +11,10 @@ from django.db.models.functions import Now
 
 from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
+from tasks.json import as_json
 from tasks.models import Task, TaskPause, TaskType
 from tasks.models.audit import TaskAct, note
 from tasks.models.statuses import Breaker, Status
-from tasks.payloads import as_json
 from tasks.sql.queues import PARKED_AT_ONCE, UNPARK
 
 log = logging.getLogger(__name__)

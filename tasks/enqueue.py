@@ -15,9 +15,10 @@ from uuid_utils.compat import uuid7
 
 from tasks import registry, tracing
 from tasks.errors import OutOfRange
+from tasks.json import as_json
 from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
-from tasks.payloads import as_json, checked
+from tasks.payloads import checked
 from tasks.sql.enqueue import ENQUEUE, WAKE
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0

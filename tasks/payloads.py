@@ -6,10 +6,10 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any
 
-from django.core.serializers.json import DjangoJSONEncoder
 from jsonschema.validators import validator_for
 
 from tasks.errors import InvalidPayload, PayloadTooLarge
+from tasks.json import as_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"
 SHORTEST_SECRET = 4  # characters; a shorter one, replaced, would spoil whatever is around it
-_encode = DjangoJSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-_encode_plain = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-
-
-def as_json(value: Any) -> str:
-    """A value as compact JSON; dates, UUIDs and decimals become text. Raises TypeError, ValueError.
-
-    NaN and infinity are refused: they are no JSON.
-    """
-    try:
-        return _encode_plain(value)
-    except TypeError:
-        return _encode(value)
 
 
 def checked(kind: Kind, payload: Any) -> str:

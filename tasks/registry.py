@@ -148,7 +148,7 @@ def sync() -> dict[tuple[str, int], int]:
 
     Rows of types that this process does not know are left alone: another release runs them.
     """
-    from tasks.payloads import as_json
+    from tasks.json import as_json
 
     with connection.cursor() as cursor:
         cursor.execute(_SYNC, [as_json([_row(kind) for kind in known()])])

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -186,3 +187,9 @@ async def _listening_connection() -> psycopg.AsyncConnection[Any]:
     session = await psycopg.AsyncConnection.connect(**connection_parameters(), options=_SESSION)
     await session.execute(f"LISTEN {CHANNEL}")
     return session
+
+
+@cache
+def process_hub() -> Hub:
+    """Return the one hub of this process, which listens from its first stream on."""
+    return Hub()

@@ -12,7 +12,7 @@ from asyncio import ensure_future
 
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, Watcher
-from pipeline.server.wsgi_adapter import Message, Receive, Send
+from pipeline.web.asgi_types import Message, Receive, Send
 
 PREFIX = "/live/"
 HEARTBEAT_SECONDS = 20.0

@@ -18,14 +18,13 @@ from jobs.services import (
     find_api_key,
     set_first_password,
 )
+from pipeline.config.demo import COMPANY, OWNER
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, create_job, pause_job
 
-OWNER = "owner@demo.example"
-COMPANY = "Harbour & Pine (demo)"
 COLLEAGUES = {"recruiter@demo.example": Role.RECRUITER, "viewer@demo.example": Role.VIEWER}
 KEY_NAME = "demo"
 

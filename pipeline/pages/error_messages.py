@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
@@ -64,3 +64,19 @@ NOT_FOUND = (
     errors.ScheduleNotFound,
 )
 """What does not exist, or not for the one who asks."""
+
+
+def missing_to_404(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Answer 404 where a page's object does not exist, or is not the visitor's. A middleware."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, error: Exception) -> None:
+        if isinstance(error, NOT_FOUND):
+            raise Http404 from error
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
+    return middleware

@@ -29,9 +29,9 @@ class _LiveServer(Server):
         self.should_exit = True  # and nothing more: the process is to end in order, not by a signal
 
     async def shutdown(self, sockets: Any = None) -> None:
-        from pipeline.asgi import hub
+        from pipeline.live.hub import process_hub
 
-        hub.close()
+        process_hub().close()
         asyncio.get_running_loop().call_later(STUCK_SECONDS, self._drop_stuck_streams)
         await super().shutdown(sockets)
 

@@ -12,11 +12,13 @@ import asyncio
 import io
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from pipeline.web.asgi_types import Message, Receive, Send
 
 MOST_BODY_BYTES = 3_000_000
 """More than Django takes. A body that says it is longer is left unread; it is refused by that, and
@@ -30,9 +32,6 @@ TAKING_SECONDS = 60.0
 """How long a client may take nothing of a large answer."""
 PIECE_BYTES = 65_536
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Environ = dict[str, Any]
 WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 

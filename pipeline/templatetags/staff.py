@@ -6,7 +6,7 @@ from django import template
 from django.conf import settings
 
 from jobs.services import has_staff_account
-from pipeline.management.demo import OWNER
+from pipeline.config.demo import OWNER
 
 register = template.Library()
 

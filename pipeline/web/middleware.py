@@ -9,10 +9,8 @@ from functools import cache
 from uuid import uuid4
 
 import structlog
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-
-from pipeline.pages.error_messages import NOT_FOUND
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -59,19 +57,3 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
 @cache
 def _known_zones() -> frozenset[str]:
     return frozenset(zoneinfo.available_timezones())
-
-
-def what_does_not_exist(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[..., HttpResponse]:
-    """Have a page about something that does not exist, or not for the one who asks, answer 404."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        return get_response(request)
-
-    def process_exception(request: HttpRequest, error: Exception) -> None:
-        if isinstance(error, NOT_FOUND):
-            raise Http404 from error
-
-    middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
-    return middleware

@@ -24,6 +24,7 @@ from uuid import UUID
 import structlog
 
 from tasks import registry, tracing
+from tasks.child import failure_report
 from tasks.child.cleanup import (
     address_space_bytes,
     close_connections,
@@ -31,8 +32,8 @@ from tasks.child.cleanup import (
 )
 from tasks.context import Context
 from tasks.errors import Cancelled
-from tasks.payloads import LARGEST_BYTES, as_json, secrets_in
-from tasks.worker import failure_report
+from tasks.json import as_json
+from tasks.payloads import LARGEST_BYTES, secrets_in
 
 log = logging.getLogger(__name__)
 

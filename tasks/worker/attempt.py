@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks import retry
+from tasks.child import failure_report
+from tasks.json import as_json
 from tasks.models.statuses import Status
-from tasks.payloads import as_json
 from tasks.registry import Kind
-from tasks.worker import failure_report
 
 CANCELLED, TIMED_OUT, LOST, ENDING = "cancelled", "timed out", "lost", "ending"
 

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from tasks.payloads import as_json
+from tasks.json import as_json
 from tasks.sql import claim, enqueue, runs
 
 log = logging.getLogger(__name__)

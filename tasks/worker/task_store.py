@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import Error, connection
 
 from tasks import registry
+from tasks.json import as_json
 from tasks.models.statuses import Status
-from tasks.payloads import as_json
 from tasks.sql.breaker import MEND, TRIP
 from tasks.sql.claim import NEXT_DUE
 from tasks.sql.enqueue import WAKE

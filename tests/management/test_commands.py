@@ -13,6 +13,7 @@ from applicants.models import Applicant
 from applicants.services import find_token
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from jobs.services import find_api_key
+from pipeline.config.demo import OWNER
 from pipeline.management import demo
 from pipeline.models import Application, Event
 from tests.support import factories
@@ -155,7 +156,7 @@ def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
 def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_another() -> None:
     first = demo.seed().password
     file = next(demo.STATE_DIR.glob("demo_password.*"))
-    owner = User.objects.get(email=demo.OWNER)
+    owner = User.objects.get(email=OWNER)
     was_right = owner.check_password(first)
     owner.set_password("chosen by somebody")
     owner.save()

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pipeline.management.demo import COMPANY, OWNER, seed
+from pipeline.config.demo import COMPANY, OWNER
+from pipeline.management.demo import seed
 
 
 class Command(BaseCommand):

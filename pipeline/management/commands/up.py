@@ -17,8 +17,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
 
+from pipeline.config.demo import COMPANY, OWNER
 from pipeline.database.errors import ClusterError
-from pipeline.management.demo import COMPANY, OWNER, Demo, seed
+from pipeline.management.demo import Demo, seed
 from pipeline.management.supervisor import (
     GRACE_SECONDS,
     NotReady,
