@@ -45,7 +45,7 @@ class Finding:
     @property
     def row(self) -> str:
         """The figure as a line of text."""
-        share = f"{100 * len(self.smells) / self.total:5.1f} %" if self.total else "     – "
+        share = f"{100 * len(self.smells) / self.total:5.1f} %" if self.total else "     - "
         return f"{self.name:46} {len(self.smells):5} of {self.total:5}  {share}"
 
 
