@@ -20,7 +20,9 @@ LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}
 TEAM_ROOM = {"jobs/team.py"}  # locks who is in a company's team, never a job
 WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
-    f"pipeline/services/{name}.py" for name in ("bulk_import", "erase_files", "files")
+    "pipeline/imports/admit.py",
+    "pipeline/privacy/erase_files.py",
+    "pipeline/files/write.py",
 }
 
 
