@@ -12,8 +12,8 @@ import pytest
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
-from tests.conftest import ROOT
 from tests.house.files import PACKAGES, SELF, name_of, project_files, python_files, tree_of
+from tests.support.environment import ROOT
 
 LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
 LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}

@@ -9,9 +9,9 @@ from django.test import Client
 
 from jobs.models import Company
 from tasks.models import Task, TaskEvent
-from tests.pages.background.conftest import ERROR, dead, ended, started, status_of
-from tests.pages.company.browsing import follow, page_of
 from tests.support import factories
+from tests.support.background_tasks import ERROR, dead, ended, started, status_of
+from tests.support.pages import follow, page_of
 
 
 def at(task: UUID, what: str = "") -> str:
