@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
 
 DOCUMENTS = sorted(
     [
