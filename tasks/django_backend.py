@@ -23,7 +23,7 @@ from tasks.context import Context
 from tasks.enqueue import enqueue
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.registry import Kind, find, register
+from tasks.registry import TaskSpec, find, register
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ _STATUS = {
 
 
 def limits(**of_type: Any) -> Callable[[F], F]:
-    """Under `@task`, say how the engine runs the function: timeout_seconds, cap, see `Kind`."""
+    """Under `@task`, say how the engine runs the function: timeout_seconds, cap, see `TaskSpec`."""
 
     def wrap(function: F) -> F:
         function.task_limits = of_type  # type: ignore[attr-defined]  # @task reads it
@@ -131,7 +131,7 @@ def _register(task: DjangoTask) -> None:
     try:
         find(task.module_path)
     except LookupError:
-        register(Kind(key=task.module_path, handler=handler, schema=SCHEMA, **given))
+        register(TaskSpec(key=task.module_path, handler=handler, schema=SCHEMA, **given))
 
 
 def _running(task: DjangoTask, payload: dict[str, Any], context: Context) -> TaskResult:

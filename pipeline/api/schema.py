@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from rest_framework.serializers import Serializer
 
 from jobs.models import Scope
-from pipeline.api.problems import Kind
+from pipeline.api.problems import ProblemType
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Schema = dict[str, Any]
@@ -92,7 +92,7 @@ class Operation:
     takes: tuple[Shape, ...] = ()
     media: str = "application/json"
     bodies: Mapping[str, Schema] = field(default_factory=dict)
-    refuses: tuple[Kind, ...] = ()
+    refuses: tuple[ProblemType, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[str, ...] = ()
     tagged: bool = False

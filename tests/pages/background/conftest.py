@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Company, Role
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from tasks.models import Task
 from tests.support import factories
 from tests.support.members import browser_of
@@ -55,8 +55,8 @@ def job(company: Company) -> UUID:
 
 def started(company: Company, key: str = "demo.sleep", payload: Any = None) -> UUID:
     """A task of the company that waits."""
-    order = Order(key, {"seconds": 5} if payload is None else payload)
-    return start(company_id=company.id, producer=MEMBER, orders=[order])[0].id
+    order = TaskRequest(key, {"seconds": 5} if payload is None else payload)
+    return start(company_id=company.id, producer=MEMBER, requests=[order])[0].id
 
 
 def dead(company: Company, key: str = "demo.sleep", payload: Any = None, **columns: Any) -> UUID:
