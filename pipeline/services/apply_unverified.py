@@ -1,4 +1,4 @@
-"""Applying to a job with an address that nobody has proved yet."""
+"""Application to a job with an address that is not proved yet."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DECIDED_BEFORE = (
 def apply_unproved(
     *, job: JobFacts, name: str, email: str, application_id: UUID | None = None
 ) -> None:
-    """Take somebody into a job's line who only says who they are, and mail a code to the address.
+    """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
-    A seat that is free is only offered: it is confirmed by who has proved the address. Whether
-    there was an application before shows nowhere but in the mail. `application_id` as in `apply`.
+    A free seat is only offered: the person confirms it after proving the address. An earlier
+    application shows nowhere but in the email. `application_id` as in `apply`.
     Raises JobNotOpen, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
@@ -59,7 +59,7 @@ def apply_unproved(
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
-    except ApplicantNotFound:  # erased since they were found: who has the address now is new
+    except ApplicantNotFound:  # erased since they were found: the address is now a new person's
         apply_unproved(job=job, name=name, email=email, application_id=application_id)
         return
     send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)
