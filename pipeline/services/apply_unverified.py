@@ -13,21 +13,21 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 
 APPLIED = (
-    "Somebody, probably you, applied to “{title}” with this address. Sign in with the code to"
-    " confirm that it was you and to see where you stand; a seat that is on offer to you has to be"
-    " confirmed there before its deadline."
+    "This address was used, probably by you, to apply to “{title}”. Sign in with the code to"
+    " confirm that it was you and to see where you stand. If you are offered a seat, confirm it"
+    " there before its deadline."
 )
 NOT_YOU = (
-    "If it was not you: nobody can take a seat in your name without the code or a link from a mail"
-    " to you. To take the application out of the line, sign in with the code and withdraw. Left"
-    " alone it misses its deadlines, and its misses count if you apply to this job yourself."
+    "If it was not you: nobody can take a seat in your name without the code or a link from an"
+    " email to you. To withdraw the application, sign in with the code. If it stays, it misses its"
+    " deadlines, and its misses count if you apply to this job yourself."
 )
 APPLIED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address, from which there already is a"
-    " live application: that one stands, and keeps its place. Sign in with the code to see it."
+    "This address was used, probably by you, to apply to “{title}”. There already is a live"
+    " application from it, which keeps its place. Sign in with the code to see it."
 )
 DECIDED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
+    "This address was used, probably by you, to apply to “{title}”. The company has decided on an"
     " earlier application from it, so only the company can add you again. Sign in with the code to"
     " see that application."
 )
