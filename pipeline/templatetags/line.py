@@ -12,39 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.domain.states import Outcome, Status
+from pipeline.wording.event_words import STATUS_WORDS, status_label
 
 register = template.Library()
+register.filter("in_words", status_label)
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-
-WORDS: dict[str, str] = {
-    Status.WAITLIST: "Waiting",
-    Status.PENDING_ACKNOWLEDGMENT: "Must confirm",
-    Status.ACTIVE: "In review",
-    Outcome.WITHDRAWN: "Withdrawn",
-    Outcome.REMOVED: "Removed",
-    Outcome.REJECTED: "Not selected",
-    Outcome.HIRED: "Hired",
-    Outcome.LAPSED: "Lapsed",
-    Outcome.JOB_CLOSED: "Job closed",
-    "DRAFT": "Draft",
-    "OPEN": "Open",
-    "PAUSED": "Paused",
-    "CLOSED": "Closed",
-}
-"""A word for every status of an application or a job, and for every outcome."""
-
-TONES: dict[str, str] = {
-    Status.WAITLIST: "wait",
-    Status.PENDING_ACKNOWLEDGMENT: "warn",
-    Status.ACTIVE: "good",
-    Outcome.HIRED: "good",
-    Outcome.LAPSED: "bad",
-    Outcome.REJECTED: "bad",
-    "OPEN": "good",
-    "PAUSED": "warn",
-}
 
 
 @register.simple_tag
@@ -102,15 +75,8 @@ def duration(span: timedelta | float | None) -> str:
 @register.simple_tag
 def chip(word: str, label: str = "") -> SafeString:
     """A status or an outcome as a small label; `label` says it in other words."""
-    return format_html(
-        '<span class="chip {}">{}</span>', TONES.get(word, "plain"), label or in_words(word)
-    )
-
-
-@register.filter
-def in_words(word: str) -> str:
-    """A status or an outcome in a word or two."""
-    return WORDS.get(word, str(word).replace("_", " ").capitalize())
+    tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
+    return format_html('<span class="chip {}">{}</span>', tone, label or status_label(word))
 
 
 @register.inclusion_tag("components/field.html")

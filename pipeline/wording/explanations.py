@@ -10,6 +10,7 @@ from datetime import UTC, datetime, tzinfo
 
 from jobs.policies import Policy
 from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.wording.event_words import ENDING_WORDS
 from pipeline.wording.sentences import time_in_words
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -82,7 +83,7 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
                 "You keep the seat until the company decides. There is nothing that you have to do"
                 " here: the company gets in touch with you."
             )
-    return WHEN_ENDED[standing.outcome or Outcome.REMOVED]
+    return ENDING_WORDS[standing.outcome or Outcome.REMOVED].advice
 
 
 def why_moved(change: PlaceChange) -> str:
@@ -116,33 +117,6 @@ def span(seconds: int) -> str:
         if count:
             parts.append(f"{count} {unit}" if count == 1 else f"{count} {unit}s")
     return " and ".join(parts[:2]) or "no time"
-
-
-WHEN_ENDED: dict[Outcome, str] = {
-    Outcome.WITHDRAWN: (
-        "You left this line yourself. You can apply again while the job is open: you would join at"
-        " the back, and misses from before still count."
-    ),
-    Outcome.REMOVED: (
-        "The company took your application out of the line. If you think that this is a mistake,"
-        " write to the company; you can also apply again while the job is open."
-    ),
-    Outcome.REJECTED: (
-        "The company has decided not to go on with your application. For this job only the company"
-        " can add you again; to its other jobs, and to all others, you can apply at any time."
-    ),
-    Outcome.HIRED: "Congratulations! There is nothing more to do here: the company takes it on.",
-    Outcome.LAPSED: (
-        "You missed more deadlines than this job allows, so the application ended. You can apply"
-        " again while the job is open: you would join behind the back of the line, because the"
-        " misses still count."
-    ),
-    Outcome.JOB_CLOSED: (
-        "The company closed this job before a seat was yours. It was nothing that you did. Have a"
-        " look at the jobs that are open."
-    ),
-}
-"""What happened and what can be done, for every way in which an application ends."""
 
 
 def _seats(capacity: int) -> str:

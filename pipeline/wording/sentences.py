@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.wording.event_words import REASON_WORDS
 
 
 class Told(Protocol):
@@ -99,15 +100,6 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 }
 """A sentence for each kind of event; where it depends, for the status or outcome it led to."""
 
-_REASONS = {
-    Reason.NOT_A_MATCH: "not a match",
-    Reason.POSITION_FILLED: "the position is filled",
-    Reason.NO_RESPONSE: "there was no response",
-    Reason.MISSED_INTERVIEW: "an interview was missed",
-    Reason.DUPLICATE_PERSON: "the same person applied twice",
-    Reason.OTHER: "another reason",
-}
-
 
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
     """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
@@ -172,7 +164,7 @@ def _loss(places: int, words: Mapping[str, str]) -> str:
 
 
 def _why(reason: str | None) -> str:
-    return f" (reason: {_REASONS[Reason(reason)]})" if reason else ""
+    return f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else ""
 
 
 def _count(number: int, thing: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.wording.event_words import ENDING_WORDS
 from pipeline.wording.explanations import (
-    WHEN_ENDED,
     PlaceChange,
     Standing,
     how_the_line_works,
@@ -119,7 +119,9 @@ def test_a_deadline_that_has_passed_is_no_threat_any_more() -> None:
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
-    assert what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == WHEN_ENDED[outcome]
+    assert (
+        what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == ENDING_WORDS[outcome].advice
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest
 
 from pipeline.background.errors import RateExceeded, WorkError
 from pipeline.pages.access import Member
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.errors import (
     InvalidPayload,
     PayloadTooLarge,
@@ -20,17 +21,6 @@ from tasks.errors import (
     UnknownType,
     WrongStatus,
 )
-from tasks.models.statuses import Status
-
-_NOW = {
-    Status.PENDING: "it waits to be run",
-    Status.RUNNING: "it is running",
-    Status.CANCELLING: "it is being cancelled",
-    Status.SUCCEEDED: "it is done",
-    Status.CANCELLED: "it was cancelled",
-    Status.DEAD: "it has failed",
-    Status.DISCARDED: "it was given up",
-}
 
 
 def actor_of(member: Member) -> str:
@@ -46,8 +36,7 @@ def refused(error: TaskError | WorkError) -> str:
         case PayloadTooLarge():
             return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
         case WrongStatus():
-            now = _NOW.get(Status(error.status), error.status)
-            return f"This is not possible any more: {now}."
+            return f"This is no longer possible: {TASK_STATUS_WORDS[error.status].clause}."
         case UnknownType():
             return "This kind of work is not known here any more, so it cannot be run."
         case RateExceeded():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.pages.background.wording import seconds
+from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import TaskEvent
 
 PEOPLE = ("member", "key")
@@ -23,29 +24,12 @@ class Told:
     event: TaskEvent
 
 
-_TITLES: dict[str, tuple[str, str]] = {
-    TaskEvent.Kind.ENQUEUED: ("Ordered", "wait"),
-    TaskEvent.Kind.STARTED: ("Started", "wait"),
-    TaskEvent.Kind.PROGRESS: ("Progress", "plain"),
-    TaskEvent.Kind.SUCCEEDED: ("Done", "good"),
-    TaskEvent.Kind.FAILED: ("Attempt failed", "bad"),
-    TaskEvent.Kind.RETRY_SCHEDULED: ("Will be tried again", "warn"),
-    TaskEvent.Kind.RETURNED: ("Given back", "warn"),
-    TaskEvent.Kind.LEASE_LOST: ("Taken from its worker", "bad"),
-    TaskEvent.Kind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    TaskEvent.Kind.CANCELLED: ("Cancelled", "plain"),
-    TaskEvent.Kind.DEAD: ("Failed for good", "bad"),
-    TaskEvent.Kind.REPLAYED: ("Replayed", "wait"),
-    TaskEvent.Kind.DISCARDED: ("Given up", "plain"),
-}
-
-
 def told(event: TaskEvent, actors: Mapping[str, str]) -> Told:
     """An event in words; `actors` are people, keys and schedules by how the event names them."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == TaskEvent.Kind.EMITTED:
         return Told(str(data.get("name") or "Told"), _plain(data.get("data")), "plain", event)
-    title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
+    title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "somebody")
     return Told(title, _sentence(event, data, who), tone, event)
 

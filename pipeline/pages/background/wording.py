@@ -17,17 +17,6 @@ from tasks.registry import Kind
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
 GONE = "a job that is gone"
 
-STATUSES: dict[str, tuple[str, str]] = {
-    Status.PENDING: ("Waiting", "wait"),
-    Status.RUNNING: ("Running", "warn"),
-    Status.CANCELLING: ("Stopping", "warn"),
-    Status.SUCCEEDED: ("Done", "good"),
-    Status.CANCELLED: ("Cancelled", "plain"),
-    Status.DEAD: ("Failed", "bad"),
-    Status.DISCARDED: ("Given up", "plain"),
-}
-"""The word and the tone of every status."""
-
 MISBEHAVIOURS = {
     "done": "Nothing more: it is done",
     "fail": "Fail, at each of three attempts",

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
+from pipeline.wording.event_words import UNFILLED_SEATS
 
 MOVED_ON = (
     "The line has moved on since this page was shown, so something else follows now. Read what the"
     " button says, and press it again if that is what you want."
 )
-
-IDLE = {
-    JobStatus.PAUSED: "the seat stays free while the job is paused",
-    JobStatus.CLOSED: "the job is closed, so the seat is not given to anybody",
-}
 
 
 def together(names: Sequence[str], count: int) -> str:
@@ -43,7 +39,7 @@ def were_promoted(names: Sequence[str], count: int) -> str:
 
 def when_a_seat_opens(job: Job, next_name: str | None) -> str:
     """What follows when somebody leaves a seat of a job now."""
-    if idle := IDLE.get(JobStatus(job.status)):
+    if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
