@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from pipeline.wording.english import place_of_zone, short_duration
 from pipeline.wording.event_words import STATUS_WORDS, status_label
 
 register = template.Library()
+register.filter("duration", short_duration)
 register.filter("in_words", status_label)
-
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 @register.simple_tag
@@ -53,23 +53,8 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
         '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
         now.isoformat(),
-        duration(deadline - now),
+        short_duration(deadline - now),
     )
-
-
-@register.filter
-def duration(span: timedelta | float | None) -> str:
-    """A span of time (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
-    if span is None:
-        return "-"
-    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
-    left = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in _UNITS:
-        count, left = divmod(left, size)
-        if count or parts:
-            parts.append(f"{count} {unit}" if count else "")
-    return " ".join(part for part in parts[:2] if part) or "0 s"
 
 
 @register.simple_tag
@@ -95,17 +80,11 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
 def in_full(moment: datetime) -> str:
     """A time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({_zone(here)})"
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
 
 
 def in_short(moment: datetime) -> str:
     """A time to the minute, with day and zone; with the year only if it is another one."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({_zone(here)})"
-
-
-def _zone(here: datetime) -> str:
-    """Europe/Berlin is Berlin to who lives there."""
-    name = str(here.tzinfo).rpartition("/")[2]
-    return name.replace("_", " ")
+    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({place_of_zone(here.tzinfo)})"

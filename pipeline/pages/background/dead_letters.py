@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
@@ -20,6 +19,7 @@ from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
 from pipeline.selectors.paging import database_now
+from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
 from tasks.models.statuses import Status
@@ -97,6 +97,8 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
     except ConfirmationNeeded:
         messages.error(request, "Confirm first that they are to run again.")
     else:
-        wait = f"{count:,} task{pluralize(count)} wait{pluralize(count, 's,')} to run again."
+        wait = (
+            f"{english.count(count, 'task')} {english.plural(count, 'waits', 'wait')} to run again."
+        )
         messages.success(request, wait if count else "None was left to run again.")
     return redirect("dead_letters")

@@ -26,6 +26,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
+from pipeline.wording.english import people, plural
 from pipeline.wording.event_words import DECISION_WORDS
 
 EVENTS_SHOWN = 100
@@ -127,7 +128,7 @@ def _what_follows(seen: Seen, job: Job) -> str:
     behind = seen.people_waiting - (seen.position or 0)
     if not behind:
         return "nobody waits behind"
-    return f"{consequences.people(behind)} behind {'moves' if behind == 1 else 'move'} up by one"
+    return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
 def _decide(

@@ -15,8 +15,8 @@ from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
 from pipeline.pages.forms import PlainForm
 from pipeline.services.lifecycle import Posting
+from pipeline.wording.english import long_duration
 from pipeline.wording.event_words import reason_choices
-from pipeline.wording.explanations import span
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -126,7 +126,7 @@ class PolicyForm(PlainForm):
         seconds, (low, high) = number * UNITS[unit], limits_of(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
-            self.add_error(name, f"Choose from {span(low)} to {span(high)}.")
+            self.add_error(name, f"Choose from {long_duration(low)} to {long_duration(high)}.")
 
 
 def policy_values(policy: Policy) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def test_a_paused_job_keeps_the_place() -> None:
     page = page_of(waiting)
 
     assert "Job paused" in page
-    assert "until it goes on, nobody is offered a seat" in page
+    assert "Nobody is offered a seat until it resumes" in page
 
 
 def test_a_place_says_why_it_last_changed() -> None:
@@ -137,7 +137,7 @@ def test_a_place_says_why_it_last_changed() -> None:
     leave(ahead)
 
     assert "You joined the line." in joined
-    assert "Somebody ahead of you left the line, so you moved up by one." in page_of(waiting)
+    assert "Someone ahead of you left the line, so you moved up by one." in page_of(waiting)
 
 
 def test_the_head_of_the_log_is_shown() -> None:
