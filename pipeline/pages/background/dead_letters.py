@@ -18,6 +18,7 @@ from pipeline.pages.access import current_member, for_members, member_who_sent, 
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import database_now
 from pipeline.wording import english
 from tasks import dead_letters
@@ -58,7 +59,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=requests.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=SHOWN,
     )
     groups = [
@@ -72,8 +73,8 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
         "type_title": wording.title_of(key or ""),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 

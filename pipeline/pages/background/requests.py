@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
-from django.http import Http404, HttpRequest
+from django.http import Http404
 
 from pipeline.background.errors import RateExceeded, WorkError
 from pipeline.pages.access import Member
@@ -58,18 +55,3 @@ def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = 
         form.add_error(field if is_about_field else None, refused(error))
         return False
     return True
-
-
-def uuid_in(request: HttpRequest, name: str) -> UUID | None:
-    """An id in the address, if there is one."""
-    try:
-        return UUID(request.GET.get(name, ""))
-    except ValueError:
-        return None
-
-
-def url_with(request: HttpRequest, **changes: Any) -> str:
-    """This page's address with something in its query changed; None takes it out."""
-    query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
-    query |= {name: value for name, value in changes.items() if value is not None}
-    return f"{request.path}?{urlencode(query)}" if query else request.path
