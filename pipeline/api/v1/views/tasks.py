@@ -45,7 +45,7 @@ from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.background.start import RATE, TaskRequest, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.paging import database_now, encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
@@ -165,7 +165,7 @@ class EventsOfTask(Endpoint):
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
         page = events_of(task.id, after=after, limit=limit)
-        following = pagination.cursor(page.rows[-1].id) if page.more else None
+        following = encode_cursor(page.rows[-1].id) if page.more else None
         return page_answer(request, {"data": events_out(page.rows), "next_cursor": following})
 
 
@@ -198,7 +198,7 @@ class TaskStats(Endpoint):
 
 def cursor_after(task: Task) -> str:
     """The cursor of the page that starts after a task."""
-    return pagination.cursor(str(task.id))
+    return encode_cursor(str(task.id))
 
 
 def _started(
