@@ -36,7 +36,7 @@ class OurField(OpenApiSerializerFieldExtension):
 class TextField(OurField):
     """A string of any number of lines: all but NUL."""
 
-    target_class = "pipeline.api.v1.serializers.fields.Text"
+    target_class = "pipeline.api.v1.fields.Text"
     priority = 0
     blank, filled = _TEXT, _FILLED_TEXT
 
@@ -50,7 +50,7 @@ class TextField(OurField):
 class LineField(TextField):
     """A string in one line: no control characters."""
 
-    target_class = "pipeline.api.v1.serializers.fields.Line"
+    target_class = "pipeline.api.v1.fields.Line"
     priority = 1
     blank, filled = _EMPTY_LINE, _LINE
 
@@ -58,7 +58,7 @@ class LineField(TextField):
 class ObjectField(OurField):
     """An object of whatever fields."""
 
-    target_class = "pipeline.api.v1.serializers.background_inputs.AnyObject"
+    target_class = "pipeline.api.v1.fields.AnyObject"
     priority = 0
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:

@@ -1,15 +1,17 @@
-"""Fields that take a JSON value for what it is: no "5" for 5, no 1 for true."""
+"""Fields of requests that take a JSON value for what it is: no "5" for 5, no 1 for true."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.services import normal_address
+from pipeline.api.parameters import as_moment
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -103,3 +105,29 @@ class Words(serializers.ListField):
         if not isinstance(data, list):
             self.fail("not_a_list", input_type="something else")
         return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class Nothing(Shape):
+    """The body of a request that says everything by its address: empty, or `{}`."""
+
+
+class AnyObject(serializers.JSONField):
+    """An object; what may be in it, its type says."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The object. Raises ValidationError."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        return data
+
+
+class Moment(serializers.DateTimeField):
+    """A time with its offset."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The time, in UTC. Raises ValidationError."""
+        found = as_moment(value) if isinstance(value, str) else None
+        if found is None:
+            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            raise ValidationError([ErrorDetail(why, "invalid")])
+        return found

@@ -9,9 +9,8 @@ from pipeline.api.access import as_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.background_outputs import type_out
-from pipeline.api.v1.serializers.background_shapes import TaskTypeOut, TaskTypesOut
-from pipeline.api.v1.serializers.inputs import Nothing
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, type_out
 from pipeline.background.catalog import KnownType, known_type, known_types
 from pipeline.background.start import may_start
 from pipeline.background.tasks import actors_named

@@ -15,21 +15,23 @@ from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company, authorize, own_job, sees
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
-from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.inputs import JobChangeIn, JobIn, Nothing
-from pipeline.api.v1.serializers.outputs import job_out
-from pipeline.api.v1.serializers.shapes import JobOut, PageOf
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
+from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
+from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.stats.job_totals import figures_of
 
 _TEXTS = ("title", "description", "location")
 _GUARDED = ("capacity", "policy")
@@ -150,6 +152,16 @@ class CloseJob(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close the job for good: only an owner does."""
         return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
+
+
+class Summary(Endpoint):
+    """`/jobs/{id}/summary`"""
+
+    @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """The job in numbers, from its log; null where there is no data for one."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        return tagged_answer(request, summary_out(job_id, figures_of(job_id)))
 
 
 def _jobs_for(caller: Caller, request: Request) -> Page[Job]:

@@ -14,8 +14,8 @@ from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.outputs import told_out
-from pipeline.api.v1.serializers.shapes import PageOf, ToldEventOut
+from pipeline.api.v1.events.outputs import ToldEventOut, told_out
+from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.line.event_log import stamp
 from pipeline.models import Event

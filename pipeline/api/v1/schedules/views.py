@@ -22,10 +22,9 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.background_inputs import TaskScheduleChangeIn, TaskScheduleIn
-from pipeline.api.v1.serializers.background_outputs import schedule_out
-from pipeline.api.v1.serializers.background_shapes import TaskScheduleOut
-from pipeline.api.v1.serializers.shapes import PageOf
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
+from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action

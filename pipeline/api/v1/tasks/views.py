@@ -25,23 +25,21 @@ from pipeline.api.problems import (
 )
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import note_count
-from pipeline.api.v1.serializers.background_inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
-from pipeline.api.v1.serializers.background_outputs import (
-    events_out,
-    full_task_out,
-    new_task_out,
-    task_out,
-)
-from pipeline.api.v1.serializers.background_shapes import (
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
+from pipeline.api.v1.tasks.outputs import (
     FullTaskOut,
     NewTaskOut,
     NewTasksOut,
     TaskEventOut,
     TaskOut,
     TaskStatsOut,
+    events_out,
+    full_task_out,
+    new_task_out,
+    task_out,
 )
-from pipeline.api.v1.serializers.inputs import Nothing
-from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.background.start import RATE, Order, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import TypedDict
 from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from applicants.models import Applicant
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company, as_person, known_applicant
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.outputs import application_out, company_out, person_out
-from pipeline.api.v1.serializers.shapes import ApplicationOut, CompanyOut, PageOf, PersonOut
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.applications import Seen, applications_of
-from pipeline.selectors.people import applicants_with_address, read_applicant, read_company
+from pipeline.selectors.people import applicants_with_address, read_applicant
 
 
-class OwnCompany(Endpoint):
-    """`/companies/me`"""
+class PersonOut(TypedDict):
+    """A person, under the name that the reader may know."""
 
-    @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
-    def get(self, request: Request) -> Response:
-        """The company that the caller acts for."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        return Response(company_out(read_company(caller.company_id)))
+    id: UUID
+    name: str | None
+    email: str
+    created_at: datetime
+
+
+def person_out(applicant: Applicant) -> PersonOut:
+    """A person, under the name that the reader may know."""
+    return {
+        "id": applicant.id,
+        "name": applicant.name or None,
+        "email": applicant.email,
+        "created_at": applicant.created_at,
+    }
 
 
 class Me(Endpoint):

@@ -1,53 +1,29 @@
-"""The shapes of what comes in about background work."""
+"""Bodies of requests about background tasks."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from pipeline.api.parameters import as_moment
-from pipeline.api.v1.serializers.fields import Flag, Line, Shape, Text, Whole
+from pipeline.api.v1.fields import AnyObject, Flag, Line, Moment, Shape, Text, Whole
 from tasks.dead_letters import MOST_AT_ONCE
 from tasks.enqueue import LONGEST_DELAY_SECONDS, LONGEST_KEY
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 
 MOST_IN_A_BATCH = 100
-LONGEST_TYPE, LONGEST_NAME, LONGEST_CRON, LONGEST_ZONE = 200, 200, 100, 64
+LONGEST_TYPE = 200
 HIGHEST_VERSION = 32_767
-OF_A_REQUEST, OF_A_SCHEDULE = "request:", "schedule:"
-"""How the keys begin that tasks have from the Idempotency-Key of their request, or a schedule."""
+OF_A_REQUEST = "request:"
+OF_A_SCHEDULE = "schedule:"
 
 
-class AnyObject(serializers.JSONField):
-    """An object; what may be in it, its type says."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """The object. Raises ValidationError."""
-        if not isinstance(data, dict):
-            self.fail("invalid")
-        return data
-
-
-class Moment(serializers.DateTimeField):
-    """A time with its offset."""
-
-    def to_internal_value(self, value: Any) -> datetime:
-        """The time, in UTC. Raises ValidationError."""
-        found = as_moment(value) if isinstance(value, str) else None
-        if found is None:
-            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
-            raise ValidationError([ErrorDetail(why, "invalid")])
-        return found
-
-
-def _priority() -> Whole:
+def priority_field() -> Whole:
     return Whole(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, required=False)
 
 
-def _version() -> Whole:
+def version_field() -> Whole:
     return Whole(min_value=1, max_value=HIGHEST_VERSION, required=False, allow_null=True)
 
 
@@ -55,9 +31,9 @@ class TaskIn(Shape):
     """Work to be done: now, at a time, or after a while."""
 
     type = Line(max_length=LONGEST_TYPE)
-    version = _version()
+    version = version_field()
     payload = AnyObject(required=False)
-    priority = _priority()
+    priority = priority_field()
     run_after = Moment(required=False, allow_null=True)
     delay_seconds = Whole(min_value=0, max_value=int(LONGEST_DELAY_SECONDS), required=False)
     max_attempts = Whole(min_value=1, max_value=MOST_ATTEMPTS, required=False, allow_null=True)
@@ -99,28 +75,3 @@ class TaskReplaysIn(Shape):
     type = Line(max_length=LONGEST_TYPE)
     limit = Whole(min_value=1, max_value=MOST_AT_ONCE, default=100)
     confirmed = Flag(default=False)
-
-
-class _PlanIn(Shape):
-    version = _version()
-    payload = AnyObject(required=False)
-    priority = _priority()
-    zone = Line(max_length=LONGEST_ZONE, required=False)
-    enabled = Flag(required=False)
-    catch_up = Flag(required=False)
-
-
-class TaskScheduleIn(_PlanIn):
-    """Work that is to be started again and again."""
-
-    name = Line(max_length=LONGEST_NAME)
-    cron = Line(max_length=LONGEST_CRON)
-    type = Line(max_length=LONGEST_TYPE)
-
-
-class TaskScheduleChangeIn(_PlanIn):
-    """What is to be different about a schedule. Fields that are not named stay as they are."""
-
-    name = Line(max_length=LONGEST_NAME, required=False)
-    cron = Line(max_length=LONGEST_CRON, required=False)
-    type = Line(max_length=LONGEST_TYPE, required=False)

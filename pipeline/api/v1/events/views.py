@@ -14,8 +14,8 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.parameters import AFTER, LIMIT
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.outputs import event_out
-from pipeline.api.v1.serializers.shapes import EventOut, FeedOut, PageOf
+from pipeline.api.v1.events.outputs import EventOut, FeedOut, event_out
+from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
 from pipeline.models import Event

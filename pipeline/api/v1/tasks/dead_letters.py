@@ -20,12 +20,11 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.background_inputs import TaskReplayIn, TaskReplaysIn
-from pipeline.api.v1.serializers.background_outputs import task_out
-from pipeline.api.v1.serializers.background_shapes import ReplayedOut, TaskOut
-from pipeline.api.v1.serializers.inputs import Nothing
-from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.api.v1.views.tasks import cursor_after
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
+from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
+from pipeline.api.v1.tasks.views import cursor_after
 from pipeline.background.rerun import replay, replay_many
 from pipeline.background.tasks import dead_of, task_of
 from pipeline.domain.permissions import Action

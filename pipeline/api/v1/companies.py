@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Annotated, TypedDict
 from uuid import UUID
 
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import ApiKey, Scope
+from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
+from jobs.models import (
+    ApiKey,
+    Company,
+    Scope,
+)
 from jobs.selectors import keys_of
 from jobs.services import create_api_key, revoke_api_key
 from pipeline.api import pagination
@@ -16,11 +24,78 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.serializers.inputs import ApiKeyIn, Nothing
-from pipeline.api.v1.serializers.outputs import api_key_out
-from pipeline.api.v1.serializers.shapes import ApiKeyOut, NewApiKeyOut, PageOf
+from pipeline.api.v1.fields import Line, Nothing, Shape, Word, Words
+from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page
+from pipeline.selectors.people import read_company
+
+
+class ApiKeyIn(Shape):
+    """A new key: a name by which people tell it from others, and what it may do."""
+
+    name = Line(max_length=KEY_NAME_LENGTH)
+    scopes = Words(child=Word(choices=Scope.values), allow_empty=False, default=Scope.values)
+
+    def validate_name(self, value: str) -> str:
+        """The name, of characters that can be shown."""
+        if not value.isprintable():
+            raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
+        return value
+
+
+class CompanyOut(TypedDict):
+    """A company, for itself."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class ApiKeyOut(TypedDict):
+    """A key to the API, as its company's owners see it: never the key itself."""
+
+    id: UUID
+    hint: str
+    name: str
+    scopes: list[Annotated[str, Scope]]
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewApiKeyOut(ApiKeyOut):
+    """A key that was just made. This is the only time that it can be read."""
+
+    key: str
+
+
+def company_out(company: Company) -> CompanyOut:
+    """A company, for itself."""
+    return {"id": company.id, "name": company.name, "created_at": company.created_at}
+
+
+def api_key_out(key: ApiKey) -> ApiKeyOut:
+    """A key of a company, for its owners: its beginning, by which they can tell it from others."""
+    return {
+        "id": key.id,
+        "hint": key.hint,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    }
+
+
+class OwnCompany(Endpoint):
+    """`/companies/me`"""
+
+    @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
+    def get(self, request: Request) -> Response:
+        """The company that the caller acts for."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        return Response(company_out(read_company(caller.company_id)))
 
 
 class ApiKeys(Endpoint):

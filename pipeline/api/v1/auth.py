@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import TypedDict
+
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.codes import send_code
+from applicants.models import EMAIL_LENGTH
 from applicants.services import normal_address, revoke_token, sign_in_by_code
 from pipeline.api.access import as_person
 from pipeline.api.callers import caller_of
@@ -16,10 +20,35 @@ from pipeline.api.errors import WrongCode
 from pipeline.api.problems import NOT_AUTHENTICATED
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.serializers.inputs import CodeIn, CodeRequestIn
-from pipeline.api.v1.serializers.shapes import DetailOut, TokenOut
+from pipeline.api.v1.fields import Address, Line, Shape
+from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
 from pipeline.web.client_address import client_address
+
+
+class CodeRequestIn(Shape):
+    """The address that is to be proved."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class CodeIn(Shape):
+    """An address, and the code that was sent to it; blanks between its digits do not matter."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+    code = Line(max_length=20)
+
+    def validate_code(self, value: str) -> str:
+        """The code without blanks."""
+        return "".join(value.split())
+
+
+class TokenOut(TypedDict):
+    """A token that stands for the person who proved their address."""
+
+    token: str
+    expires_at: datetime
+
 
 SENT = "If mail reaches this address, a code is on its way to it."
 

@@ -32,15 +32,15 @@ from pipeline.api.problems import (
 )
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.serializers.inputs import (
+from pipeline.api.v1.applications.inputs import (
     DecisionIn,
-    Nothing,
     OwnApplicationIn,
     SubmissionIn,
     UnprovedApplicationIn,
 )
-from pipeline.api.v1.serializers.outputs import application_out
-from pipeline.api.v1.serializers.shapes import ApplicationOut, DetailOut
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Outcome

@@ -1,37 +1,29 @@
-"""Files: what a company gives to be imported, and what was made for it to take away."""
+"""Import of applications from a CSV file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.http import StreamingHttpResponse, UnreadablePostError
-from django.http.response import HttpResponseBase
+from django.http import UnreadablePostError
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import MultiPartParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import as_company, own_job
+from pipeline.api.access import own_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
-from pipeline.api.schema import File, Tag, describes
-from pipeline.api.v1.serializers.background_outputs import task_out
-from pipeline.api.v1.serializers.background_shapes import TaskOut
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.tasks.outputs import TaskOut, task_out
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
-from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task
 from pipeline.imports.read_csv import MOST_BYTES
-from pipeline.imports.report import report_of
 from pipeline.imports.start import start_import
 
 FORM_BYTES = 65_536
@@ -45,19 +37,6 @@ _FORM = {
     "properties": {"file": {"type": "string", "format": "binary"}},
     "required": ["file"],
 }
-
-
-class AnyKind(DefaultContentNegotiation):
-    """An answer is of the kind that it is, whatever the client would rather have."""
-
-    def select_renderer(  # type: ignore[override]  # as the framework calls it
-        self,
-        request: Request,
-        renderers: Sequence[BaseRenderer],
-        format_suffix: str | None = None,
-    ) -> tuple[BaseRenderer, str]:
-        """That of JSON, for refusals."""
-        return renderers[0], renderers[0].media_type
 
 
 class ImportApplications(Endpoint):
@@ -108,46 +87,6 @@ class ImportApplications(Endpoint):
         return Response(task_out(task), status=202, headers=where)
 
 
-class RefusedRows(Endpoint):
-    """`/tasks/{id}/refused-rows`"""
-
-    content_negotiation_class = AnyKind
-
-    @describes(
-        "get_refused_rows",
-        Tag.TASKS,
-        Action.READ_COMPANY,
-        File((CSV,)),
-        headers=("Content-Disposition",),
-        about="Mended, the file can be imported once more.",
-    )
-    def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
-        """The rows that an import did not take in, and why, as CSV."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        seen = import_of_task(caller.company_id, task_id)
-        return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
-
-
-class OneFile(Endpoint):
-    """`/files/{id}`"""
-
-    content_negotiation_class = AnyKind
-
-    @describes(
-        "get_file",
-        Tag.TASKS,
-        Action.READ_COMPANY,
-        File((CSV, "application/jsonl")),
-        headers=("Content-Disposition",),
-        about="Its id is in the result of the task that made it. It is there for seven days.",
-    )
-    def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
-        """A file that was made for the company."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        file = file_of(caller.company_id, file_id)
-        return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
-
-
 def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
     """The name of the file that a request brings, and its pieces. Raises ValidationError."""
     data: Any = request.data  # by which it is read
@@ -157,13 +96,3 @@ def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
     if uploaded is None:
         raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
     return uploaded.name or UNNAMED, uploaded.chunks()
-
-
-def _download(
-    pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
-) -> HttpResponseBase:
-    response = StreamingHttpResponse(pieces, content_type=content_type)
-    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
-    if size_bytes is not None:
-        response["Content-Length"] = str(size_bytes)
-    return response

@@ -27,21 +27,11 @@ from pipeline.api.openapi.parameters import (
 )
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.serializers.outputs import (
-    application_out,
-    event_out,
-    job_out,
-    line_out,
-    verdict_out,
-)
-from pipeline.api.v1.serializers.shapes import (
-    ApplicationOut,
-    EventOut,
-    LineOut,
-    PageOf,
-    PipelineOut,
-    VerdictOut,
-)
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.events.outputs import EventOut, event_out
+from pipeline.api.v1.jobs.outputs import job_out
+from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
+from pipeline.api.v1.outputs import PageOf
 from pipeline.audit.replay import replay
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound

@@ -1,35 +1,175 @@
-"""Making what goes out about background work; what a payload's schema calls secret is hidden."""
+"""Answers about background tasks; values that a payload's schema calls secret are hidden."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
 
-from pipeline.api.v1.serializers.background_inputs import OF_A_REQUEST
-from pipeline.api.v1.serializers.background_shapes import (
-    FullTaskErrorOut,
-    FullTaskOut,
-    NewTaskOut,
-    TaskActorOut,
-    TaskErrorOut,
-    TaskEventOut,
-    TaskOut,
-    TaskProgressOut,
-    TaskScheduleOut,
-    TaskTypeOut,
-)
+from pipeline.api.v1.outputs import Count
+from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
 from pipeline.background.tasks import actor_parts, actors_named
-from tasks import registry
-from tasks.errors import BadSchedule, UnknownType
-from tasks.models import Schedule, Task, TaskEvent
-from tasks.models.statuses import Breaker
+from tasks.models import Task, TaskEvent
+from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redacted
-from tasks.scheduling.schedules import Times
 
-NEXT_TIMES = 5
+Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
+TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
+ACTORS = ("key", "member", "schedule", "worker", "system")
+
+
+class TaskProgressOut(TypedDict):
+    """How far a task is, as its handler told last."""
+
+    done: int
+    total: int
+    note: str
+
+
+class TaskErrorOut(TypedDict):
+    """Why an attempt failed."""
+
+    attempt: Count
+    at: datetime
+    kind: str
+    message: str
+
+
+class FullTaskErrorOut(TaskErrorOut):
+    """Why an attempt failed, and where in the code."""
+
+    traceback: str
+
+
+class TaskOut(TypedDict):
+    """A piece of background work, and where it stands."""
+
+    id: UUID
+    type: str
+    version: Count
+    status: TaskStatus
+    priority: Priority
+    attempt: Count
+    max_attempts: Count
+    run_after: datetime
+    progress: TaskProgressOut | None
+    result: Any
+    last_error: TaskErrorOut | None
+    idempotency_key: str | None
+    producer: str
+    request_id: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class FullTaskOut(TaskOut):
+    """A piece of background work with what it was given and why its attempts failed."""
+
+    payload: Any
+    errors: list[FullTaskErrorOut]
+
+
+class NewTaskOut(TaskOut):
+    """A task that was asked for: made now, or the first one with that key."""
+
+    is_new: bool
+
+
+class NewTasksOut(TypedDict):
+    """The tasks of a batch, in the order in which they were asked for."""
+
+    data: list[NewTaskOut]
+
+
+class TaskActorOut(TypedDict):
+    """Who did it, in words too; workers and the system have no id."""
+
+    kind: Annotated[str, ("enum", ACTORS)]
+    id: UUID | None
+    name: str
+
+
+class TaskEventOut(TypedDict):
+    """Something that happened to a task."""
+
+    id: Count
+    task_id: UUID
+    kind: Annotated[str, ("enum", tuple(TaskEvent.Kind.values))]
+    at: datetime
+    attempt: Count
+    actor: TaskActorOut
+    data: Any
+
+
+class ReplayedOut(TypedDict):
+    """How many dead letters run again."""
+
+    replayed: Count
+
+
+class RateOut(TypedDict):
+    """So many in so many seconds."""
+
+    limit: Count
+    seconds: float
+
+
+class TaskTypeOut(TypedDict):
+    """A type of background work that a company may start, and the limits within which it runs."""
+
+    key: str
+    version: Count
+    title: str
+    description: str
+    payload_schema: dict[str, Any]
+    queue: str
+    timeout_seconds: float
+    memory_bytes: Count
+    max_attempts: Count
+    concurrent_runs: Count | None
+    rate: RateOut | None
+    sensitive: bool
+    allowed: bool
+    paused: bool
+    paused_by: TaskActorOut | None
+    breaker: Annotated[str, ("enum", tuple(Breaker.values))]
+    breaker_changed_at: datetime | None
+
+
+class TaskTypesOut(TypedDict):
+    """All types that a company may start."""
+
+    data: list[TaskTypeOut]
+    next_cursor: str | None
+
+
+class TaskDepthOut(TypedDict):
+    """How many tasks of a type and a priority wait."""
+
+    type: str
+    priority: Priority
+    count: Count
+
+
+class TaskAgeOut(TypedDict):
+    """How long the oldest due task of a priority has waited."""
+
+    priority: Priority
+    age_seconds: float
+
+
+class TaskStatsOut(TypedDict):
+    """A company's background work in numbers."""
+
+    depth: list[TaskDepthOut]
+    oldest: list[TaskAgeOut]
+    running: Count
+    dead: Count
+    workers_alive: Count
+    server_time: datetime
 
 
 def task_out(task: Task) -> TaskOut:
@@ -122,43 +262,6 @@ def type_out(
         "breaker": row.breaker if row else Breaker.CLOSED.value,
         "breaker_changed_at": row.breaker_changed_at if row else None,
     }
-
-
-def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """A schedule, and when it runs the next five times after `now`."""
-    return {
-        "id": schedule.id,
-        "name": schedule.name,
-        "cron": schedule.cron,
-        "zone": schedule.zone,
-        "type": schedule.type_key,
-        "version": schedule.type_version,
-        "payload": redacted(_schema_of(schedule), schedule.payload),
-        "priority": schedule.priority,
-        "enabled": schedule.enabled,
-        "catch_up": schedule.catch_up,
-        "last_enqueued_for": schedule.last_enqueued_for,
-        "next_times": _next_times(schedule, now) if schedule.enabled else [],
-        "problem": schedule.problem or None,
-        "created_at": schedule.created_at,
-    }
-
-
-def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
-    found = [now]
-    with suppress(BadSchedule):  # no more times, or a zone that is no more
-        times = Times(schedule.cron, schedule.zone)
-        for _ in range(NEXT_TIMES):
-            found.append(times.after(found[-1]))
-    return found[1:]
-
-
-def _schema_of(schedule: Schedule) -> dict[str, Any]:
-    """The schema of its payload; of a type that this release does not know, all is secret."""
-    try:
-        return registry.find(schedule.type_key, schedule.type_version).schema
-    except UnknownType:
-        return {"secret": True}
 
 
 def _progress_out(progress: Any) -> TaskProgressOut | None:
