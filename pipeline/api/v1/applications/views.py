@@ -19,7 +19,7 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
-from pipeline.api.callers import CompanyCaller, Nobody, PersonCaller, caller_of
+from pipeline.api.callers import CompanyCaller, Nobody, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.idempotency import row_id
 from pipeline.api.parameters import as_id
@@ -50,7 +50,6 @@ from pipeline.selectors.applications import (
     read_application,
     seen_after_change,
 )
-from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
@@ -59,7 +58,7 @@ from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 from pipeline.web.client_address import client_address
 
-TAKEN = "Thank you. What happens next stands in a mail to this address."
+TAKEN = "Thank you. We've emailed you the next step."
 
 
 class JobApplications(Endpoint):
@@ -74,16 +73,42 @@ class JobApplications(Endpoint):
         refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
     )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Apply to a job, or submit somebody to a job of one's company: 201.
+        """Apply to a job, or submit a person to a job of one's own company: 201.
 
-        Without a credential: 202, the same for every address, and a mail to it.
+        Without a credential: 202, the same for every address, and an email to it.
         """
-        match caller_of(request):
-            case PersonCaller() as person:
-                return _apply(request, person, job_id)
-            case CompanyCaller() as company:
-                return _submit(request, company, job_id)
-        return _apply_unproved(request, job_id)
+        caller, application_id = caller_of(request), row_id(request)
+        if isinstance(caller, Nobody):
+            return _apply_unverified(request, job_id, application_id)
+        if isinstance(caller, CompanyCaller):
+            _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
+            given = body_of(request, SubmissionIn)
+            person = _submitted_person(caller, given)
+            name = given.get("name") or person.name
+        else:
+            job = visible_job(caller, job_id)
+            given = body_of(request, OwnApplicationIn)
+            person = read_applicant(caller.applicant_id)
+            name = given.get("name") or person.name or person.email.partition("@")[0]
+
+        application = apply(
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=caller.actor,
+            application_id=application_id,
+        )
+        facts = ApplicationFacts(
+            id=application.id,
+            job_id=job.id,
+            company_id=job.company_id,
+            applicant_id=person.id,
+            job_title=job.title,
+            email=person.email,
+        )
+        answer = application_out(seen_after_change(facts, application))
+        location = reverse("api_application", args=[application.id])
+        return Response(answer, status=201, headers={"Location": location})
 
 
 class OneApplication(Endpoint):
@@ -163,35 +188,18 @@ class Remove(Endpoint):
         return _answer(facts, application)
 
 
-def _apply(request: Request, caller: PersonCaller, job_id: UUID) -> Response:
-    job = visible_job(caller, job_id)
-    given = body_of(request, OwnApplicationIn)
-    person = read_applicant(caller.applicant_id)
-    name = given.get("name") or person.name or person.email.partition("@")[0]
-    return _take_in(request, caller, job, person, name)
-
-
-def _apply_unproved(request: Request, job_id: UUID) -> Response:
+def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | None) -> Response:
     job = visible_job(Nobody(), job_id)
     given = body_of(request, UnprovedApplicationIn)
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
     check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
-    apply_unproved(
-        job=job, name=given["name"], email=given["email"], application_id=row_id(request)
-    )
+    apply_unproved(job=job, name=given["name"], email=given["email"], application_id=application_id)
     return Response({"detail": TAKEN}, status=202)
 
 
-def _submit(request: Request, caller: CompanyCaller, job_id: UUID) -> Response:
-    _caller, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
-    given = body_of(request, SubmissionIn)
-    person = _submitted(caller, given)
-    return _take_in(request, caller, job, person, given.get("name") or person.name)
-
-
-def _submitted(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
-    """Whom a company means; by id, only somebody it knows, under the name that it was told."""
+def _submitted_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
+    """Return the person whom a company submits; by id only someone whom it knows already."""
     if "applicant_id" not in given:
         return find_or_create_applicant(given["email"])
     applicant_id = as_id(given["applicant_id"])
@@ -200,32 +208,5 @@ def _submitted(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
     return applicant_known_to(caller.company_id, applicant_id)
 
 
-def _take_in(
-    request: Request,
-    caller: PersonCaller | CompanyCaller,
-    job: JobFacts,
-    person: Applicant,
-    name: str,
-) -> Response:
-    application = apply(
-        job_id=job.id,
-        applicant_id=person.id,
-        name=name,
-        actor=caller.actor,
-        application_id=row_id(request),
-    )
-    facts = ApplicationFacts(
-        id=application.id,
-        job_id=job.id,
-        company_id=job.company_id,
-        applicant_id=person.id,
-        job_title=job.title,
-        email=person.email,
-    )
-    response = _answer(facts, application, status=201)
-    response["Location"] = reverse("api_application", args=[application.id])
-    return response
-
-
-def _answer(facts: ApplicationFacts, application: Application, *, status: int = 200) -> Response:
-    return Response(application_out(seen_after_change(facts, application)), status)
+def _answer(facts: ApplicationFacts, application: Application) -> Response:
+    return Response(application_out(seen_after_change(facts, application)))
