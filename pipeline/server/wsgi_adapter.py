@@ -44,7 +44,7 @@ class _Refused(Exception):
     """The body cannot be taken: with which status to say so."""
 
 
-class Bridge:
+class WSGIAdapter:
     """Answers HTTP requests by a WSGI application that runs in so many threads."""
 
     def __init__(self, application: WSGIApplication, *, threads: int) -> None:

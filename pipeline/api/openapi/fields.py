@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
-from pipeline.api.openapi.words import MEANINGS
+from pipeline.api.openapi.descriptions import DESCRIPTIONS
 from pipeline.api.schema import Schema
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
@@ -29,7 +29,7 @@ class OurField(OpenApiSerializerFieldExtension):
         schema.pop("x-spec-enum-id", None)
         if isinstance(schema.get("type"), list):  # "null" is added where a field may be null
             schema["type"] = schema["type"][0]
-        meaning = MEANINGS.get(self.target.field_name)
+        meaning = DESCRIPTIONS.get(self.target.field_name)
         return schema | ({"description": meaning} if meaning and "$ref" not in schema else {})
 
 

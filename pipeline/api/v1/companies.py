@@ -24,7 +24,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.fields import Line, Nothing, Shape, Word, Words
+from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page
@@ -35,7 +35,7 @@ class ApiKeyIn(Shape):
     """A new key: a name by which people tell it from others, and what it may do."""
 
     name = Line(max_length=KEY_NAME_LENGTH)
-    scopes = Words(child=Word(choices=Scope.values), allow_empty=False, default=Scope.values)
+    scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
 
     def validate_name(self, value: str) -> str:
         """The name, of characters that can be shown."""

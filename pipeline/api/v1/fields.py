@@ -87,7 +87,7 @@ class Flag(serializers.BooleanField):
         return data
 
 
-class Word(serializers.ChoiceField):
+class Choice(serializers.ChoiceField):
     """One of a few words."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -97,7 +97,7 @@ class Word(serializers.ChoiceField):
         return super().to_internal_value(data)
 
 
-class Words(serializers.ListField):
+class Choices(serializers.ListField):
     """Some of a few words, in any order."""
 
     def to_internal_value(self, data: Any) -> list[Any]:

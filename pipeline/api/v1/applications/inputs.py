@@ -8,7 +8,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
-from pipeline.api.v1.fields import Address, Line, Shape, Text, Word
+from pipeline.api.v1.fields import Address, Choice, Line, Shape, Text
 from pipeline.domain.states import DECISIONS, Reason
 from pipeline.models import NOTE_LENGTH
 
@@ -48,9 +48,9 @@ class UnprovedApplicationIn(Shape):
 class DecisionIn(Shape):
     """A company's decision. `reason` is one of the codes, or free text, which is kept apart."""
 
-    outcome = Word(choices=[outcome.value for outcome in DECISIONS])
+    outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
     reason = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
-    reason_code = Word(choices=[code.value for code in Reason], allow_null=True, required=False)
+    reason_code = Choice(choices=[code.value for code in Reason], allow_null=True, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Sort out what is a code (for the log) and what is text (for the note)."""

@@ -74,6 +74,6 @@ def event_out(event: Event) -> EventOut:
     }
 
 
-def told_out(event: Event, reader: Reader) -> ToldEventOut:
+def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:
     """A row of the log with its sentence."""
     return {**event_out(event), "sentence": sentence(event, reader)}

@@ -14,7 +14,7 @@ from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.events.outputs import ToldEventOut, told_out
+from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.line.event_log import stamp
@@ -72,7 +72,7 @@ class TimelineOfApplicant(Endpoint):
 def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
     after = _after_seq if by_seq else _after_moment
-    listing = pagination.listing(page, lambda event: told_out(event, reader), after)
+    listing = pagination.listing(page, lambda event: event_with_sentence_out(event, reader), after)
     return page_answer(request, listing)
 
 

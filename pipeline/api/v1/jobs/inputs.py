@@ -12,7 +12,7 @@ from jobs.models import (
     JobStatus,
 )
 from jobs.policies import limits_of
-from pipeline.api.v1.fields import Flag, Line, Shape, Text, Whole, Word
+from pipeline.api.v1.fields import Choice, Flag, Line, Shape, Text, Whole
 
 
 def _whole(policy_field: str, **options: Any) -> Whole:
@@ -38,7 +38,7 @@ class JobIn(Shape):
     location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
     policy = PolicyIn(required=False)
-    status = Word(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
+    status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
 class JobChangeIn(Shape):

@@ -165,7 +165,7 @@ class Summary(Endpoint):
 
 
 def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
-    status = parameters.word(request, "status", JobStatus)
+    status = parameters.choice(request, "status", JobStatus)
     search, limit = parameters.search(request), pagination.limit_of(request)
     after = pagination.id_after(request)
     if isinstance(caller, CompanyCaller):

@@ -158,7 +158,7 @@ def _cursor_after(seen: Seen) -> str:
 
 def _log(request: Request, job_id: UUID) -> Page[Event]:
     after, limit = pagination.seq_after(request), pagination.limit_of(request)
-    event = parameters.word(request, "event", EventType)
+    event = parameters.choice(request, "event", EventType)
     of = request.query_params.get("application")
     application_id = None if of is None else parameters.as_id(of)
     if of is not None and application_id is None:

@@ -213,7 +213,7 @@ def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
 def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     """What happened to tasks, with who did it in words."""
     events = list(events)
-    words = actors_named(event.actor for event in events)
+    names = actors_named(event.actor for event in events)
     return [
         {
             "id": event.id,
@@ -221,26 +221,26 @@ def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
             "kind": event.kind,
             "at": event.at,
             "attempt": event.attempt,
-            "actor": actor_out(event.actor, words),
+            "actor": actor_out(event.actor, names),
             "data": event.data,
         }
         for event in events
     ]
 
 
-def actor_out(actor: str, words: dict[str, str]) -> TaskActorOut:
-    """Who did something, with their words."""
+def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
+    """Who did something, with their name."""
     kind, thing = actor_parts(actor)
-    return {"kind": kind, "id": thing, "name": words[actor]}
+    return {"kind": kind, "id": thing, "name": names[actor]}
 
 
 def type_out(
-    known: KnownType, *, paused_by: str | None, words: dict[str, str], allowed: Container[str]
+    known: KnownType, *, paused_by: str | None, names: dict[str, str], allowed: Container[str]
 ) -> TaskTypeOut:
     """A type; `paused_by`: who paused it for the company. The site may have paused it for all."""
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
-    actor = actor_out(paused_by, words) if paused_by is not None else None
+    actor = actor_out(paused_by, names) if paused_by is not None else None
     if by_the_site and actor is None:
         actor = {"kind": "system", "id": None, "name": "the site"}
     return {

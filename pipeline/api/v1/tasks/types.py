@@ -26,7 +26,7 @@ class TaskTypes(Endpoint):
     def get(self, request: Request) -> Response:
         """What the company may start, with the limits of each and whether it is paused."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
-        return Response({"data": _told(caller, known_types()), "next_cursor": None})
+        return Response({"data": _types_out(caller, known_types()), "next_cursor": None})
 
 
 class PauseTaskType(Endpoint):
@@ -46,7 +46,7 @@ class PauseTaskType(Endpoint):
         body_of(request, Nothing)
         found = _type(type_key)
         control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_told(caller, [found])[0])
+        return Response(_types_out(caller, [found])[0])
 
 
 class ResumeTaskType(Endpoint):
@@ -59,7 +59,7 @@ class ResumeTaskType(Endpoint):
         body_of(request, Nothing)
         found = _type(type_key)
         control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_told(caller, [found])[0])
+        return Response(_types_out(caller, [found])[0])
 
 
 def _type(key: str) -> KnownType:
@@ -69,11 +69,11 @@ def _type(key: str) -> KnownType:
     return found
 
 
-def _told(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
     paused = control.paused_by_owner(caller.company_id)
-    words = actors_named(paused.values())
+    names = actors_named(paused.values())
     allowed = may_start(caller.key_id)
     return [
-        type_out(each, paused_by=paused.get(each.about.key), words=words, allowed=allowed)
+        type_out(each, paused_by=paused.get(each.about.key), names=names, allowed=allowed)
         for each in known
     ]

@@ -68,7 +68,7 @@ class Tasks(Endpoint):
         """The company's tasks, newest first."""
         page = tasks_of(
             as_company(caller_of(request), Action.READ_COMPANY).company_id,
-            status=parameters.word(request, "status", Status),
+            status=parameters.choice(request, "status", Status),
             type_key=parameters.short_text(request, "type"),
             after=pagination.id_after(request),
             limit=pagination.limit_of(request),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MEANINGS = {
+DESCRIPTIONS = {
     "acknowledge_by": "Until when the offered seat can be acknowledged; only on an offer.",
     "acknowledge_first_seat": "Whether a seat got on applying must be acknowledged too.",
     "acknowledged_at": "When the offered seat was taken.",
