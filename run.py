@@ -37,8 +37,8 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed.json"
 LOCK = ROOT / ".local" / "install.lock"
 CUT_OFF = ROOT / ".local" / "installing"  # there while we install, and after an install was cut off
-RUNTIME = ROOT / "requirements.txt"
-TESTS = ROOT / "requirements-dev.txt"  # contains the other one
+RUNTIME = ROOT / "requirements-embedded.txt"  # contains requirements.txt
+TESTS = ROOT / "requirements-dev.txt"  # contains both others
 COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
 THREE_AT_A_TIME = ["-n", "3", "--dist", "worksteal"]  # many tests only wait
 
@@ -149,8 +149,12 @@ def installed() -> dict[str, str]:
 
 
 def fingerprint(file: Path) -> str:
-    """Return a hash of the file and of the Python that its packages are installed for."""
-    return hashlib.sha256(file.read_bytes() + sys.version.encode()).hexdigest()
+    """Return a hash of the file, of the files it includes with -r, and of this Python's version."""
+    text = file.read_bytes()
+    for line in text.splitlines():
+        if line.startswith(b"-r "):
+            text += (file.parent / line[3:].decode().strip()).read_bytes()
+    return hashlib.sha256(text + sys.version.encode()).hexdigest()
 
 
 def runs_this_python(python: Path) -> bool:
