@@ -27,7 +27,7 @@ from pipeline.api.v1.serializers.shapes import JobOut, PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import Alteration, Version, alter_job
 
@@ -58,7 +58,7 @@ class Jobs(Endpoint):
         """The open jobs; for a company, all of its own."""
         page = _jobs_for(caller_of(request), request)
         return page_answer(
-            request, pagination.listing(page, job_out, lambda job: pagination.cursor(str(job.id)))
+            request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
         )
 
     @describes(

@@ -20,7 +20,7 @@ from pipeline.api.v1.serializers.inputs import ApiKeyIn, Nothing
 from pipeline.api.v1.serializers.outputs import api_key_out
 from pipeline.api.v1.serializers.shapes import ApiKeyOut, NewApiKeyOut, PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 
 
 class ApiKeys(Endpoint):
@@ -82,4 +82,4 @@ def _revoke(request: Request, key_id: UUID) -> ApiKey:
 
 
 def _cursor_after(key: ApiKey) -> str:
-    return pagination.cursor(str(key.id))
+    return encode_cursor(str(key.id))

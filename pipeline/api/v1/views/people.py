@@ -17,6 +17,7 @@ from pipeline.api.v1.serializers.outputs import application_out, company_out, pe
 from pipeline.api.v1.serializers.shapes import ApplicationOut, CompanyOut, PageOf, PersonOut
 from pipeline.domain.permissions import Action
 from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import applicants_with_address, read_applicant, read_company
 
 
@@ -112,4 +113,4 @@ def _applications(request: Request, applicant_id: UUID, company_id: UUID | None 
 
 
 def _cursor_after(seen: Seen) -> str:
-    return pagination.cursor(str(seen.application.id))
+    return encode_cursor(str(seen.application.id))

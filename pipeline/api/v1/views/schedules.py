@@ -29,7 +29,7 @@ from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.paging import database_now, encode_cursor
 from tasks.models import Schedule
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
@@ -121,4 +121,4 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cursor_after(schedule: Schedule) -> str:
-    return pagination.cursor(str(schedule.id))
+    return encode_cursor(str(schedule.id))

@@ -42,10 +42,10 @@ from pipeline.api.v1.serializers.background_shapes import (
 )
 from pipeline.api.v1.serializers.inputs import Nothing
 from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.background.start import RATE, Order, start
+from pipeline.background.start import RATE, TaskRequest, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.paging import database_now, encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
@@ -165,7 +165,7 @@ class EventsOfTask(Endpoint):
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
         page = events_of(task.id, after=after, limit=limit)
-        following = pagination.cursor(page.rows[-1].id) if page.more else None
+        following = encode_cursor(page.rows[-1].id) if page.more else None
         return page_answer(request, {"data": events_out(page.rows), "next_cursor": following})
 
 
@@ -198,7 +198,7 @@ class TaskStats(Endpoint):
 
 def cursor_after(task: Task) -> str:
     """The cursor of the page that starts after a task."""
-    return pagination.cursor(str(task.id))
+    return encode_cursor(str(task.id))
 
 
 def _started(
@@ -208,7 +208,7 @@ def _started(
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        orders=[_order(request, number, each) for number, each in enumerate(given)],
+        requests=[_order(request, number, each) for number, each in enumerate(given)],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
@@ -216,11 +216,11 @@ def _started(
     return [(found[each.id], each.is_new or _is_of_this_request(found[each.id])) for each in made]
 
 
-def _order(request: Request, number: int, given: dict[str, Any]) -> Order:
+def _order(request: Request, number: int, given: dict[str, Any]) -> TaskRequest:
     """What is asked for. Without a key of its own a task has the request's, so that a retry after
     a crash finds the first one."""
     key, own = given.get("idempotency_key"), row_id(request)
-    return Order(
+    return TaskRequest(
         key=given["type"],
         payload=given.get("payload"),
         version=given.get("version"),
