@@ -21,7 +21,7 @@ from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
-from pipeline.services.apply_unverified import apply_unproved
+from pipeline.services.apply_unverified import apply_unverified
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import (
@@ -136,7 +136,7 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
         return lock(*where)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
-    apply_unproved(job=job_facts(job_id), name="Ann", email="ann@example.org")
+    apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org")
 
     application = Application.objects.get()
     assert application.applicant_id != person.id
