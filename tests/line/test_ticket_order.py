@@ -1,4 +1,4 @@
-"""The order of a line: who passes whom, and that nothing is ever renumbered."""
+"""Order by ticket and tie: a miss costs exactly its places, and nothing is renumbered."""
 
 from __future__ import annotations
 

@@ -48,14 +48,14 @@ def join(job_id: UUID, person: Applicant) -> Any:
 
 @pytest.fixture
 def late_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who applies has looked at everything, and only then somebody else gets a turn."""
-    finish = applying.finish
+    """Let the other side run after the applying side has read everything."""
+    write = applying.write
 
-    def finish_late(job: Any) -> None:
+    def write_late(job: Any, *, commit: bool = False) -> None:
         time.sleep(0.3)
-        finish(job)
+        write(job, commit=commit)
 
-    monkeypatch.setattr(applying, "finish", finish_late)
+    monkeypatch.setattr(applying, "write", write_late)
 
 
 def left_in_line() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Applying: who gets a seat, who waits, who is refused."""
+"""Applying: a free seat, the waitlist, one live application to a job, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing how many seats a job has."""
+"""Capacity: never more seats held than there are, and a lowered job drains."""
 
 from __future__ import annotations
 

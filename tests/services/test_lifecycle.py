@@ -1,4 +1,4 @@
-"""A job's own states: every pair of state and verb; and closing in slices."""
+"""A job's own states: every pair of state and verb."""
 
 from __future__ import annotations
 
