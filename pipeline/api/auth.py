@@ -28,7 +28,7 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer …` with a company's API key or an applicant's token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in one query; None without a credential.
+        """Return the caller, in one query; None without a credential.
 
         A credential that is malformed, unknown, revoked or expired raises AuthenticationFailed,
         also where none is needed: who sends one means to be known.
@@ -43,7 +43,7 @@ class BearerAuthentication(BaseAuthentication):
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 
@@ -51,7 +51,7 @@ class SessionAuthentication(BaseAuthentication):
     """The cookie of a browser in which a member of a company or a person has signed in."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in three queries at most; None without a session that stands for somebody.
+        """Return the caller, in at most three queries; None without a signed-in session.
 
         A member of several companies says in the parameter `company`, or the header X-Company, for
         which of them they act: ValidationError without it, NotFound if it is none of theirs.
@@ -65,7 +65,7 @@ class SessionAuthentication(BaseAuthentication):
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 

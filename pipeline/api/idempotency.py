@@ -67,7 +67,7 @@ def begin(request: Request) -> None:
 
 
 def row_id(request: Request) -> UUID | None:
-    """The id of the row that a request makes: the same at each try. None without a key.
+    """Return the id of the row that a request makes: the same at each try. None without a key.
 
     A service that gets it and finds the row gives that row, and so a try after a crash is answered
     with what the first one made.
@@ -110,7 +110,7 @@ def _again(kept: Kept) -> HttpResponse:
 
 
 def _fingerprint(request: Request) -> bytes:
-    """What is asked for. Raises ParseError when the body cannot be read."""
+    """Return a digest of the request. Raises ParseError when the body cannot be read."""
     try:
         body = sha256(request._request.body).hexdigest()
     except UnreadablePostError:
@@ -119,7 +119,7 @@ def _fingerprint(request: Request) -> bytes:
 
 
 def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
-    """Who asks, and the key.
+    """Return a digest of the caller and the key.
 
     Nobody known is told apart by address, and shares that with others: there the request itself is
     a part of it, so that a key that two of them happen to choose tells neither of the other.

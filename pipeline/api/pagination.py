@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def limit_of(request: Request) -> int:
-    """How many rows the client wants in a page."""
+    """Return the page size that the client asks for."""
     return parameters.whole(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
 def place_after(request: Request) -> tuple[int, int] | None:
-    """The (ticket, tie) after which a page starts, or None for the first page."""
+    """Return the (ticket, tie) after which a page starts, or None for the first page."""
     parts = parts_after(request)
     if parts is None:
         return None
@@ -36,7 +36,7 @@ def place_after(request: Request) -> tuple[int, int] | None:
 
 
 def seq_after(request: Request) -> int:
-    """The seq after which a page starts: of the cursor, else `after_seq`, else 0."""
+    """Return the seq after which a page starts: of the cursor, else `after_seq`, else 0."""
     given = parameters.whole(request, "after_seq", low=0) or 0
     parts = parts_after(request)
     if parts is None:
@@ -47,7 +47,7 @@ def seq_after(request: Request) -> int:
 
 
 def number_after(request: Request) -> int | None:
-    """The number after which a page starts, or None for the first page."""
+    """Return the number after which a page starts, or None for the first page."""
     parts = parts_after(request)
     if parts is None:
         return None
@@ -55,7 +55,7 @@ def number_after(request: Request) -> int | None:
 
 
 def id_after(request: Request) -> UUID | None:
-    """The id after which a page starts, or None for the first page."""
+    """Return the id after which a page starts, or None for the first page."""
     parts = parts_after(request)
     if parts is None:
         return None
@@ -64,12 +64,12 @@ def id_after(request: Request) -> UUID | None:
 
 
 def cursor(*parts: int | str) -> str:
-    """The cursor of the page that starts after a row with these values."""
+    """Return the cursor of the page that starts after a row with these values."""
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
 def parts_of(text: str) -> list[Any] | None:
-    """The values that a cursor was made of; None if it is no cursor."""
+    """Return the values that a cursor was made of; None if it is no cursor."""
     try:
         parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
     except (ValueError, binascii.Error, RecursionError):
@@ -78,7 +78,7 @@ def parts_of(text: str) -> list[Any] | None:
 
 
 def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]) -> dict[str, Any]:
-    """A page as clients see it; `after` gives the cursor behind a row."""
+    """Return a page as clients see it; `after` gives the cursor behind a row."""
     return {
         "data": [shape(row) for row in page.rows],
         "next_cursor": after(page.rows[-1]) if page.more else None,
@@ -88,7 +88,7 @@ def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str])
 def link_to_next(
     request: Request, next_cursor: str | None, *, parameter: str = "cursor"
 ) -> dict[str, str]:
-    """The Link header to the next page: this request's address with another cursor."""
+    """Return the Link header to the next page: this request's address with another cursor."""
     if next_cursor is None:
         return {}
     query = request.query_params.copy()
@@ -98,13 +98,13 @@ def link_to_next(
 
 
 def parts_after(request: Request) -> list[Any] | None:
-    """The values of the row after which a page starts, or None for the first page."""
+    """Return the values of the row after which a page starts, or None for the first page."""
     text = request.query_params.get("cursor")
     return None if text is None else parts_of(text) or refuse_cursor()
 
 
 def is_number(part: Any) -> bool:
-    """Whether a part of a cursor is a number that we could have put there."""
+    """Return whether a part of a cursor is a number that we could have put there."""
     return isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= LARGEST
 
 

@@ -15,8 +15,8 @@ from rest_framework.request import Request
 from applicants.models import EMAIL_LENGTH
 from pipeline.api.parsing import is_fit
 
+# The largest number that a log can count to.
 LARGEST = 2**63 - 1
-"""The largest number that a log can count to."""
 
 LONGEST_SEARCH = 200
 
@@ -34,7 +34,7 @@ def refuse(name: str, why: str) -> NoReturn:
 
 
 def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST) -> int | None:
-    """A whole number between the two, or None if it is not given."""
+    """Return a whole number between the two, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
@@ -45,7 +45,7 @@ def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGE
 
 
 def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
-    """One of some words, or None if it is not given."""
+    """Return one of some words, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
@@ -56,7 +56,7 @@ def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
 
 
 def search(request: Request) -> str:
-    """What is searched for; empty if nothing."""
+    """Return the search text; empty if there is none."""
     text = request.query_params.get("search", "").strip()
     if len(text) > LONGEST_SEARCH or not is_fit(text):
         refuse("search", f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
@@ -64,7 +64,7 @@ def search(request: Request) -> str:
 
 
 def short_text(request: Request, name: str) -> str | None:
-    """A text of some length, or None if it is not given."""
+    """Return a text of some length, or None if it is not given."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_fit(text)):
         refuse(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
@@ -72,7 +72,7 @@ def short_text(request: Request, name: str) -> str | None:
 
 
 def address(request: Request) -> str:
-    """The address that is looked for; it need not be anybody's. Raises ValidationError without."""
+    """Return the email address in the query. Raises ValidationError without one."""
     text = request.query_params.get("email", "").strip()
     if not 0 < len(text) <= EMAIL_LENGTH or not is_fit(text):
         refuse("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
@@ -80,7 +80,7 @@ def address(request: Request) -> str:
 
 
 def moment(request: Request, *names: str) -> datetime | None:
-    """A time with its offset, under any of the names, or None if it is not given."""
+    """Return a time with its offset, under any of the names, or None if it is not given."""
     for name in names:
         if name in request.query_params:
             return _moment(name, request.query_params[name])
@@ -88,7 +88,7 @@ def moment(request: Request, *names: str) -> datetime | None:
 
 
 def digest(request: Request, name: str) -> str | None:
-    """A SHA-256 in hexadecimal digits, or None if it is not given."""
+    """Return a SHA-256 in hexadecimal digits, or None if it is not given."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
         refuse(name, "Must be 64 hexadecimal digits.")
@@ -96,12 +96,12 @@ def digest(request: Request, name: str) -> str | None:
 
 
 def as_id(text: str) -> UUID | None:
-    """The id that a text is; None if it is none of ours. Clients give ids back as they got them."""
+    """Return the id in a text; None if it is not in the form of ours."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 def as_moment(text: str) -> datetime | None:
-    """The time that a text is; None if it is none."""
+    """Return the time that a text is; None if it is none."""
     try:
         if _TIME.fullmatch(text):
             return datetime.fromisoformat(text.upper()).astimezone(UTC)

@@ -15,8 +15,8 @@ from pipeline.live.hub import Hub, HubFull, Watcher
 from pipeline.web.asgi_types import Message, Receive, Send
 
 PREFIX = "/live/"
+# How often a silent stream says that it is there, so that no proxy in between gives it up.
 HEARTBEAT_SECONDS = 20.0
-"""How often a silent stream says that it is there, so that no proxy in between gives it up."""
 RETRY_MS = (2_000, 6_000)
 FULL_RETRY_SECONDS = 30
 

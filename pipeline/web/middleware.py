@@ -1,4 +1,4 @@
-"""What happens around every request, whatever answers it."""
+"""Middleware around every request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Show times in the zone that the browser has told in a cookie; else in UTC.
+    """Show times in the time zone from the browser's cookie; else in UTC.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """

@@ -46,7 +46,7 @@ def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..
 
 
 def exposition() -> bytes:
-    """What all processes of this server have counted, in Prometheus' text format."""
+    """Return the counters of all processes of this server, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)
     everybody = CollectorRegistry()

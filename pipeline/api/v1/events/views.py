@@ -38,7 +38,7 @@ class Feed(Endpoint):
     )
     @describes("follow_events", Tag.EVENTS, Action.READ_COMPANY, FeedOut, parameters=(LIMIT, AFTER))
     def get(self, request: Request) -> Response:
-        """All events of the company's jobs in the order of their commits; none lost, none twice.
+        """Return all events of the company's jobs in commit order; none lost, none twice.
 
         `next_cursor` is always there, to be sent as `after`: behind the last event it is where the
         next poll goes on. An event shows as soon as no older transaction still runs.

@@ -49,8 +49,8 @@ from tasks.models import Task
 from tasks.models.statuses import HELD, Status
 from tasks.stats import site
 
+# How starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
-"""How starting work can be refused."""
 
 
 class Tasks(Endpoint):
@@ -65,7 +65,7 @@ class Tasks(Endpoint):
         about="Ended tasks are there for a week, dead ones for thirty days.",
     )
     def get(self, request: Request) -> Response:
-        """The company's tasks, newest first."""
+        """Return the company's tasks, newest first."""
         page = tasks_of(
             as_company(caller_of(request), Action.READ_COMPANY).company_id,
             status=parameters.choice(request, "status", Status),
@@ -121,7 +121,7 @@ class OneTask(Endpoint):
 
     @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
-        """A task with its payload and all its errors; 304 if nothing has changed."""
+        """Return a task with its payload and all its errors; 304 if nothing has changed."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         return tagged_answer(request, full_task_out(task_of(caller.company_id, task_id)))
 
@@ -140,7 +140,7 @@ class CancelTask(Endpoint):
         about="A task that runs is asked to stop, and made to if it does not.",
     )
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Call a task off: 202. Once more is harmless."""
+        """Cancel a task: 202. Repeating it is harmless."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
@@ -158,7 +158,7 @@ class EventsOfTask(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, task_id: UUID) -> Response:
-        """What happened to a task, oldest first, and who did it."""
+        """List a task's events, oldest first, with their actors."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
@@ -172,7 +172,7 @@ class TaskStats(Endpoint):
 
     @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
-        """The company's background work in numbers."""
+        """Return the company's background work in numbers."""
         owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         counts = site.own_counts(owner_id)
         depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
@@ -195,14 +195,14 @@ class TaskStats(Endpoint):
 
 
 def cursor_after(task: Task) -> str:
-    """The cursor of the page that starts after a task."""
+    """Return the cursor of the page that starts after a task."""
     return pagination.cursor(str(task.id))
 
 
 def _started(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
-    """The tasks that a request asks for, each with whether it is new."""
+    """Return the tasks that a request asks for, each with whether it is new."""
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
@@ -231,5 +231,5 @@ def _order(request: Request, number: int, given: dict[str, Any]) -> Order:
 
 
 def _is_of_this_request(task: Task) -> bool:
-    """Whether a task that was there already was made by an earlier try of the same request."""
+    """Return whether an existing task was made by an earlier try of the same request."""
     return (task.idempotency_key or "").startswith(OF_A_REQUEST)
