@@ -37,7 +37,7 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller(bearer[1]) if bearer else None
+        caller = _caller_with(bearer[1]) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
@@ -58,10 +58,16 @@ class SessionAuthentication(BaseAuthentication):
         Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
         """
         browser = request._request
-        caller = _member(request, browser) or _person(browser)
+        caller: Caller | None = _member(request, browser)
         if caller is None:
-            return None
-        _refuse_forgery(browser)
+            applicant_id = applicant_id_of(browser)
+            if applicant_id is None or not applicant_exists(applicant_id):
+                return None
+            caller = PersonCaller(applicant_id)
+        check = CSRFCheck(_no_answer)
+        check.process_request(browser)
+        if why := check.process_view(browser, _no_answer, (), {}):
+            raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
@@ -69,21 +75,17 @@ class SessionAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def _caller(secret: str) -> Caller | None:
+def _caller_with(secret: str) -> Caller | None:
     if secret.startswith(keys.PREFIX):
-        return _of_key(secret)
+        key = find_api_key(secret)
+        if key is None:
+            return None
+        note_use(key)
+        return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
     if secret.startswith(tokens.PREFIX):
         token = find_token(secret)
         return PersonCaller(token.applicant_id, token.id) if token else None
     return None
-
-
-def _of_key(secret: str) -> Caller | None:
-    key = find_api_key(secret)
-    if key is None:
-        return None
-    note_use(key)
-    return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
 
 
 def _member(request: Request, browser: HttpRequest) -> Caller | None:
@@ -103,22 +105,8 @@ def _company(request: Request, theirs: list[UUID]) -> UUID | None:
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse("company", "You belong to several companies: say for which one you act.")
+        refuse("company", "You belong to several companies. Name the one you act for.")
     return theirs[0] if theirs else None
-
-
-def _person(browser: HttpRequest) -> Caller | None:
-    applicant_id = applicant_id_of(browser)
-    known = applicant_id is not None and applicant_exists(applicant_id)
-    return PersonCaller(applicant_id) if applicant_id and known else None
-
-
-def _refuse_forgery(browser: HttpRequest) -> None:
-    check = CSRFCheck(_no_answer)
-    check.process_request(browser)
-    why = check.process_view(browser, _no_answer, (), {})
-    if why:
-        raise PermissionDenied(f"CSRF check failed: {why}")
 
 
 def _no_answer(_: HttpRequest) -> HttpResponse:

@@ -40,7 +40,9 @@ def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGE
         return None
     number = int(text) if _WHOLE.fullmatch(text) else None
     if number is None or not low <= number <= high:
-        refuse(name, _bounds(low, high))
+        least = "" if low < 0 and high == LARGEST else f" from {low}"
+        most = "" if high == LARGEST else f" to {high}"
+        refuse(name, f"Must be a whole number{least}{most}.")
     return number
 
 
@@ -83,7 +85,10 @@ def moment(request: Request, *names: str) -> datetime | None:
     """Return a time with its offset, under any of the names, or None if it is not given."""
     for name in names:
         if name in request.query_params:
-            return _moment(name, request.query_params[name])
+            # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
+            found = as_moment(request.query_params[name].replace(" ", "+"))
+            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            return found or refuse(name, why)
     return None
 
 
@@ -108,15 +113,3 @@ def as_moment(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     return None
-
-
-def _moment(name: str, text: str) -> datetime:
-    # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
-    found = as_moment(text.replace(" ", "+"))
-    return found or refuse(name, "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
-
-
-def _bounds(low: int, high: int) -> str:
-    if high == LARGEST:
-        return "Must be a whole number." if low < 0 else f"Must be a whole number from {low}."
-    return f"Must be a whole number from {low} to {high}."

@@ -12,7 +12,7 @@ _STAFF = "pipeline.pages.staff"
 
 
 def account_settings(rates: Rates) -> dict[str, Any]:
-    """Return Django's settings for allauth; `rates` are the site's, for requesting and trying codes.
+    """Return Django's settings for allauth; `rates` are the site's, for codes.
 
     allauth counts in the default cache, so that must be one that all processes share.
     """

@@ -136,10 +136,7 @@ def secret_key() -> str:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
         )
-    return _kept_key(STATE_DIR / "secret_key")
-
-
-def _kept_key(path: Path) -> str:
+    path = STATE_DIR / "secret_key"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         _write_whole_or_not_at_all(path, secrets.token_urlsafe(50))

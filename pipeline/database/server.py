@@ -210,6 +210,6 @@ class Server:
 
 
 def _plain_environment() -> dict[str, str]:
-    """Return the environment without PGPORT, PGDATA and the like, in a locale that always exists."""
+    """Return the environment without PGPORT, PGDATA and the like, and in the locale C."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return plain | {"LC_ALL": "C"}

@@ -26,10 +26,6 @@ def client_address(request: HttpRequest) -> str:
         if further is None:
             break
         address = further
-    return _subject(address)
-
-
-def _subject(address: IPv4Address | IPv6Address | None) -> str:
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):

@@ -40,18 +40,14 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        with timezone.override(_zone(request.COOKIES.get(ZONE_COOKIE, ""))):
+        name = request.COOKIES.get(ZONE_COOKIE, "")
+        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
 
 
 ZONE_COOKIE = "time_zone"
-
-
-def _zone(name: str) -> zoneinfo.ZoneInfo:
-    known = _known_zones()
-    return zoneinfo.ZoneInfo(name if name in known else "UTC")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from rest_framework.request import Request
@@ -71,27 +70,24 @@ class TimelineOfApplicant(Endpoint):
 
 def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
-    after = _after_seq if by_seq else _after_moment
-    listing = pagination.listing(page, lambda event: event_with_sentence_out(event, reader), after)
+
+    def cursor_after(event: Event) -> str:
+        place = () if by_seq else (stamp(event.at), str(event.job_id))
+        return pagination.cursor(*place, event.seq)
+
+    listing = pagination.listing(
+        page, lambda event: event_with_sentence_out(event, reader), cursor_after
+    )
     return page_answer(request, listing)
-
-
-def _after_seq(event: Event) -> str:
-    return pagination.cursor(event.seq)
-
-
-def _after_moment(event: Event) -> str:
-    return pagination.cursor(stamp(event.at), str(event.job_id), event.seq)
 
 
 def _moment_after(request: Request) -> Moment | None:
     parts = pagination.parts_after(request)
-    return None if parts is None else _moment(parts) or pagination.refuse_cursor()
-
-
-def _moment(parts: list[Any]) -> Moment | None:
     match parts:
+        case None:
+            return None
         case [str(text), str(job), int(seq)] if pagination.is_number(seq):
             at, job_id = parameters.as_moment(text), parameters.as_id(job)
-            return Moment(at, job_id, seq) if at and job_id else None
-    return None
+            if at and job_id:
+                return Moment(at, job_id, seq)
+    pagination.refuse_cursor()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-from uuid import UUID
+from typing import NoReturn
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,9 +17,7 @@ from pipeline.api.v1.events.outputs import EventOut, FeedOut, event_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
-from pipeline.models import Event
 from pipeline.selectors.feed import Place, feed_of
-from pipeline.selectors.paging import Page
 
 _START = pagination.cursor("start")
 
@@ -45,45 +42,30 @@ class Feed(Endpoint):
         """
         company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         after = _after(request)
-        page = _read(company_id, after, pagination.limit_of(request))
+        try:
+            page = feed_of(company_id, after=after, limit=pagination.limit_of(request))
+        except UnknownPlace:
+            _refuse()
         payload = {"data": [event_out(event) for event in page.rows], "next_cursor": _START}
-        last = _place_of(page.rows[-1]) if page.rows else after
+        last = page.rows[-1] if page.rows else after
         if last:
             payload["next_cursor"] = pagination.cursor(str(last.job_id), last.seq)
-        return Response(payload, headers=_link(request, page, payload))
+        headers = {}
+        if page.more:
+            headers = pagination.link_to_next(request, payload["next_cursor"], parameter="after")
+        return Response(payload, headers=headers)
 
 
 def _after(request: Request) -> Place | None:
     text = request.query_params.get("after")
     if text is None or text == _START:
         return None
-    return _place(pagination.parts_of(text)) or _refuse()
-
-
-def _place(parts: list[Any] | None) -> Place | None:
-    match parts:
+    match pagination.parts_of(text):
         case [str(job), int(seq)] if pagination.is_number(seq):
-            job_id = parameters.as_id(job)
-            return Place(job_id, seq) if job_id else None
-    return None
-
-
-def _read(company_id: UUID, after: Place | None, limit: int) -> Page[Event]:
-    try:
-        return feed_of(company_id, after=after, limit=limit)
-    except UnknownPlace:
-        _refuse()
-
-
-def _place_of(event: Event) -> Place:
-    return Place(event.job_id, event.seq)
-
-
-def _link(request: Request, page: Page[Event], payload: dict[str, Any]) -> dict[str, str]:
-    if not page.more:
-        return {}
-    return pagination.link_to_next(request, payload["next_cursor"], parameter="after")
+            if job_id := parameters.as_id(job):
+                return Place(job_id, seq)
+    _refuse()
 
 
 def _refuse() -> NoReturn:
-    parameters.refuse("after", "This is no cursor that this feed gave.")
+    parameters.refuse("after", "Send a cursor that this feed returned.")

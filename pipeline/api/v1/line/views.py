@@ -52,7 +52,7 @@ class PipelineOfJob(Endpoint):
         "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return everyone with a seat and the front of the waitlist; `/queue` continues at its cursor."""
+        """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=pagination.limit_of(request))
         payload = {

@@ -203,21 +203,29 @@ def _started(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
     """Return the tasks that a request asks for, each with whether it is new."""
+    own_id = row_id(request)
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        orders=[_order(request, number, each) for number, each in enumerate(given)],
+        orders=[_order(own_id, number, each) for number, each in enumerate(given)],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
     found = tasks_by_id(caller.company_id, [each.id for each in made])
-    return [(found[each.id], each.is_new or _is_of_this_request(found[each.id])) for each in made]
+    rows = [(found[each.id], each.is_new) for each in made]
+    # A task that an earlier try of the same request made is new as well.
+    return [
+        (row, is_new or (row.idempotency_key or "").startswith(OF_A_REQUEST))
+        for row, is_new in rows
+    ]
 
 
-def _order(request: Request, number: int, given: dict[str, Any]) -> Order:
-    """What is asked for. Without a key of its own a task has the request's, so that a retry after
-    a crash finds the first one."""
-    key, own = given.get("idempotency_key"), row_id(request)
+def _order(own_id: UUID | None, number: int, given: dict[str, Any]) -> Order:
+    """Return the order for one task.
+
+    A task without a key of its own has the request's, so that a retry after a crash finds it.
+    """
+    key = given.get("idempotency_key")
     return Order(
         key=given["type"],
         payload=given.get("payload"),
@@ -226,10 +234,5 @@ def _order(request: Request, number: int, given: dict[str, Any]) -> Order:
         run_after=given.get("run_after"),
         delay_seconds=given.get("delay_seconds", 0),
         max_attempts=given.get("max_attempts"),
-        idempotency_key=key or (f"{OF_A_REQUEST}{own}:{number}" if own else None),
+        idempotency_key=key or (f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None),
     )
-
-
-def _is_of_this_request(task: Task) -> bool:
-    """Return whether an existing task was made by an earlier try of the same request."""
-    return (task.idempotency_key or "").startswith(OF_A_REQUEST)
