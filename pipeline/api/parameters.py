@@ -85,7 +85,7 @@ def moment(request: Request, *names: str) -> datetime | None:
     """Return a time with its offset, under any of the names, or None if it is not given."""
     for name in names:
         if name in request.query_params:
-            # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
+            # An unescaped + in a query arrives as a space, which a time never contains.
             found = as_moment(request.query_params[name].replace(" ", "+"))
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
             return found or refuse(name, why)

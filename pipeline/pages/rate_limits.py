@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from pipeline.limits.rate_limit import count_named
 from pipeline.web.client_address import client_address
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
 
 
 class TooOften(Exception):
@@ -15,7 +15,7 @@ class TooOften(Exception):
     def __init__(self, wait_seconds: int) -> None:
         super().__init__(
             "That was tried too often from your network. Please wait"
-            f" {span(wait_seconds)} and try again."
+            f" {long_duration(wait_seconds)} and try again."
         )
         self.wait_seconds = wait_seconds
 

@@ -20,6 +20,7 @@ from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.applications import applications_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import applicants_with_address, read_applicant
 
 
@@ -123,6 +124,6 @@ def _applications(request: Request, applicant_id: UUID, company_id: UUID | None 
     return page_answer(
         request,
         pagination.listing(
-            page, application_out, lambda seen: pagination.cursor(str(seen.application.id))
+            page, application_out, lambda seen: encode_cursor(str(seen.application.id))
         ),
     )

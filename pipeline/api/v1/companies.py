@@ -27,7 +27,7 @@ from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.selectors.people import read_company
 
 
@@ -113,7 +113,7 @@ class ApiKeys(Endpoint):
         page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
         return page_answer(
             request,
-            pagination.listing(page, api_key_out, lambda key: pagination.cursor(str(key.id))),
+            pagination.listing(page, api_key_out, lambda key: encode_cursor(str(key.id))),
         )
 
     @describes(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
+from pipeline.api import pagination
 from pipeline.api.access import known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
@@ -18,7 +19,7 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.line.event_log import stamp
 from pipeline.models import Event
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 
@@ -73,7 +74,7 @@ def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
 
     def cursor_after(event: Event) -> str:
         place = () if by_seq else (stamp(event.at), str(event.job_id))
-        return pagination.cursor(*place, event.seq)
+        return encode_cursor(*place, event.seq)
 
     listing = pagination.listing(
         page, lambda event: event_with_sentence_out(event, reader), cursor_after
@@ -82,12 +83,5 @@ def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
 
 
 def _moment_after(request: Request) -> Moment | None:
-    parts = pagination.parts_after(request)
-    match parts:
-        case None:
-            return None
-        case [str(text), str(job), int(seq)] if pagination.is_number(seq):
-            at, job_id = parameters.as_moment(text), parameters.as_id(job)
-            if at and job_id:
-                return Moment(at, job_id, seq)
-    pagination.refuse_cursor()
+    place = pagination.place_after(request, datetime, UUID, int)
+    return Moment(*place) if place else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NoReturn
+from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,8 +19,9 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
 from pipeline.selectors.feed import Place, feed_of
+from pipeline.selectors.paging import decode_cursor, encode_cursor
 
-_START = pagination.cursor("start")
+_START = encode_cursor("start")
 
 
 class Feed(Endpoint):
@@ -46,13 +48,12 @@ class Feed(Endpoint):
             page = feed_of(company_id, after=after, limit=pagination.limit_of(request))
         except UnknownPlace:
             _refuse()
-        payload = {"data": [event_out(event) for event in page.rows], "next_cursor": _START}
         last = page.rows[-1] if page.rows else after
-        if last:
-            payload["next_cursor"] = pagination.cursor(str(last.job_id), last.seq)
-        headers = {}
+        next_cursor = encode_cursor(str(last.job_id), last.seq) if last else _START
+        payload = {"data": [event_out(event) for event in page.rows], "next_cursor": next_cursor}
+        headers: dict[str, str] = {}
         if page.more:
-            headers = pagination.link_to_next(request, payload["next_cursor"], parameter="after")
+            headers = pagination.link_to_next(request, next_cursor, parameter="after")
         return Response(payload, headers=headers)
 
 
@@ -60,12 +61,9 @@ def _after(request: Request) -> Place | None:
     text = request.query_params.get("after")
     if text is None or text == _START:
         return None
-    match pagination.parts_of(text):
-        case [str(job), int(seq)] if pagination.is_number(seq):
-            if job_id := parameters.as_id(job):
-                return Place(job_id, seq)
-    _refuse()
+    place = decode_cursor(text, UUID, int)
+    return Place(*place) if place else _refuse()
 
 
 def _refuse() -> NoReturn:
-    parameters.refuse("after", "Send a cursor that this feed returned.")
+    parameters.refuse("after", "This cursor does not belong to this feed.")

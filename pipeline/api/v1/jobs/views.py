@@ -28,7 +28,7 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import Alteration, Version, alter_job
 from pipeline.stats.job_totals import figures_of
@@ -60,7 +60,7 @@ class Jobs(Endpoint):
         """Return the open jobs; for a company, all of its own."""
         page = _jobs_for(caller_of(request), request)
         return page_answer(
-            request, pagination.listing(page, job_out, lambda job: pagination.cursor(str(job.id)))
+            request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
         )
 
     @describes(

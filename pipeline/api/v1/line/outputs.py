@@ -10,9 +10,10 @@ from jobs.models import JobStatus
 from pipeline.api.v1.applications.outputs import ApplicationOut
 from pipeline.api.v1.jobs.outputs import JobOut, PolicyOut, policy_out
 from pipeline.api.v1.outputs import Count, Hash, PageOf, if_ahead
-from pipeline.audit.replay import Line, Place
+from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
+from pipeline.selectors.past_states import Place
 
 
 class PlaceOut(TypedDict):

@@ -40,7 +40,7 @@ from pipeline.domain.states import EventType
 from pipeline.models import Event
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
 from pipeline.selectors.events import log_of
-from pipeline.selectors.paging import Page, database_now
+from pipeline.selectors.paging import Page, database_now, encode_cursor
 from pipeline.selectors.people import has_applied
 from pipeline.selectors.pipeline import pipeline_of
 
@@ -78,7 +78,7 @@ class Queue(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after = pagination.place_after(request) or BEFORE_THE_FIRST
+        after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
         page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
         return tagged_answer(request, _waitlist(page))
 
@@ -98,7 +98,7 @@ class Events(Endpoint):
         """Return a page of the log, oldest first; of one application or kind of event, if asked."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         payload = pagination.listing(
-            _log(request, job_id), event_out, lambda event: pagination.cursor(event.seq)
+            _log(request, job_id), event_out, lambda event: encode_cursor(event.seq)
         )
         return tagged_answer(request, payload)
 
@@ -153,7 +153,7 @@ def _waitlist(page: Page[Seen]) -> dict[str, Any]:
 
 
 def _cursor_after(seen: Seen) -> str:
-    return pagination.cursor(seen.application.ticket or 0, seen.application.tie or 0)
+    return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
 
 def _log(request: Request, job_id: UUID) -> Page[Event]:

@@ -28,7 +28,7 @@ from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.paging import database_now, encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
 # What fields of the API are called in a plan, where that differs.
@@ -49,7 +49,7 @@ class Schedules(Endpoint):
         listing = pagination.listing(
             page,
             lambda each: schedule_out(each, now),
-            lambda schedule: pagination.cursor(str(schedule.id)),
+            lambda schedule: encode_cursor(str(schedule.id)),
         )
         return page_answer(request, listing)
 

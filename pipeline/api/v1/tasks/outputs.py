@@ -11,7 +11,7 @@ from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
 from pipeline.background.tasks import actor_parts, actors_named
-from tasks.models import Task, TaskEvent
+from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redacted
 
@@ -97,7 +97,7 @@ class TaskEventOut(TypedDict):
 
     id: Count
     task_id: UUID
-    kind: Annotated[str, ("enum", tuple(TaskEvent.Kind.values))]
+    kind: Annotated[str, ("enum", tuple(EventKind.values))]
     at: datetime
     attempt: Count
     actor: TaskActorOut

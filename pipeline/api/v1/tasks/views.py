@@ -40,10 +40,10 @@ from pipeline.api.v1.tasks.outputs import (
     new_task_out,
     task_out,
 )
-from pipeline.background.start import RATE, Order, start
+from pipeline.background.start import RATE, TaskRequest, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.paging import database_now, encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
@@ -163,7 +163,7 @@ class EventsOfTask(Endpoint):
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
         page = events_of(task.id, after=after, limit=limit)
-        following = pagination.cursor(page.rows[-1].id) if page.more else None
+        following = encode_cursor(page.rows[-1].id) if page.more else None
         return page_answer(request, {"data": events_out(page.rows), "next_cursor": following})
 
 
@@ -196,7 +196,7 @@ class TaskStats(Endpoint):
 
 def cursor_after(task: Task) -> str:
     """Return the cursor of the page that starts after a task."""
-    return pagination.cursor(str(task.id))
+    return encode_cursor(str(task.id))
 
 
 def _started(
@@ -207,7 +207,7 @@ def _started(
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        orders=[_order(own_id, number, each) for number, each in enumerate(given)],
+        requests=[_request(own_id, number, each) for number, each in enumerate(given)],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
@@ -220,13 +220,13 @@ def _started(
     ]
 
 
-def _order(own_id: UUID | None, number: int, given: dict[str, Any]) -> Order:
-    """Return the order for one task.
+def _request(own_id: UUID | None, number: int, given: dict[str, Any]) -> TaskRequest:
+    """Return the request for one task.
 
     A task without a key of its own has the request's, so that a retry after a crash finds it.
     """
     key = given.get("idempotency_key")
-    return Order(
+    return TaskRequest(
         key=given["type"],
         payload=given.get("payload"),
         version=given.get("version"),
