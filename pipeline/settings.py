@@ -105,7 +105,11 @@ STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
 WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "pipeline.web.static_files.HashedStaticFiles"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if env.TESTING
+        else "pipeline.web.static_files.HashedStaticFiles"
+    },
 }
 warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django")
 CONTENT_SECURITY_POLICY = {

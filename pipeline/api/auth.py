@@ -28,7 +28,7 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer …` with a company's API key or an applicant's token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in one query; None without a credential.
+        """Return the caller, in one query; None without a credential.
 
         A credential that is malformed, unknown, revoked or expired raises AuthenticationFailed,
         also where none is needed: who sends one means to be known.
@@ -37,13 +37,13 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller(bearer[1]) if bearer else None
+        caller = _caller_with(bearer[1]) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 
@@ -51,39 +51,41 @@ class SessionAuthentication(BaseAuthentication):
     """The cookie of a browser in which a member of a company or a person has signed in."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in three queries at most; None without a session that stands for somebody.
+        """Return the caller, in at most three queries; None without a signed-in session.
 
         A member of several companies says in the parameter `company`, or the header X-Company, for
         which of them they act: ValidationError without it, NotFound if it is none of theirs.
         Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
         """
         browser = request._request
-        caller = _member(request, browser) or _person(browser)
+        caller: Caller | None = _member(request, browser)
         if caller is None:
-            return None
-        _refuse_forgery(browser)
+            applicant_id = applicant_id_of(browser)
+            if applicant_id is None or not applicant_exists(applicant_id):
+                return None
+            caller = PersonCaller(applicant_id)
+        check = CSRFCheck(_no_answer)
+        check.process_request(browser)
+        if why := check.process_view(browser, _no_answer, (), {}):
+            raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 
-def _caller(secret: str) -> Caller | None:
+def _caller_with(secret: str) -> Caller | None:
     if secret.startswith(keys.PREFIX):
-        return _of_key(secret)
+        key = find_api_key(secret)
+        if key is None:
+            return None
+        note_use(key)
+        return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
     if secret.startswith(tokens.PREFIX):
         token = find_token(secret)
         return PersonCaller(token.applicant_id, token.id) if token else None
     return None
-
-
-def _of_key(secret: str) -> Caller | None:
-    key = find_api_key(secret)
-    if key is None:
-        return None
-    note_use(key)
-    return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
 
 
 def _member(request: Request, browser: HttpRequest) -> Caller | None:
@@ -103,22 +105,8 @@ def _company(request: Request, theirs: list[UUID]) -> UUID | None:
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse("company", "You belong to several companies: say for which one you act.")
+        refuse("company", "You belong to several companies. Name the one you act for.")
     return theirs[0] if theirs else None
-
-
-def _person(browser: HttpRequest) -> Caller | None:
-    applicant_id = applicant_id_of(browser)
-    known = applicant_id is not None and applicant_exists(applicant_id)
-    return PersonCaller(applicant_id) if applicant_id and known else None
-
-
-def _refuse_forgery(browser: HttpRequest) -> None:
-    check = CSRFCheck(_no_answer)
-    check.process_request(browser)
-    why = check.process_view(browser, _no_answer, (), {})
-    if why:
-        raise PermissionDenied(f"CSRF check failed: {why}")
 
 
 def _no_answer(_: HttpRequest) -> HttpResponse:

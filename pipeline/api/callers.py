@@ -1,4 +1,4 @@
-"""Who calls the API: nobody known, a company by a key or a member, or a person who applies."""
+"""Callers of the API: anonymous, a company by a key or a member, or an applicant."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class CompanyCaller:
 
     @property
     def actor(self) -> Actor:
-        """How the log names this caller."""
+        """Return the actor as the log names it."""
         return Actor(ActorKind.COMPANY, self.actor_id)
 
     @property
     def producer(self) -> str:
-        """How background work names this caller."""
+        """Return the producer as background work names it."""
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
     def key_id(self) -> UUID | None:
-        """The key's id; None for a member."""
+        """Return the key's id; None for a member."""
         return None if self.role else self.actor_id
 
 
@@ -47,12 +47,11 @@ class PersonCaller:
     """A person who has proved their address."""
 
     applicant_id: UUID
-    token_id: UUID | None = None
-    """Of the token that says so; None when a session does."""
+    token_id: UUID | None = None  # of the token that says so; None when a session does
 
     @property
     def actor(self) -> Actor:
-        """How the log names this caller."""
+        """Return the actor as the log names it."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
 
 
@@ -60,5 +59,5 @@ Caller = Nobody | CompanyCaller | PersonCaller
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent a request that has been authenticated."""
+    """Return the caller of an authenticated request."""
     return cast(Caller, request.user)

@@ -35,7 +35,7 @@ STREAMS = Gauge(
 
 
 class HubFull(Exception):
-    """So many watch already that there is no room for one more, or the process is ending."""
+    """The hub has too many watchers, or the process is ending."""
 
 
 class Watcher:
@@ -45,13 +45,13 @@ class Watcher:
         self.jobs = token.jobs
         self.issued = token.issued
         self.news: dict[UUID, int] = {}
+        # Whether something may have happened that was not told: they had better look.
         self.missed = False
-        """Whether something may have happened that was not told: they had better look."""
         self.is_over = False
         self._wake = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for news or the end, at most so long."""
+        """Wait for news or the end, up to a timeout."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -70,12 +70,12 @@ class Watcher:
         self._wake.set()
 
     def end(self) -> None:
-        """End the stream: the reader is gone, or the server is going."""
+        """End the stream: the reader or the server is leaving."""
         self.is_over = True
         self._wake.set()
 
     def take(self) -> tuple[dict[UUID, int], bool]:
-        """The news since the last time, and whether some may have been missed."""
+        """Return the news since the last time, and whether some may have been missed."""
         told = self.news, self.missed
         self.news, self.missed = {}, False
         return told
@@ -97,7 +97,7 @@ class Hub:
 
     @contextmanager
     def watching(self, token: StreamToken) -> Iterator[Watcher]:
-        """Somebody who watches a token's jobs, for as long as this lasts. Raises HubFull."""
+        """Register a watcher of a token's jobs for as long as the block lasts. Raises HubFull."""
         if self._is_closed or len(self._watchers) >= self.most_watchers:
             raise HubFull
         watcher = Watcher(token)
@@ -135,7 +135,7 @@ class Hub:
                 del self._of_job[job]
 
     async def _listen_on(self) -> None:
-        """Listen for ever; whenever that begins (again), all had better look."""
+        """Listen for ever; after each (re)connection, every watcher is told to look."""
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
@@ -166,7 +166,7 @@ class Hub:
 
 
 class _Heard:
-    """Which jobs have changed since when: for pages that were made before their stream began."""
+    """Latest changes of jobs, for pages that were made before their stream began."""
 
     def __init__(self) -> None:
         self._since = time.time()
@@ -178,7 +178,7 @@ class _Heard:
         self._changed.update(dict.fromkeys(told, time.time()))
 
     def may_have_changed(self, watcher: Watcher) -> bool:
-        """Whether a job may have changed after the page was made; rather too often than never."""
+        """Return whether a job may have changed after the page was made; may err towards yes."""
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
 

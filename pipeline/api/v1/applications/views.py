@@ -116,7 +116,7 @@ class OneApplication(Endpoint):
 
     @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
-        """An application, for whose it is and for the company that received it."""
+        """Return an application, for whose it is and for the company that received it."""
         caller = caller_of(request)
         if isinstance(caller, Nobody):
             raise NotAuthenticated
@@ -138,7 +138,7 @@ class Acknowledge(Endpoint):
         refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Take the offered seat. Once more is harmless."""
+        """Take the offered seat. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
         body_of(request, Nothing)
         return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
@@ -156,7 +156,7 @@ class Withdraw(Endpoint):
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Leave the line. Once more is harmless."""
+        """Leave the line. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
         body_of(request, Nothing)
         return _answer(facts, withdraw(application_id=application_id, actor=caller.actor))
