@@ -24,8 +24,8 @@ class KnownType:
 
     about: CompanyType
     kind: Kind
+    # None until the type was used or a worker was started for the first time.
     row: TaskType | None
-    """None until the type was used or a worker was started for the first time."""
 
 
 _ALL = (
@@ -56,8 +56,8 @@ _ALL = (
     ),
 )
 
+# What a company may start, by the type's key, in the order in which it is offered.
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
-"""What a company may start, by the type's key, in the order in which it is offered."""
 
 
 def company_types() -> list[CompanyType]:

@@ -51,8 +51,8 @@ class OrderRefused(WorkError):
 
     def __init__(self, number: int, reason: Exception) -> None:
         super().__init__(str(reason))
+        # Its place among the orders, from 0.
         self.number = number
-        """Its place among the orders, from 0."""
         self.reason = reason
 
 

@@ -10,8 +10,8 @@ from jobs.models import Job
 from pipeline.models import StoredFile
 from tasks.errors import InvalidPayload
 
+# The fields of payloads that name something of a company's, and what a foreign one is told.
 NAMES = {"job_id": "There is no such job.", "import_id": "There is no such import."}
-"""The fields of payloads that name something of a company's, and what a foreign one is told."""
 
 
 def foreign_ids(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:

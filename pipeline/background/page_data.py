@@ -20,13 +20,13 @@ from tasks import control
 from tasks.models import Task, TaskEvent, TaskType
 from tasks.models.statuses import HELD, Breaker
 
+# How many of a company's newest tasks are looked at to count those that ended lately.
 MOST_READ = 2_000
-"""How many of a company's newest tasks are looked at to count those that ended lately."""
+# Dead letters of a type are counted up to this number, and one more.
 MOST_COUNTED = 1_000
-"""Dead letters of a type are counted up to this number, and one more."""
 
+# How many jobs are offered to choose from.
 MOST_JOBS = 200
-"""How many jobs are offered to choose from."""
 
 
 class Import(NamedTuple):

@@ -17,8 +17,8 @@ from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
 
+# How many a company can have.
 MOST_SCHEDULES = 100
-"""How many a company can have."""
 
 
 @dataclass(frozen=True, slots=True)

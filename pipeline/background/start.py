@@ -30,10 +30,10 @@ from tasks.errors import OutOfRange, TaskError, UnknownType
 from tasks.payloads import checked
 from tasks.stats import site
 
+# The name under which starts are counted, in settings.THROTTLE_RATES too.
 RATE = "tasks"
-"""The name under which starts are counted, in settings.THROTTLE_RATES too."""
+# When to look again whether there is room; nobody knows better.
 ROOM_AGAIN_SECONDS = 30
-"""When to look again whether there is room; nobody knows better."""
 
 OnCount = Callable[[Rate, Tally], None]
 

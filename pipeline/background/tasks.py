@@ -22,8 +22,8 @@ SELECT count(*) FROM (
 ) waiting
 """
 _WORDS = {"worker": "a worker", "system": "the site"}
+# Actors of the site itself: its code, its back office, its command line.
 _SITES_OWN = ("", "site", "staff", "operator")
-"""Actors of the site itself: its code, its back office, its command line."""
 
 
 def tasks_of(

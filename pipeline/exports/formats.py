@@ -38,10 +38,10 @@ LOG_COLUMNS = (
     "prev_hash",
     "hash",
 )
+# What a file is, by the format that is asked for.
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-"""What a file is, by the format that is asked for."""
+# From so many events on, a file is better made in the background than waited for.
 LONG_LOG = 5_000
-"""From so many events on, a file is better made in the background than waited for."""
 
 Row = dict[str, Any]
 

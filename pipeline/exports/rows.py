@@ -15,9 +15,11 @@ from django.db import connection
 from applicants.models import ERASED
 from pipeline.models import Event
 
+# How many rows are read at a time.
 SLICE = 2_000
-"""How many rows are read at a time."""
 
+# `reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
+# which the last thing happened to the application.
 APPLICATION_COLUMNS = (
     "application_id",
     "applicant_id",
@@ -37,8 +39,6 @@ APPLICATION_COLUMNS = (
     "policy_version",
     "decision_note",
 )
-"""`reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
-which the last thing happened to the application."""
 
 _APPLICATIONS = """
 SELECT a.id, a.applicant_id, a.name,

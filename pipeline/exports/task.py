@@ -21,6 +21,7 @@ SCHEMA = {
     "required": ["job_id", "format"],
     "additionalProperties": False,
 }
+# A million rows take minutes; two exports at a time leave the database to the line.
 LIMITS: dict[str, Any] = {
     "queue": "files",
     "timeout_seconds": 3_600,
@@ -28,7 +29,6 @@ LIMITS: dict[str, Any] = {
     "cap": 2,
     "schema": SCHEMA,
 }
-"""A million rows take minutes; two exports at a time leave the database to the line."""
 
 
 @task_type(key="applications.export", **LIMITS)

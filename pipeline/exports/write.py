@@ -13,11 +13,11 @@ from pipeline.files.write import FileWriter, remove_files
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
 
+# About how many characters are written, and told of, at a time.
 PIECE = 128 * 1_024
-"""About how many characters are written, and told of, at a time."""
 
+# Told how many rows are written, and how many there will be.
 Tell = Callable[[int, int], None]
-"""Told how many rows are written, and how many there will be."""
 
 
 @dataclass(slots=True)

@@ -21,13 +21,13 @@ from pipeline.models import StoredFile
 FILE_KEPT_DAYS = 7
 PART_BYTES = 2**20
 
+# An advisory lock: shared by those who begin files, held alone by who erases a person.
 _BEGINNING = 7_463_004
-"""An advisory lock: shared by those who begin files, held alone by who erases a person."""
 
+# With the data beside the statement, not in it: statements are kept, for each to be prepared.
 _KEEP = """
 INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
-"""With the data beside the statement, not in it: statements are kept, for each to be prepared."""
 
 
 def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:

@@ -30,10 +30,10 @@ from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
 
+# About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
-"""About how long a batch may hold the job's lock; others come in between two batches."""
+# Parts of the file in a batch, at most; the first batch takes FIRST_PARTS.
 MOST_PARTS = 20
-"""Parts of the file in a batch, at most; the first batch takes FIRST_PARTS."""
 FIRST_PARTS = 2
 
 _ENDINGS = {
@@ -41,6 +41,7 @@ _ENDINGS = {
     JobStatus.CLOSED: ImportRun.Ending.JOB_CLOSED,
 }
 
+# The next rows of a file, which leave it with this transaction.
 _TAKE_PARTS = """
 WITH taken AS (
     DELETE FROM pipeline_storedpart WHERE file_id = %(file)s AND number <= (
@@ -51,7 +52,6 @@ WITH taken AS (
 )
 SELECT data FROM taken ORDER BY number
 """
-"""The next rows of a file, which leave it with this transaction."""
 
 _KEEP_REFUSED = """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pipeline.exports.formats import csv_lines, in_pieces
 from pipeline.imports.progress import SeenImport, refused_rows
 
+# The file can be mended and imported once more: two of its columns are those of an import.
 COLUMNS = ("row", "name", "email", "reason")
-"""The file can be mended and imported once more: two of its columns are those of an import."""
+# About how many characters go out at a time.
 PIECE = 64 * 1_024
-"""About how many characters go out at a time."""
 
 
 def report_of(seen: SeenImport) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ class Refusal(StrEnum):
     ERASED = "ERASED"
 
 
+# What is said of a row, by its reason.
 WORDS = {
     Refusal.NO_NAME: "The row has no name.",
     Refusal.NAME_TOO_LONG: "The name is too long: at most 200 characters fit.",
@@ -30,14 +31,13 @@ WORDS = {
     Refusal.ALREADY_APPLIED: "This person has a live application to this job already.",
     Refusal.ERASED: "This person has had everything about them erased.",
 }
-"""What is said of a row, by its reason."""
 
+# What is said of a row to which an import did not come, by how the import ended.
 LEFT_WORDS = {
     "": "The import has not come to this row.",
     "JOB_PAUSED": "The job was paused before this row was taken in.",
     "JOB_CLOSED": "The job was closed before this row was taken in.",
 }
-"""What is said of a row to which an import did not come, by how the import ended."""
 
 
 class Row(NamedTuple):

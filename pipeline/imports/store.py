@@ -20,8 +20,8 @@ from pipeline.imports.rows import Row
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
 
+# The fewest rows that are taken in at a time; with the longest names still a small part.
 ROWS_IN_PART = 100
-"""The fewest rows that are taken in at a time; with the longest names still a small part."""
 PARTS_AT_ONCE = 20
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tasks.context import Context
 
 BETWEEN_BATCHES_SECONDS = 60.0
+# How long a batch's mails, and the last ones, are waited for; they are sent by this process.
 AT_THE_END_SECONDS = 600.0
-"""How long a batch's mails, and the last ones, are waited for; they are sent by this process."""
 _LOOK_SECONDS = 0.5
 _GRACE_SECONDS = 60.0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.db import connection
 
 BATCH = 5_000
+# Parts of files in one statement: each is up to a megabyte.
 PARTS = 64
-"""Parts of files in one statement: each is up to a megabyte."""
 
+# An advisory lock: of several workers one removes at a time, so that none waits for another.
 _TURN = 7_463_001
-"""An advisory lock: of several workers one removes at a time, so that none waits for another."""
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
@@ -23,6 +23,8 @@ def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
     )
 
 
+# What goes, each with its statement and how many rows that removes at most. A file's parts and what
+# was told of its import go before the file does.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
         _some(
@@ -86,8 +88,6 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
 }
-"""What goes, each with its statement and how many rows that removes at most. A file's parts and
-what was told of its import go before the file does."""
 
 
 def remove_expired() -> dict[str, int]:

@@ -80,11 +80,11 @@ def _jobs(person: Applicant) -> list[UUID]:
     return list(theirs.values_list("job_id", flat=True).distinct())
 
 
+# Answers are kept for a day only, so that looking through them takes no index.
 _REMOVE_ANSWERS = """
 DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
     SELECT FROM unnest(%(traces)s::bytea[]) trace WHERE position(trace IN body) > 0)
 """
-"""Answers are kept for a day only, so that looking through them takes no index."""
 
 
 def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:

@@ -13,6 +13,8 @@ from pipeline.files.write import hold_new_files, remove_files
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
+# The parts in which an address may stand, in any case of its letters: no line, and so no address,
+# lies in two parts. Files are kept for days only, so that looking through them takes no index.
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
 WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = ANY(%(jobs)s))
@@ -20,8 +22,6 @@ WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = 
               WHERE position(spelling IN lower(convert_from(part.data, 'UTF8'))) > 0)
 ORDER BY part.id
 """
-"""The parts in which an address may stand, in any case of its letters: no line, and so no address,
-lies in two parts. Files are kept for days only, so that looking through them takes no index."""
 
 _REFUSALS = """
 SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email || ' ' || name)) > 0

@@ -12,8 +12,8 @@ from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 
 KEY = "report.weekly"
+# Among how many of a company's last tasks the last report of a job is looked for.
 LOOKED_AT = 200
-"""Among how many of a company's last tasks the last report of a job is looked for."""
 
 
 def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:

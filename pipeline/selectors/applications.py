@@ -16,8 +16,8 @@ from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
 
+# A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
-"""A place in front of every ticket and tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Seen:
     email: str
     people_waiting: int
     max_decays: int | None
+    # 1 is the next in line; None when the application does not wait.
     position: int | None
-    """1 is the next in line; None when the application does not wait."""
     now: datetime
 
     @property

@@ -20,8 +20,8 @@ from pipeline.selectors.recent_stats import Lately, RecentFacts, lately_in, rece
 from pipeline.wording.promotion_status import LineFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
+# How far into the line somebody eligible is looked for when a page names who would be next.
 LOOKED_AHEAD = 200
-"""How far into the line somebody eligible is looked for when a page names who would be next."""
 
 _LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
 

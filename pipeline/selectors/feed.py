@@ -25,13 +25,13 @@ class Place(NamedTuple):
 
 _START = (0, 0)
 
+# A page of the feed. The horizon is that of the snapshot that this very statement reads.
 _PAGE = """
 SELECT {columns} FROM pipeline_event
 WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
   AND txid < pipeline_feed_horizon()
 ORDER BY txid, id LIMIT %(most)s
 """.format(columns=", ".join(field.attname for field in Event._meta.concrete_fields))
-"""A page of the feed. The horizon is that of the snapshot that this very statement reads."""
 
 
 def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]:

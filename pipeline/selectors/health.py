@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from pipeline.models import Heartbeat
 from tasks.models import TaskWorker
 
+# How long ago a worker may have completed its last cycle.
 FRESH = timedelta(seconds=30)
-"""How long ago a worker may have completed its last cycle."""
 
 
 def migrations_are_applied() -> bool:

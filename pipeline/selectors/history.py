@@ -14,11 +14,12 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
 from pipeline.selectors.paging import Page
 
+# How many events are shown under the one that set them off.
 SHOWN = 50
-"""How many events are shown under the one that set them off."""
+# How far the events that closing a job set off are counted; of others there are never more.
 MOST_COUNTED = 10_000
-"""How far the events that closing a job set off are counted; of others there are never more."""
 
+# The kinds that the index `event_recent` has: not those that come in great numbers.
 FOUND_BY_KIND = [
     EventType.PROMOTED,
     EventType.ACKNOWLEDGED,
@@ -28,7 +29,6 @@ FOUND_BY_KIND = [
     EventType.WITHDRAWN,
     EventType.REMOVED,
 ]
-"""The kinds that the index `event_recent` has: not those that come in great numbers."""
 ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.CLOSED_OUT]
 
 
@@ -38,8 +38,8 @@ class Tree:
 
     event: Event
     children: list[Event] = field(default_factory=list)
+    # How many it set off; above MOST_COUNTED it only says that there are more.
     total: int = 0
-    """How many it set off; above MOST_COUNTED it only says that there are more."""
 
     @property
     def more(self) -> int:
@@ -181,6 +181,8 @@ def _hang(trees: dict[int, Tree], children: Iterable[Event]) -> None:
 
 _COLUMNS = ", ".join(f"e.{field.attname}" for field in Event._meta.concrete_fields)
 
+# What some events set off. That happens in the same change, which has one time: so the log is read
+# only up to the first event of a later time.
 _AT_ONCE = f"""
 WITH bound AS (
     SELECT coalesce(min(seq), 9223372036854775807) AS seq FROM (
@@ -199,9 +201,9 @@ SELECT {_COLUMNS}, caused.total
 FROM caused JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = caused.seq
 WHERE caused.place <= %(shown)s ORDER BY e.seq
 """  # noqa: S608
-"""What some events set off. That happens in the same change, which has one time: so the log is
-read only up to the first event of a later time."""
 
+# Who was closed out, which the worker does in slices: the first of them, and how many, counted only
+# so far.
 _BY_CLOSING = f"""
 WITH caused AS (
     SELECT seq FROM (
@@ -213,8 +215,6 @@ SELECT {_COLUMNS}, (SELECT count(*) FROM caused) AS total
 FROM (SELECT seq FROM caused ORDER BY seq LIMIT %(shown)s) c
 JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = c.seq ORDER BY e.seq
 """  # noqa: S608
-"""Who was closed out, which the worker does in slices: the first of them, and how many, counted
-only so far."""
 
 
 def _set_off_at_once(job_id: UUID, causes: list[Event]) -> Iterable[Event]:

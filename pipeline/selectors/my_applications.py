@@ -16,8 +16,8 @@ from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen, applications_of
 from pipeline.selectors.paging import Page, one_instant
 
+# Of one person on one page, the newest.
 MOST_APPLICATIONS = 100
-"""Of one person on one page, the newest."""
 
 
 class State(NamedTuple):

@@ -17,8 +17,8 @@ from pipeline.models import Application
 from pipeline.selectors.applications import Seen, read_seen
 from pipeline.selectors.sql import FOUND
 
+# How many of a company's last events are looked at for who last applied.
 EVENTS_LOOKED_AT = 1_000
-"""How many of a company's last events are looked at for who last applied."""
 
 
 def read_applicant(applicant_id: UUID) -> Applicant:

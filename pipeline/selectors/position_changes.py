@@ -11,9 +11,11 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application
 from pipeline.wording.explanations import PlaceChange
 
+# How far back in a job's log the cause is looked for, however long the line is.
 LOOKED_AT = 200
-"""How far back in a job's log the cause is looked for, however long the line is."""
 
+# What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
+# came in ahead, or the person joined it themselves (the tie of their place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
     SELECT application_id, seq, event, from_status, to_status, at,
@@ -36,8 +38,6 @@ WHERE recent.application_id = %(application)s
    OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s))
 ORDER BY recent.seq DESC
 """
-"""What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
-came in ahead, or the person joined it themselves (the tie of their place is that event's seq)."""
 
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
 

@@ -10,28 +10,30 @@ from uuid import UUID
 
 from django.db import connection
 
+# How many of a job's last promotions, and of its last acknowledgements, a median is made of.
 WEIGHED = 200
-"""How many of a job's last promotions, and of its last acknowledgements, a median is made of."""
 
+# Of fewer a median says nothing about what is typical.
 FEWEST_SAMPLES = 5
-"""Of fewer a median says nothing about what is typical."""
 
+# How far misses are counted.
 MOST_MISSES = 1_000
-"""How far misses are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecentFacts:
     """How long things took lately, in seconds; None where that has not happened often enough."""
 
+    # From applying to the first offer of a seat, of who waited and had never missed.
     median_wait_seconds: float | None
-    """From applying to the first offer of a seat, of who waited and had never missed."""
+    # From the offer of a seat to its acknowledgement.
     median_answer_seconds: float | None
-    """From the offer of a seat to its acknowledgement."""
 
 
 NOTHING_YET = RecentFacts(None, None)
 
+# Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
+# application, so its row still knows when the acknowledged seat was offered.
 _MEDIANS = """
 SELECT job.id, (
     SELECT percentile_cont(0.5) WITHIN GROUP (
@@ -55,8 +57,6 @@ SELECT job.id, (
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
 """
-"""Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
-application, so its row still knows when the acknowledged seat was offered."""
 
 
 def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
@@ -76,14 +76,15 @@ def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
 class Lately:
     """What needs an eye on a job now."""
 
+    # Deadlines missed within the span that was asked for, counted up to 1,000.
     misses: int
-    """Deadlines missed within the span that was asked for, counted up to 1,000."""
+    # The earliest deadline that somebody has; in the past only until it is settled.
     first_deadline: datetime | None
-    """The earliest deadline that somebody has; in the past only until it is settled."""
+    # When somebody was last offered a seat from the waitlist.
     last_promotion: datetime | None
-    """When somebody was last offered a seat from the waitlist."""
 
 
+# Each sub-select is a bounded look into an index that begins with the job.
 _LATELY = """
 SELECT job.id, (
     SELECT count(*) FROM (
@@ -101,7 +102,6 @@ SELECT job.id, (
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
 """
-"""Each sub-select is a bounded look into an index that begins with the job."""
 
 
 def lately_in(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Lately]:

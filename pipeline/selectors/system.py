@@ -23,12 +23,12 @@ class Machinery:
 
     now: datetime
     decay_seen_at: datetime | None
+    # How many have given a sign of life in the last 30 seconds.
     task_workers: int
-    """How many have given a sign of life in the last 30 seconds."""
+    # The earliest deadline that has passed and is not dealt with yet; None: nothing waits.
     overdue_since: datetime | None
-    """The earliest deadline that has passed and is not dealt with yet; None: nothing waits."""
+    # The next deadline or end of a cool-down that the worker waits for.
     next_due_at: datetime | None
-    """The next deadline or end of a cool-down that the worker waits for."""
     database: str
 
     @property

@@ -32,12 +32,12 @@ class Durations:
 class Conversion:
     """How far applications came. A share is None when nobody came as far as it starts from."""
 
+    # Applications: APPLIED events.
     applied: int
-    """Applications: APPLIED events."""
+    # Those that were ever ACTIVE.
     seated: int
-    """Those that were ever ACTIVE."""
+    # Those that ended as HIRED.
     hired: int
-    """Those that ended as HIRED."""
 
     @property
     def applied_to_seated(self) -> float | None:
@@ -59,29 +59,29 @@ class Conversion:
 class Figures:
     """A job in numbers, as of `now`, the database's time."""
 
+    # How many applications stand in each status after their last event; 0 included.
     by_status: Mapping[str, int]
-    """How many applications stand in each status after their last event; 0 included."""
+    # How many INACTIVE applications ended with each outcome; 0 included.
     by_outcome: Mapping[str, int]
-    """How many INACTIVE applications ended with each outcome; 0 included."""
+    # From APPLIED to the first PROMOTED, of each application that was ever promoted.
     to_promotion: Durations
-    """From APPLIED to the first PROMOTED, of each application that was ever promoted."""
+    # From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED.
     to_acknowledge: Durations
-    """From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED."""
+    # ACKNOWLEDGED events.
     acknowledged: int
-    """ACKNOWLEDGED events."""
+    # DECAYED events: deadlines that were missed with a place in line kept.
     decay_events: int
-    """DECAYED events: deadlines that were missed with a place in line kept."""
+    # LAPSED events: deadlines that were missed once too often.
     lapse_events: int
-    """LAPSED events: deadlines that were missed once too often."""
     conversion: Conversion
+    # Events that took an application out of its seat: decays, lapses, leavings, decisions.
     seats_freed: int
-    """Events that took an application out of its seat: decays, lapses, leavings, decisions."""
+    # From the first opening to now; of a closed job, to its last event; None for a draft.
     open_seconds: float | None
-    """From the first opening to now; of a closed job, to its last event; None for a draft."""
+    # Seconds, times seats, in which the job was OPEN and nobody held the seat.
     seat_idle_seconds: int
-    """Seconds, times seats, in which the job was OPEN and nobody held the seat."""
+    # Of these, those in which somebody waited in line: in a cool-down, or nobody would have.
     seat_idle_while_waiting_seconds: int
-    """Of these, those in which somebody waited in line: in a cool-down, or nobody would have."""
     now: datetime
 
     @property
@@ -126,6 +126,8 @@ def _tally(column: str) -> str:
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
 
+# All figures of a job. A job event's data says status and seats from there on; every event's, who
+# holds a seat and who waits after it.
 _ADD_UP = f"""
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome, at, data
@@ -178,8 +180,6 @@ SELECT count(*), {_tally("status")}, {_tally("outcome")},
        statement_timestamp()
 FROM told
 """  # noqa: S608
-"""All figures of a job. A job event's data says status and seats from there on; every event's, who
-holds a seat and who waits after it."""
 
 
 def figures_of(job_id: UUID) -> Figures:

@@ -18,8 +18,8 @@ from django.db import connection
 from pipeline.selectors.past_states import seq_at
 
 DAYS = 7
+# How many points the lines of a week have at most: one an hour.
 POINTS = DAYS * 24
-"""How many points the lines of a week have at most: one an hour."""
 _TICK = timedelta(microseconds=1)
 
 
@@ -66,6 +66,8 @@ class Week:
         return cls(today - timedelta(days=today.weekday() + DAYS), zone)
 
 
+# All of a week, as of one instant. The first row read may lie before it: it only says how the week
+# began, and its time counts from the week's start. Seats of a closed job count no more.
 _READ = """
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome,
@@ -175,8 +177,6 @@ SELECT jsonb_build_object(
                FROM points)
 )
 """
-"""All of a week, as of one instant. The first row read may lie before it: it only says how the week
-began, and its time counts from the week's start. Seats of a closed job count no more."""
 
 
 def figures_of_week(job_id: UUID, week: Week) -> dict[str, Any] | None:

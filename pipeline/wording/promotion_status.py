@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from pipeline.wording.english import people, plural
 
+# How long after a promotion a line still counts as moving.
 LATELY = timedelta(hours=1)
-"""How long after a promotion a line still counts as moving."""
 
 
 class Cause(StrEnum):
@@ -40,10 +40,10 @@ class LineFacts:
     pending: int
     waiting: int
     now: datetime
+    # The earliest deadline of who must acknowledge.
     first_deadline: datetime | None = None
-    """The earliest deadline of who must acknowledge."""
+    # When the earliest cool-down of who waits ends or ended; None if nobody has had one.
     first_eligible: datetime | None = None
-    """When the earliest cool-down of who waits ends or ended; None if nobody has had one."""
     last_promotion: datetime | None = None
     worker_seen: datetime | None = None
     worker_alive: bool = True
@@ -263,6 +263,7 @@ def _free(facts: LineFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 
+# The causes, in the order in which they are asked about.
 _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answer]], ...] = (
     (lambda f: f.status == "DRAFT", _draft),
     (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
@@ -277,4 +278,3 @@ _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answe
     (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _moving),
     (lambda _: True, _no_seat_free),
 )
-"""The causes, in the order in which they are asked about."""

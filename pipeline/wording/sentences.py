@@ -41,6 +41,7 @@ class Reader(Enum):
 
 _DEADLINE = " The deadline to confirm it: {deadline}; after that it goes to the next in line."
 
+# A sentence for each kind of event; where it depends, for the status or outcome it led to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
@@ -99,7 +100,6 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
         "cool-downs stay as they were."
     ),
 }
-"""A sentence for each kind of event; where it depends, for the status or outcome it led to."""
 
 
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
