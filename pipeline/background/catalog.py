@@ -1,4 +1,4 @@
-"""Which background work a company may start, in words for people."""
+"""Types of background work that a company may start, with their texts."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
 def company_types() -> list[CompanyType]:
-    """What a company may start and this process knows how to check."""
+    """Return the types that a company may start and this process can check."""
     known = {kind.key for kind in registry.known()}
     return [each for each in _ALL if each.key in known]
 
 
 def known_types() -> list[KnownType]:
-    """What a company may start, with everything that is to be known of it; in one query."""
+    """Return the types that a company may start, with their rows; in one query."""
     kinds = [registry.find(about.key) for about in company_types()]
     found = TaskType.objects.filter(key__in=COMPANY_TYPES)
     rows = {(row.key, row.version): row for row in found}
@@ -78,5 +78,5 @@ def known_types() -> list[KnownType]:
 
 
 def known_type(key: str) -> KnownType | None:
-    """The same of one of them; None if a company may not start it."""
+    """Return one of `known_types`; None if a company may not start it."""
     return next((each for each in known_types() if each.about.key == key), None)

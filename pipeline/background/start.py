@@ -1,4 +1,4 @@
-"""Starting background work for a company: what is asked for is checked, counted, and enqueued."""
+"""Start of background work for a company: orders are checked, counted and enqueued."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OnCount = Callable[[Rate, Tally], None]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A piece of work that a company wants done; see `tasks.enqueue.NewTask` for the fields."""
+    """Background work that a company orders; see `tasks.enqueue.NewTask` for the fields."""
 
     key: str
     payload: Any = None
@@ -82,7 +82,7 @@ def start(
 def _fit(
     company_id: UUID, orders: Sequence[Order], allowed: Producer | None
 ) -> list[tuple[Order, Exception | None]]:
-    """The orders as they are to be enqueued, each with what speaks against it."""
+    """Return the orders as they are to be enqueued, each with what speaks against it."""
     now = database_now() if any(order.run_after for order in orders) else None
     looked_at = [_looked_at(order, allowed, now) for order in orders]
     foreign = foreign_ids(company_id, [(order.key, order.payload) for order in orders])
@@ -104,14 +104,16 @@ def _looked_at(
 
 
 def may_start(key_id: UUID | None) -> Container[str]:
-    """The keys of the types that an API key may start, as its owner has said; without a key, all
-    that companies may start. In one query."""
+    """Return the keys of the types that an API key may start, in one query.
+
+    Without a key, all types that companies may start.
+    """
     allowed = limits_of_key(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
 
 
 def limits_of_key(key_id: UUID | None) -> Producer | None:
-    """What the owner of a key has said about it; None without a key, or without a word."""
+    """Return the limits of a key; None without a key, or without limits."""
     return Producer.objects.filter(key_id=key_id).first() if key_id else None
 
 
@@ -121,8 +123,10 @@ def _refuse(number: int, reason: Exception, among: int) -> NoReturn:
 
 
 def check_type(key: str, allowed: Producer | None = None) -> None:
-    """Refuse a type that no company may start, or not by this key. Raises UnknownType,
-    TypeNotAllowed."""
+    """Refuse a type that no company may start, or not by this key. Raises UnknownType.
+
+    TypeNotAllowed.
+    """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
@@ -130,8 +134,10 @@ def check_type(key: str, allowed: Producer | None = None) -> None:
 
 
 def _refuse_overflow(company_id: UUID, more: int) -> None:
-    """Refuse what would have to wait behind too much, of all companies or of this one. Bounded:
-    it counts no further than to the limit."""
+    """Refuse what would have to wait behind too much, of all companies or of this one.
+
+    Bounded: it counts no further than to the limit.
+    """
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
     if waiting_of(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
@@ -157,7 +163,7 @@ def _count(producer: str, cost: int, allowed: Producer | None, on_count: OnCount
 
 
 def _timed(order: Order, now: datetime | None) -> Order:
-    """The order; one for a time that is past is for now, so that nobody gets ahead of others by it.
+    """Return the order; a past time becomes now, so that nobody jumps the queue.
 
     Raises OutOfRange for a time too far ahead.
     """

@@ -33,13 +33,13 @@ LIMITS: dict[str, Any] = {
 
 @task_type(key="applications.export", **LIMITS)
 def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """Everybody who ever applied to a job, as {"file_id", "rows"}."""
+    """Write every application to a job into a file: {"file_id", "rows"}."""
     return _export("applications", payload, context)
 
 
 @task_type(key="log.export", **LIMITS)
 def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """A job's log with its hashes, as {"file_id", "rows"}."""
+    """Write a job's log with its hashes into a file: {"file_id", "rows"}."""
     return _export("log", payload, context)
 
 

@@ -22,7 +22,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class _Counted:
-    """Lines as they go by, and how many rows that were: the names of columns are none."""
+    """Lines with a counter of rows; a line of column names does not count."""
 
     lines: Iterator[str]
     rows: int
@@ -73,10 +73,10 @@ def write_export(
 
 
 def _file_of(task_id: UUID) -> UUID:
-    """The id of a task's file: the same at every attempt, and no other task's."""
+    """Return the id of a task's file: the same at every attempt, and no other task's."""
     return uuid5(NAMESPACE_OID, f"export {task_id}")
 
 
 def _rows(job: Job, what: str) -> int:
-    """About how many rows there will be."""
+    """Return roughly how many rows there will be."""
     return job.seq if what == "log" else Application.objects.filter(job_id=job.id).count()

@@ -1,4 +1,4 @@
-"""Taking the people of a file into a job's line: many under one lock, each as if they had applied.
+"""Admission of imported people to a job's line: many under one lock, by the rules of applying.
 
 A batch is one transaction: its rows leave the file, become applications or refusals, and are
 counted. So wherever a process dies, whatever was committed was taken in once, and the next run goes
@@ -62,7 +62,7 @@ FROM json_populate_recordset(NULL::pipeline_importrefusal, %s)
 
 @dataclass(slots=True)
 class Batch:
-    """What became of some rows, in the order of the file."""
+    """Some rows and their results, in the order of the file."""
 
     rows: list[Row]
     accepted: int = 0
@@ -95,7 +95,7 @@ def take_in(
 
 
 def _fitting(parts: int, seconds: float) -> int:
-    """How many parts the next batch takes, when this many held the lock for so long."""
+    """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
 
@@ -132,7 +132,7 @@ def _note_time(batch: Batch, begun: float) -> None:
 
 
 def _lock_run(import_id: UUID) -> ImportRun:
-    """One batch of an import at a time; who erases a person waits for it, and it for them."""
+    """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
 
@@ -144,7 +144,7 @@ def _take_rows(run: ImportRun, parts: int) -> list[Row]:
 
 
 def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
-    """The applicants of the rows that may be taken in, by address; made before the job is locked.
+    """Find or create the rows' applicants, by address, before the job is locked.
 
     Raises JobNotOpen, before anything of anybody is kept.
     """
@@ -227,7 +227,7 @@ def _as_record(run: ImportRun, row: Row, why: Refusal) -> dict[str, object]:
 
 @transaction.atomic(durable=True)
 def _end_early(import_id: UUID) -> ImportRun:
-    """End an import whose job takes no applications; what is left of the file tells which rows."""
+    """End an import into a closed or paused job; the remaining rows stay in the file."""
     run = _lock_run(import_id)
     if run.finished_at:
         return run
@@ -244,5 +244,5 @@ def _end(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
 
 
 def left_of(run: ImportRun) -> int:
-    """How many rows were neither taken in nor refused."""
+    """Return the number of rows that were neither accepted nor refused."""
     return run.total_rows - run.next_row

@@ -1,4 +1,4 @@
-"""Reading the file of people that a company wants to import. Nothing of it is stored here."""
+"""Reads of the file of people that a company wants to import. Nothing of it is stored here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_TEXT = (
 
 
 def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of a CSV file, in their order; blank ones are left out.
+    """Return the rows of a CSV file, in their order; blank ones are left out.
 
     Raises ImportFileRefused when the file as a whole cannot be read, which may be after some rows.
     """
@@ -58,7 +58,7 @@ def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
 
 
 def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-    """The number, the name and the address of each row that is not blank."""
+    """Return the number, the name and the address of each row that is not blank."""
     header = next(lines, "")
     delimiter, name_at, email_at = _columns(header)
     reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
@@ -92,7 +92,7 @@ def _cell(row: list[str], at: int) -> str:
 
 
 def _columns(header: str) -> tuple[str, int, int]:
-    """What parts the cells, and which are the name and the address."""
+    """Return the delimiter, and the positions of name and address."""
     if not header.strip():
         raise ImportFileRefused(what=f"The file is empty. {_HOW}")
     for delimiter in _DELIMITERS:
@@ -117,7 +117,7 @@ def _header(header: str, delimiter: str) -> list[str]:
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """The lines of a text, each with its end: LF, CR LF, or CR alone."""
+    """Return the lines of a text, each with its end: LF, CR LF, or CR alone."""
     kept = ""
     for text in texts:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)

@@ -14,7 +14,10 @@ PIECE = 64 * 1_024
 
 
 def report_of(seen: SeenImport) -> Iterator[bytes]:
-    """The report as CSV, in UTF-8, with the byte order mark by which spreadsheets know it."""
+    """Return the report as CSV, in UTF-8.
+
+    With the byte order mark by which spreadsheets know it.
+    """
     yield b"\xef\xbb\xbf"
     lines = csv_lines(COLUMNS, refused_rows(seen))
     yield from in_pieces(lines, characters=PIECE, first_at_once=False)

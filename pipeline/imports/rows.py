@@ -1,4 +1,4 @@
-"""The rows of an imported file while they wait, and why one is not taken in, in words. Pure."""
+"""Rows of an imported file while they wait, and the reasons to refuse one. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Refusal(StrEnum):
-    """Why a row of an imported file was not taken in."""
+    """Reason why a row of an imported file was refused."""
 
     NO_NAME = "NO_NAME"
     NAME_TOO_LONG = "NAME_TOO_LONG"
@@ -53,11 +53,11 @@ class Row(NamedTuple):
     refusal: Refusal | None = None
 
     def as_line(self) -> bytes:
-        """The row as it is stored until it is taken in."""
+        """Return the row as it is stored until it is imported."""
         return json.dumps(self, ensure_ascii=False).encode() + b"\n"
 
 
 def rows_in(part: bytes) -> list[Row]:
-    """The rows in a stored piece of lines that `as_line` gave."""
+    """Return the rows in a stored piece of lines that `as_line` gave."""
     rows = (json.loads(line) for line in part.split(b"\n") if line)
     return [Row(number, name, email, why and Refusal(why)) for number, name, email, why in rows]

@@ -1,4 +1,4 @@
-"""Keeping what a company wants to import until a worker takes it in."""
+"""Storage of an imported file until a worker admits its people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning the words of the names that companies were told, by which they find their people.
+"""Upkeep of the name search index: one row per word of each applicant's name, per company.
 
 Done after the applications were committed, not with them: under a job's lock it would cost
 everybody who applies. A worker does it every few seconds, so that a search is hardly behind.
@@ -49,7 +49,7 @@ RETURNING (SELECT count(*) FROM looked_at)
 
 
 def learn_names() -> bool:
-    """Learn the names of who has applied since the last time; says whether there is more to do."""
+    """Index the names of new applications, and return True if there may be more to do."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_TURN)
         if not cursor.fetchone()[0]:

@@ -1,4 +1,4 @@
-"""Removing what nobody needs any more."""
+"""Removal of expired rows."""
 
 from __future__ import annotations
 
@@ -91,8 +91,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 
 
 def remove_expired() -> dict[str, int]:
-    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions, tokens
-    and codes of applicants, files with all that hangs on them.
+    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
+
+    Tokens and codes of applicants, files with all that hangs on them.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
     as long as any kind went up to its bound (`is_there_more`), there may be more.
@@ -106,5 +107,5 @@ def remove_expired() -> dict[str, int]:
 
 
 def is_there_more(removed: dict[str, int]) -> bool:
-    """Whether some kind went up to its bound."""
+    """Return True if a kind reached its bound."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -1,4 +1,4 @@
-"""One feed of all that happens in a company's jobs, in an order that loses and repeats nothing.
+"""Feed of everything in a company's jobs, in an order that loses and repeats nothing.
 
 Rows get their ids before their transactions commit, so a reader that remembers the highest id it
 has seen would miss the rows that commit later with lower ones. The feed is in the order of
@@ -17,7 +17,7 @@ from pipeline.selectors.paging import Page
 
 
 class Place(NamedTuple):
-    """A place in a company's feed: behind that event. Tells nothing of how much others do."""
+    """Place in a company's feed: after that event. It reveals nothing about other companies."""
 
     job_id: UUID
     seq: int
@@ -35,7 +35,7 @@ ORDER BY txid, id LIMIT %(most)s
 
 
 def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]:
-    """A page of a company's feed behind a place (two queries), or from its start (one).
+    """Return a page of a company's feed behind a place (two queries), or from its start (one).
 
     Raises UnknownPlace when there is no such event of this company.
     """

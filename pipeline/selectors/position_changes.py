@@ -1,4 +1,4 @@
-"""Reading why somebody's place in line last changed."""
+"""Reads of why somebody's place in line last changed."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class _Moved(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What is told together: how somebody left the line is nobody else's business."""
+        """Return the key of events reported together; it hides how other people left the line."""
         return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
 
 
 def last_change_of_position(application: Application) -> PlaceChange | None:
-    """What last moved an application that waits, in one query that reads at most LOOKED_AT events.
+    """Return the last cause of a change of place, in one query of at most LOOKED_AT events.
 
     None when it does not wait, or when nothing moved it for so long.
     """

@@ -1,4 +1,4 @@
-"""What lately happened in jobs, read in bounded time however long their logs are."""
+"""Recent events of jobs, read in bounded time however long their logs are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_MISSES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RecentFacts:
-    """How long things took lately, in seconds; None where that has not happened often enough."""
+    """Recent durations in seconds; None if there were too few events."""
 
     # From applying to the first offer of a seat, of who waited and had never missed.
     median_wait_seconds: float | None
@@ -60,7 +60,7 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
-    """The medians of each of these jobs over its last 200 events of a kind, in one query.
+    """Return the medians of each of these jobs over its last 200 events of a kind, in one query.
 
     None of fewer than FEWEST_SAMPLES.
     """
@@ -74,7 +74,7 @@ def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What needs an eye on a job now."""
+    """Recent facts of a job that may need attention."""
 
     # Deadlines missed within the span that was asked for, counted up to 1,000.
     misses: int
@@ -105,7 +105,7 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 def lately_in(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Lately]:
-    """What lately happened in each of these jobs, in one query."""
+    """Return the recent facts of each of these jobs, in one query."""
     if not job_ids:
         return {}
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
 
 def _people_ahead(ticket: str, tie: str) -> str:
-    """How many people wait in front of a place in the line of the job `job`.
+    """Return SQL that counts the people ahead of a place in the line of the job `job`.
 
     Counts the nearer side, on the index of the waitlist's order: who is ahead, or who is not. Each
     side also says at which ticket to begin, or the index would be read from the line's first

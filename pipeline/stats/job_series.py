@@ -1,4 +1,4 @@
-"""A job's figures over a span of time, from its log: what the page of figures draws.
+"""Figures of a job over time, from its log, for the charts.
 
 However long a log is, no more than its last MOST_EVENTS rows are read, and what leaves the database
 is small: the lines have at most BUCKETS points, the curves 51.
@@ -29,7 +29,7 @@ WAIT_EDGES = (60, 300, 900, 3_600, 14_400, 43_200, 86_400, 172_800, 604_800)
 
 
 class Point(NamedTuple):
-    """How full a job was from a time on."""
+    """State of a job's seats and waitlist from a time on."""
 
     at: datetime
     # Seats in review or on offer.
@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 
 class SeatTime(NamedTuple):
-    """Seconds, times seats: where the time of the seats went."""
+    """Seat time by use, in seconds times seats."""
 
     review: float
     offered: float
@@ -53,7 +53,7 @@ class SeatTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What happened in a job from `start` to `end`."""
+    """Figures of a job from `start` to `end`."""
 
     start: datetime
     end: datetime
@@ -74,7 +74,7 @@ class Series:
 
 
 def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
-    """A job's figures of the time that goes so far back, or of all time; in three or four queries.
+    """Return a job's figures for the last `back`, or for all time; three or four queries.
 
     `zone` names the time zone of the hours.
     """
@@ -200,6 +200,6 @@ def _series(job: Job, span: _Span, zone: str) -> Series:
 
 
 def _plain(told: str | None, nothing: Any) -> Any:
-    """A raw cursor gives jsonb as text."""
+    """Parse a jsonb value, which a raw cursor returns as text."""
     found = json.loads(told) if told else None
     return nothing if found is None else found

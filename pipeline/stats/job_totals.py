@@ -21,7 +21,7 @@ from pipeline.domain.states import Outcome, Status
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """How long something took, in seconds, to the millisecond; None when it never happened."""
+    """Statistics of a duration, in seconds to the millisecond; None if it never happened."""
 
     average: float | None
     median: float | None
@@ -30,7 +30,7 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How far applications came. A share is None when nobody came as far as it starts from."""
+    """Numbers of applications that reached each stage. A share of nothing is None."""
 
     # Applications: APPLIED events.
     applied: int
@@ -41,17 +41,17 @@ class Conversion:
 
     @property
     def applied_to_seated(self) -> float | None:
-        """Which share of the applications was ever ACTIVE."""
+        """Return the share of the applications that were ever ACTIVE."""
         return share(self.seated, self.applied)
 
     @property
     def seated_to_hired(self) -> float | None:
-        """Which share of those was hired."""
+        """Return the share of those that were hired."""
         return share(self.hired, self.seated)
 
     @property
     def applied_to_hired(self) -> float | None:
-        """Which share of the applications was hired."""
+        """Return the share of the applications that were hired."""
         return share(self.hired, self.applied)
 
 
@@ -86,7 +86,7 @@ class Figures:
 
     @property
     def acknowledgment_rate(self) -> float | None:
-        """Which share of the offers that ran their course was acknowledged, not missed.
+        """Return the share of the completed offers that were acknowledged, not missed.
 
         Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
         """
@@ -94,7 +94,9 @@ class Figures:
 
     @property
     def churn(self) -> float | None:
-        """Seats freed per week since the first opening; a first week that still runs counts whole.
+        """Return the seats freed per week since the first opening.
+
+        An unfinished first week counts whole.
 
         None for a job that was never opened.
         """
@@ -107,12 +109,12 @@ WEEK_SECONDS = 7 * 24 * 3_600
 
 
 def share(part: int, whole: int) -> float | None:
-    """A part of a whole, from 0 to 1, to four digits; None of nothing."""
+    """Return a part of a whole, from 0 to 1, to four digits; None of nothing."""
     return round(part / whole, 4) if whole else None
 
 
 def _spread(column: str, source: str) -> str:
-    """Average, median and 90th percentile (both between the two nearest values), rounded."""
+    """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
         round(percentile_cont(0.5) WITHIN GROUP (ORDER BY {column})::numeric, 3)::float8 AS median,
@@ -183,7 +185,7 @@ FROM told
 
 
 def figures_of(job_id: UUID) -> Figures:
-    """A job's figures, in one query. Raises JobNotFound."""
+    """Return a job's figures, in one query. Raises JobNotFound."""
     with connection.cursor() as cursor:
         cursor.execute(_ADD_UP, {"job": job_id})
         events, *row = cursor.fetchone()

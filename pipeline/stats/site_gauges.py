@@ -57,7 +57,10 @@ class Vitals:
 
 
 def read_vitals() -> Vitals:
-    """The state of all lines as of one instant, in one query, which reads each job's row once."""
+    """Return the state of all lines as of one instant, in one query.
+
+    Which reads each job's row once.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_READ)
         row = cursor.fetchone()

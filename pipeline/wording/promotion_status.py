@@ -1,4 +1,4 @@
-"""Why nobody is being promoted in a job's line right now, in words, for every state. Pure."""
+"""Reasons why nobody is being promoted in a job's line, for every state of a job. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LATELY = timedelta(hours=1)
 
 
 class Cause(StrEnum):
-    """The one thing that the answer is about."""
+    """Cause of an answer."""
 
     DRAFT = "DRAFT"
     CLOSING_OUT = "CLOSING_OUT"
@@ -32,7 +32,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """A job's counters and the times that matter, as of `now`, the database's time."""
+    """Counters of a job and the relevant times, as of `now`, the database's time."""
 
     status: str
     capacity: int
@@ -50,17 +50,17 @@ class LineFacts:
 
     @property
     def held(self) -> int:
-        """Seats that somebody holds."""
+        """Return the number of taken seats."""
         return self.active + self.pending
 
     @property
     def free(self) -> int:
-        """Seats that nobody holds; 0 while a lowered capacity drains."""
+        """Return the number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.held)
 
     @property
     def overdue_since(self) -> datetime | None:
-        """Since when something of this line waits to be settled, or None."""
+        """Return the time of the oldest overdue change of this line, or None."""
         moments = [self.first_deadline] if self.status in ("OPEN", "PAUSED") else []
         if self.status == "OPEN" and self.free and self.waiting:
             moments.append(self.first_eligible)
@@ -85,7 +85,7 @@ class Answer:
 
 
 def why_nobody_is_promoted(facts: LineFacts) -> Answer:
-    """The first cause that holds: there is one in every state."""
+    """Return the first cause that holds; every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 

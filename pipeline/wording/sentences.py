@@ -1,4 +1,4 @@
-"""What an event of the log means, in plain English, for the one who reads it: one table. Pure.
+"""Sentences for the events of the log, for each of their readers: one table. Pure.
 
 An applicant is "you"; a company reads of "the applicant". No sentence holds a name, an address or
 free text: the log has none. Times are to the minute, in UTC or the reader's zone, and say so.
@@ -17,7 +17,7 @@ from pipeline.wording.event_words import REASON_WORDS
 
 
 class Told(Protocol):
-    """What of a row of the log a sentence is made from."""
+    """Part of a row of the log that a sentence is made from."""
 
     event: str
     to_status: str | None
@@ -28,7 +28,7 @@ class Told(Protocol):
 
 
 class Reader(Enum):
-    """Who reads, and which words a sentence has for the one whose application it is."""
+    """Reader of a sentence, with the words for the applicant in it."""
 
     APPLICANT = {"They": "You", "they": "you", "their": "your", "were": "were"}
     COMPANY = {
@@ -103,7 +103,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 
 
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
-    """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
+    """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
     facts = {
         "applied": _applied(event, words),
