@@ -21,8 +21,8 @@ class Backlogged(WorkError):
     """Too many tasks are waiting, of this company or in all. `wait` is in seconds."""
 
     def __init__(self, *, own: bool, limit: int, wait: int) -> None:
-        whose = "of your tasks wait" if own else "tasks wait"
-        super().__init__(f"Too many {whose} already (the limit is {limit}). Try again later.")
+        whose = "of your tasks" if own else "tasks"
+        super().__init__(f"Too many {whose} are waiting (the limit is {limit}). Try again later.")
         self.own = own
         self.limit = limit
         self.wait = wait
@@ -32,7 +32,7 @@ class RateExceeded(WorkError):
     """The caller has started too many tasks in this time. `wait` is in seconds."""
 
     def __init__(self, *, limit: int, seconds: int, wait: int) -> None:
-        super().__init__(f"You may start {limit} tasks in {seconds} seconds, and no more at once.")
+        super().__init__(f"You can start at most {limit} tasks in {seconds} seconds.")
         self.limit = limit
         self.seconds = seconds
         self.wait = wait
@@ -43,7 +43,7 @@ class TooManyAtOnce(WorkError, OutOfRange):
 
     def __init__(self, *, count: int, limit: int, seconds: int) -> None:
         OutOfRange.__init__(self, "tasks", count, 1, limit)
-        self.args = (f"You may start {limit} tasks in {seconds} seconds, and no more at once.",)
+        self.args = (f"You can start at most {limit} tasks in {seconds} seconds.",)
 
 
 class OrderRefused(WorkError):

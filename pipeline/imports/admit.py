@@ -123,12 +123,12 @@ def _take_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     if batch.accepted:
         write(job)
     _count(run, batch)
-    transaction.on_commit(lambda: _note_time(batch, begun))
+
+    def note_time() -> None:
+        batch.lock_seconds = time.perf_counter() - begun
+
+    transaction.on_commit(note_time)
     return run, batch
-
-
-def _note_time(batch: Batch, begun: float) -> None:
-    batch.lock_seconds = time.perf_counter() - begun
 
 
 def _lock_run(import_id: UUID) -> ImportRun:
@@ -151,11 +151,9 @@ def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     if status != JobStatus.OPEN:
         raise JobNotOpen(status=status)
-    return find_or_create_applicants([row.email for row in batch.rows if _may_enter(row)])
-
-
-def _may_enter(row: Row) -> bool:
-    return row.refusal is None and _is_address(row.email)
+    return find_or_create_applicants(
+        [row.email for row in batch.rows if not row.refusal and _is_address(row.email)]
+    )
 
 
 def _is_address(email: str) -> bool:
@@ -176,15 +174,12 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
     histories = read_histories(job, people.values())
     for row in batch.rows:
         applicant_id = people.get(row.email) if row.refusal is None else None
-        refusal = _refusal(row, applicant_id) or _enter(job, histories, row, applicant_id, actor)
+        no_address = Refusal.BAD_EMAIL if applicant_id is None else None
+        refusal = row.refusal or no_address or _enter(job, histories, row, applicant_id, actor)
         if refusal:
             batch.refused.append((row, refusal))
         else:
             batch.accepted += 1
-
-
-def _refusal(row: Row, applicant_id: UUID | None) -> Refusal | None:
-    return row.refusal or (Refusal.BAD_EMAIL if applicant_id is None else None)
 
 
 def _enter(

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.exports.formats import csv_lines, in_pieces
 from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
 from tasks.models import Task
@@ -16,6 +17,9 @@ from tasks.models.statuses import Status
 
 _ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
 SLICE = 2_000
+# Two of the columns are those of an import, so that a corrected file can be imported.
+REPORT_COLUMNS = ("row", "name", "email", "reason")
+PIECE = 64 * 1_024  # characters, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,16 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
         last = some[-1].row
     if seen.is_over:
         yield from _left(seen.run)
+
+
+def report_of(seen: SeenImport) -> Iterator[bytes]:
+    """Return the report as CSV, in UTF-8.
+
+    With the byte order mark by which spreadsheets know it.
+    """
+    yield b"\xef\xbb\xbf"
+    lines = csv_lines(REPORT_COLUMNS, refused_rows(seen))
+    yield from in_pieces(lines, characters=PIECE, first_at_once=False)
 
 
 def words_for(reason: str) -> str:

@@ -24,7 +24,7 @@ _DELIMITERS = ",;\t"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _HOW = "The first line must name the columns: name,email."
 _NOT_TEXT = (
-    "This is no text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
+    "This is not a text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
     " choose that file."
 )
 
@@ -82,8 +82,7 @@ def _next_row(reader: Iterator[list[str]], number: int) -> list[str] | None:
         return next(reader, None)
     except csv.Error:
         raise ImportFileRefused(
-            what=f"Row {number:,} cannot be read: a quotation mark stands where none can be, or is"
-            " never closed."
+            what=f"Row {number:,} cannot be read: a quotation mark is misplaced or never closed."
         ) from None
 
 
@@ -106,7 +105,7 @@ def _columns(header: str) -> tuple[str, int, int]:
         if emails or (names and len(cells) > 1):
             missing = "name" if emails else "email"
             raise ImportFileRefused(what=f"The file has no column “{missing}”. {_HOW}")
-    raise ImportFileRefused(what=f"The first line names no columns that we know. {_HOW}")
+    raise ImportFileRefused(what=f"The first line names no known columns. {_HOW}")
 
 
 def _header(header: str, delimiter: str) -> list[str]:

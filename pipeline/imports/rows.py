@@ -23,20 +23,20 @@ class Refusal(StrEnum):
 # What is said of a row, by its reason.
 WORDS = {
     Refusal.NO_NAME: "The row has no name.",
-    Refusal.NAME_TOO_LONG: "The name is too long: at most 200 characters fit.",
+    Refusal.NAME_TOO_LONG: "The name is longer than 200 characters.",
     Refusal.BAD_NAME: "The name has characters that cannot be shown, or a line break.",
     Refusal.NO_EMAIL: "The row has no email address.",
-    Refusal.BAD_EMAIL: "This is no email address: one looks like name@example.org.",
-    Refusal.DUPLICATE: "The address stands in a row above this one already.",
-    Refusal.ALREADY_APPLIED: "This person has a live application to this job already.",
-    Refusal.ERASED: "This person has had everything about them erased.",
+    Refusal.BAD_EMAIL: "Enter an email address, like name@example.org.",
+    Refusal.DUPLICATE: "This email address is already in an earlier row.",
+    Refusal.ALREADY_APPLIED: "This person already has an open application to this job.",
+    Refusal.ERASED: "This person has asked for their data to be erased.",
 }
 
 # What is said of a row to which an import did not come, by how the import ended.
 LEFT_WORDS = {
-    "": "The import has not come to this row.",
-    "JOB_PAUSED": "The job was paused before this row was taken in.",
-    "JOB_CLOSED": "The job was closed before this row was taken in.",
+    "": "The import has not reached this row.",
+    "JOB_PAUSED": "The job was paused before this row was imported.",
+    "JOB_CLOSED": "The job was closed before this row was imported.",
 }
 
 

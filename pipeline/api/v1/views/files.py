@@ -29,9 +29,8 @@ from pipeline.api.v1.serializers.background_shapes import TaskOut
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
 from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task
+from pipeline.imports.progress import import_of_task, report_of
 from pipeline.imports.read_csv import MOST_BYTES
-from pipeline.imports.report import report_of
 from pipeline.imports.start import start_import
 
 FORM_BYTES = 65_536
