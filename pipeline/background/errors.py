@@ -46,13 +46,12 @@ class TooManyAtOnce(WorkError, OutOfRange):
         self.args = (f"You can start at most {limit} tasks in {seconds} seconds.",)
 
 
-class OrderRefused(WorkError):
-    """One of several orders was refused, so none was accepted."""
+class TaskRequestRefused(WorkError):
+    """One of several requested tasks is refused, so none is enqueued."""
 
     def __init__(self, number: int, reason: Exception) -> None:
         super().__init__(str(reason))
-        # Its place among the orders, from 0.
-        self.number = number
+        self.number = number  # from 0
         self.reason = reason
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pipeline.models import ImportRun
-from tasks.models import TaskEvent
+from tasks.models import EventKind
 from tasks.models.statuses import Status
 
 
@@ -29,19 +29,19 @@ TASK_STATUS_WORDS: dict[str, TaskStatusWords] = {
 
 # The title and the tone of every event of a task, except one that its handler names.
 TASK_EVENT_WORDS: dict[str, tuple[str, str]] = {
-    TaskEvent.Kind.ENQUEUED: ("Created", "wait"),
-    TaskEvent.Kind.STARTED: ("Started", "wait"),
-    TaskEvent.Kind.PROGRESS: ("Progress", "plain"),
-    TaskEvent.Kind.SUCCEEDED: ("Done", "good"),
-    TaskEvent.Kind.FAILED: ("Attempt failed", "bad"),
-    TaskEvent.Kind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
-    TaskEvent.Kind.RETURNED: ("Returned to the queue", "warn"),
-    TaskEvent.Kind.LEASE_LOST: ("Lease lost", "bad"),
-    TaskEvent.Kind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    TaskEvent.Kind.CANCELLED: ("Cancelled", "plain"),
-    TaskEvent.Kind.DEAD: ("Failed for the last time", "bad"),
-    TaskEvent.Kind.REPLAYED: ("Replayed", "wait"),
-    TaskEvent.Kind.DISCARDED: ("Discarded", "plain"),
+    EventKind.ENQUEUED: ("Created", "wait"),
+    EventKind.STARTED: ("Started", "wait"),
+    EventKind.PROGRESS: ("Progress", "plain"),
+    EventKind.SUCCEEDED: ("Done", "good"),
+    EventKind.FAILED: ("Attempt failed", "bad"),
+    EventKind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
+    EventKind.RETURNED: ("Returned to the queue", "warn"),
+    EventKind.LEASE_LOST: ("Lease lost", "bad"),
+    EventKind.CANCEL_REQUESTED: ("Cancelling", "warn"),
+    EventKind.CANCELLED: ("Cancelled", "plain"),
+    EventKind.DEAD: ("Failed for the last time", "bad"),
+    EventKind.REPLAYED: ("Replayed", "wait"),
+    EventKind.DISCARDED: ("Discarded", "plain"),
 }
 
 IMPORT_ENDING_WORDS: dict[str, str] = {

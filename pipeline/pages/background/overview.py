@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from pipeline.background.catalog import COMPANY_TYPES, company_types
 from pipeline.background.page_data import Lately, done_lately, paused_for, running_tasks
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
@@ -96,9 +96,9 @@ def _tell_started(request: HttpRequest, member: Member) -> None:
 
 
 def _start(member: Member, form: SleepForm) -> object:
-    order = Order("demo.sleep", form.payload())
+    order = TaskRequest("demo.sleep", form.payload())
     producer = requests.actor_of(member)
-    return start(company_id=member.company.id, producer=producer, orders=[order])
+    return start(company_id=member.company.id, producer=producer, requests=[order])
 
 
 def _show(

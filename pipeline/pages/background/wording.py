@@ -10,7 +10,7 @@ from pipeline.background.page_data import Subjects
 from pipeline.wording.english import count, short_duration
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
 GONE = "a job that is gone"
@@ -117,7 +117,7 @@ def result_of(task: Task) -> str:
     return ""
 
 
-def limits_of(kind: Kind) -> list[str]:
+def limits_of(kind: TaskSpec) -> list[str]:
     """What bounds the runs of a type, in short sentences."""
     said = [f"Up to {count(kind.max_attempts, 'attempt')}"]
     said.append(f"at most {short_duration(kind.timeout_seconds)} each")
