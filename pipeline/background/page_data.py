@@ -162,7 +162,7 @@ def last_event_id(task_id: UUID) -> int:
 def paused_for(company_id: UUID) -> set[str]:
     """Return the types that do not start for this company: paused by it.
 
-    Or stopped for everyone.
+    A type may be paused by the company or stopped for everyone.
     """
     return {*control.paused_by_owner(company_id), *stopped_types()[0]}
 
@@ -170,7 +170,7 @@ def paused_for(company_id: UUID) -> set[str]:
 def stopped_types() -> tuple[set[str], set[str]]:
     """Return the types that are paused for everybody, and those whose breaker is open.
 
-    By their keys.
+    Both hold the types' keys.
     """
     rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
     found = list(rows.values_list("key", "paused", "breaker"))

@@ -81,7 +81,7 @@ def waiting_of(company_id: UUID, *, most: int) -> int:
 def actor_parts(actor: str) -> tuple[str, UUID | None]:
     """Return the kind of an actor of tasks (key, member, schedule, worker or system).
 
-    And its id.
+    The second part is the actor's id.
     """
     kind, _, text = actor.partition(":")
     if kind in ("key", "member", "schedule"):

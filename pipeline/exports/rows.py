@@ -74,7 +74,7 @@ def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 def log_until(job_id: UUID, head: int) -> Iterator[Event]:
     """Read a job's log up to a seq, oldest first. Its rows never change.
 
-    So it is of one instant.
+    The log is therefore read as of one instant.
     """
     last = 0
     while last < head:

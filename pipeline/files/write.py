@@ -52,7 +52,7 @@ def _wait_for_erasing() -> None:
 def remove_files(files: QuerySet[StoredFile]) -> None:
     """Remove files and their parts, also those that are being written.
 
-    Who keeps a part locks its file before, and so no part comes in between.
+    A writer of a part locks its file first, so no part is added in between.
     """
     ids = list(files.select_for_update().order_by("id").values_list("id", flat=True))
     StoredFile.objects.filter(id__in=ids).delete()

@@ -80,7 +80,7 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
 def report_of(seen: SeenImport) -> Iterator[bytes]:
     """Return the report as CSV, in UTF-8.
 
-    With the byte order mark by which spreadsheets know it.
+    It begins with the byte order mark that spreadsheets look for.
     """
     yield b"\xef\xbb\xbf"
     lines = csv_lines(REPORT_COLUMNS, refused_rows(seen))

@@ -93,7 +93,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 def remove_expired() -> dict[str, int]:
     """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
 
-    Tokens and codes of applicants, files with all that hangs on them.
+    Tokens and codes of applicants, and files with everything that belongs to them, go too.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
     as long as any kind went up to its bound (`is_there_more`), there may be more.

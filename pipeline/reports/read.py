@@ -36,7 +36,7 @@ class Shelf:
 def report_of(job_id: UUID, week: date) -> Shelf | None:
     """Return the report of a job's week that begins on a day, in three queries.
 
-    None if there is none.
+    Return None if there is none.
     """
     reports = WeeklyReport.objects.filter(job_id=job_id)
     report = reports.filter(week=week).first()
@@ -53,7 +53,7 @@ def report_of(job_id: UUID, week: date) -> Shelf | None:
 def last_try(company_id: UUID, job_id: UUID) -> Task | None:
     """Return the last task that was to make a report of a job, in one query.
 
-    None if there is none lately.
+    It is None without a recent one.
 
     "Lately" is among the company's last LOOKED_AT tasks, whatever they are.
     """

@@ -72,7 +72,7 @@ def read_application(application_id: UUID) -> Seen:
 def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
     """Return an application as a service has just returned it, with what surrounds it.
 
-    In one query.
+    This takes one query.
     """
     with connection.cursor() as cursor:
         place = {"ticket": application.ticket, "tie": application.tie}
@@ -95,9 +95,9 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
 def applications_of(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
 ) -> Page[Seen]:
-    """Return a person's applications, newest first, in one query; with a company.
+    """Return a person's applications, newest first, in one query.
 
-    Only to its jobs.
+    With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
     return Page.cut(read_seen(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)

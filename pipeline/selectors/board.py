@@ -29,7 +29,7 @@ _LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
 class SeatPlace(NamedTuple):
     """Place in the list of seats: after this deadline if pending.
 
-    Else after this start of review.
+    If not pending, `moment` is the start of review.
     """
 
     pending: bool
@@ -77,7 +77,7 @@ def board_of(
 def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]:
     """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
-    In one query.
+    This takes one query.
     """
     pending, active = ("-infinity", _LOWEST), ("-infinity", _LOWEST)
     if after and after.pending:

@@ -31,7 +31,7 @@ def log_of(
 ) -> Page[Event]:
     """Return a job's log behind a seq, oldest first, in one query.
 
-    Of one application or kind only.
+    The events can be limited to one application or one type.
     """
     events = Event.objects.filter(job_id=job_id, seq__gt=after_seq)
     if application_id:

@@ -68,7 +68,7 @@ def states_of(applicant_id: UUID) -> list[State]:
 def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[Told]]:
     """Return a person's newest applications, newest first, and their last events.
 
-    In three queries.
+    This takes three queries.
 
     All as of one instant. The events are newest first, at most that many.
     """
@@ -95,7 +95,7 @@ def last_name_of(applicant_id: UUID) -> str:
 def current_offer(application_id: UUID) -> int | None:
     """Return the seq of the event that made an application's last offer; None if none was.
 
-    One query.
+    This takes one query.
     """
     offers = Event.objects.filter(
         application_id=application_id,

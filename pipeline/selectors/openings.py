@@ -13,7 +13,7 @@ from pipeline.selectors.paging import Page
 def openings(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company, newest first, with posting and company.
 
-    In one query.
+    This takes one query.
 
     `search` is looked for in title, location and company. `after`: behind that job.
     """

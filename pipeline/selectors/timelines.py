@@ -29,9 +29,9 @@ def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Eve
 def timeline_of_person(
     applicant_id: UUID, *, company_id: UUID | None = None, after: Moment | None, limit: int
 ) -> Page[Event]:
-    """Return a person's events behind a moment, oldest first, in one query; with a company.
+    """Return a person's events behind a moment, oldest first, in one query.
 
-    At its jobs.
+    With a company, only events at its jobs are returned.
 
     In the order of (`at`, job, `seq`), which inside one job is that of `seq`.
     """

@@ -96,7 +96,7 @@ class Figures:
     def churn(self) -> float | None:
         """Return the seats freed per week since the first opening.
 
-        An unfinished first week counts whole.
+        An unfinished first week counts as a whole one.
 
         None for a job that was never opened.
         """

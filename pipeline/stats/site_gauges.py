@@ -59,7 +59,7 @@ class Vitals:
 def read_vitals() -> Vitals:
     """Return the state of all lines as of one instant, in one query.
 
-    Which reads each job's row once.
+    It reads each job's row once.
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ)
