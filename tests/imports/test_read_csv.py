@@ -80,7 +80,7 @@ def test_a_row_below_a_refused_one_with_the_same_address_is_no_duplicate() -> No
         (b"\n", "The file is empty"),
         (b"name,email\n", "no rows below"),
         (b"name,email\n,\n\n", "no rows below"),
-        (b"Ana,ana@example.org\n", "names no columns that we know"),
+        (b"Ana,ana@example.org\n", "names no known columns"),
         (b"name,phone\nAna,1\n", "no column “email”"),
         (b"email\nana@example.org\n", "no column “name”"),
         (b"name,email,email\nAna,a@x.org,b@x.org\n", "names a column twice"),
