@@ -1,4 +1,4 @@
-"""Reading applications as people see them: with position, job, and the database's time."""
+"""Reads of applications as people see them: with position, job, and the database's time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
 
+# A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
-"""A place in front of every ticket and tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,18 @@ class Seen:
     email: str
     people_waiting: int
     max_decays: int | None
+    # 1 is the next in line; None when the application does not wait.
     position: int | None
-    """1 is the next in line; None when the application does not wait."""
     now: datetime
 
     @property
     def address(self) -> str:
-        """The mail address; empty once the person is erased, of whom only a placeholder is left."""
+        """Return the email address; empty once the person is erased."""
         return "" if self.email.startswith(ERASED) else self.email
 
 
 class ApplicationFacts(NamedTuple):
-    """What decides who may do what with an application, and what never changes about it."""
+    """Facts of an application that never change and decide who may act on it."""
 
     id: UUID
     job_id: UUID
@@ -52,7 +52,7 @@ class ApplicationFacts(NamedTuple):
 
 
 def application_facts(application_id: UUID) -> ApplicationFacts:
-    """The facts of an application, in one query. Raises ApplicationNotFound."""
+    """Return the facts of an application, in one query. Raises ApplicationNotFound."""
     columns = ("id", "job_id", "job__company_id", "applicant_id", "job__posting__title")
     rows = Application.objects.filter(id=application_id)
     row = rows.values_list(*columns, "applicant__email").first()
@@ -70,7 +70,10 @@ def read_application(application_id: UUID) -> Seen:
 
 
 def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
-    """An application as a service has just returned it, with what surrounds it, in one query."""
+    """Return an application as a service has just returned it, with what surrounds it.
+
+    This takes one query.
+    """
     with connection.cursor() as cursor:
         place = {"ticket": application.ticket, "tie": application.tie}
         cursor.execute(sql.STANDING, {"job": application.job_id, **place})
@@ -92,30 +95,33 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
 def applications_of(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
 ) -> Page[Seen]:
-    """A person's applications, newest first, in one query; with a company, only to its jobs."""
+    """Return a person's applications, newest first, in one query.
+
+    With a company, only applications to its jobs are returned.
+    """
     whose = {"applicant": applicant_id, "company": company_id}
     return Page.cut(read_seen(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
 def active_in(job_id: UUID) -> list[Seen]:
-    """Who is active in a job, longest first, in one query."""
+    """Return the active applications of a job, longest first, in one query."""
     return read_seen(sql.ACTIVE, job=job_id)
 
 
 def pending_in(job_id: UUID) -> list[Seen]:
-    """Who has a seat on offer in a job, by deadline, in one query."""
+    """Return the applications with a seat on offer, by deadline, in one query."""
     return read_seen(sql.PENDING, job=job_id)
 
 
 def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
-    """Who waits in a job's line behind a (ticket, tie), in order, in one query."""
+    """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
     rows = read_seen(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
 def read_seen(statement: str, **parameters: Any) -> list[Seen]:
-    """The applications that one of the statements of `selectors.sql` finds."""
+    """Return the applications that one of the statements of `selectors.sql` finds."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [_seen(row) for row in cursor.fetchall()]

@@ -109,7 +109,7 @@ def result_of(task: Task) -> str:
     """What came of a task that is done, in a few words; nothing if that says nothing."""
     found = task.result if isinstance(task.result, dict) else {}
     if "accepted" in found:
-        return f"{found['accepted']:,} taken in, {found.get('refused', 0):,} refused"
+        return f"{found['accepted']:,} accepted, {found.get('refused', 0):,} refused"
     if "rows" in found:
         return count(found["rows"], "row")
     if "slept_seconds" in found:

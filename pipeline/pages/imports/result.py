@@ -12,8 +12,7 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
-from pipeline.imports.report import report_of
+from pipeline.imports.progress import SeenImport, import_of, refusals_of, report_of, words_for
 from pipeline.models import ImportRun
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.live_page import live_page

@@ -181,7 +181,7 @@ def test_a_job_is_paused_resumed_and_closed_by_its_buttons(owner: Client, job: U
     assert "Close: 3 people are let go" in asked
     assert "1 in review stays" in asked
     closed = follow(owner, f"/company/jobs/{job}/close/", {})
-    assert "being let go" in closed
+    assert "being released" in closed
     assert Job.objects.get(id=job).status == "CLOSED"
 
 

@@ -78,7 +78,7 @@ def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -
     [
         (b"", "The file is empty"),
         (b"name;phone\nAna;1\n", "no column “email”"),
-        ("name,email\nJosé,a@x.org\n".encode("latin-1"), "no text file in UTF-8"),
+        ("name,email\nJosé,a@x.org\n".encode("latin-1"), "not a text file in UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_at_once_and_nothing_is_kept(

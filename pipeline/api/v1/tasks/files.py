@@ -18,8 +18,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task
-from pipeline.imports.report import report_of
+from pipeline.imports.progress import import_of_task, report_of
 
 CSV = "text/csv"
 
