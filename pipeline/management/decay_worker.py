@@ -11,13 +11,12 @@ import math
 import time
 from uuid import UUID
 
-import psycopg
-from django.db import connection
 from django.db.models.functions import Now
 
 from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Heartbeat
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
+from tasks.listen import Listener
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +39,11 @@ class DecayWorker:
         self._aside: dict[UUID, float] = {}
         self._last_beat = float("-inf")
         self._last_learned = float("-inf")
-        self._listener: psycopg.Connection | None = None
+        self._listener = Listener(CHANNEL)
 
     def step(self) -> int:
         """Settle one due job that nobody else has, if there is one; says how many that were."""
-        self._hear()
+        self._listener.poll()  # from before the first look on; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
@@ -78,23 +77,12 @@ class DecayWorker:
 
     def sources(self) -> list[int]:
         """What ends a rest early: the connection on which other processes announce due jobs."""
-        return [self._listener.fileno()] if self._listener else []
+        fileno = self._listener.fileno()
+        return [] if fileno is None else [fileno]
 
     def close(self) -> None:
         """Give the listening connection back."""
-        if self._listener:
-            self._listener.close()
-            self._listener = None
-
-    def _hear(self) -> None:
-        """Listen from before the first look on; take in what was announced: it needs no answer."""
-        try:
-            self._listener = self._listener or _listening_connection()
-            for _ in self._listener.notifies(timeout=0):
-                pass
-        except psycopg.Error:
-            self.close()
-            raise
+        self._listener.close()
 
     def _set_aside(self) -> list[UUID]:
         now = time.monotonic()
@@ -116,12 +104,3 @@ class DecayWorker:
         now = time.monotonic()
         if now - self._last_learned >= LEARN_SECONDS:
             self._last_learned = float("-inf") if learn_names() else now
-
-
-def _listening_connection() -> psycopg.Connection:
-    """A connection of its own, past any pooler's transactions, on which due jobs are announced."""
-    wrapper = connection.copy()
-    raw = wrapper.get_new_connection(wrapper.get_connection_params())
-    raw.autocommit = True
-    raw.execute(f"LISTEN {CHANNEL}")
-    return raw

@@ -77,7 +77,7 @@ def eventually(what: Callable[[], object], seconds: float = PATIENCE_SECONDS) ->
 
 
 def children_of(process: TaskWorker) -> set[int]:
-    """The nursery and the children of a worker: what is in sessions it started."""
+    """The fork server and the children of a worker: what is in sessions it started."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
