@@ -17,8 +17,8 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.database.errors import ClusterError
-from tests.api.caller import Caller, code_of, person
 from tests.support import factories
+from tests.support.callers import Caller, code_of, person
 
 CONTRACT = {
     400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},
@@ -55,7 +55,7 @@ def selector_raises(monkeypatch: pytest.MonkeyPatch) -> Raise:
         def read_job(*_: Any) -> None:
             raise error
 
-        monkeypatch.setattr("pipeline.api.v1.views.jobs.read_job", read_job)
+        monkeypatch.setattr("pipeline.api.v1.jobs.views.read_job", read_job)
 
     return arrange
 

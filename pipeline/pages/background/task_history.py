@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.pages.background.wording import seconds
+from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
 
 PEOPLE = ("member", "key")
@@ -23,29 +24,12 @@ class Told:
     event: TaskEvent
 
 
-_TITLES: dict[str, tuple[str, str]] = {
-    EventKind.ENQUEUED: ("Ordered", "wait"),
-    EventKind.STARTED: ("Started", "wait"),
-    EventKind.PROGRESS: ("Progress", "plain"),
-    EventKind.SUCCEEDED: ("Done", "good"),
-    EventKind.FAILED: ("Attempt failed", "bad"),
-    EventKind.RETRY_SCHEDULED: ("Will be tried again", "warn"),
-    EventKind.RETURNED: ("Given back", "warn"),
-    EventKind.LEASE_LOST: ("Taken from its worker", "bad"),
-    EventKind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    EventKind.CANCELLED: ("Cancelled", "plain"),
-    EventKind.DEAD: ("Failed for good", "bad"),
-    EventKind.REPLAYED: ("Replayed", "wait"),
-    EventKind.DISCARDED: ("Given up", "plain"),
-}
-
-
 def told(event: TaskEvent, actors: Mapping[str, str]) -> Told:
     """An event in words; `actors` are people, keys and schedules by how the event names them."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
         return Told(str(data.get("name") or "Told"), _plain(data.get("data")), "plain", event)
-    title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
+    title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "somebody")
     return Told(title, _sentence(event, data, who), tone, event)
 

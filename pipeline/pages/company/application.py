@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
 from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
@@ -25,18 +26,10 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
+from pipeline.wording.english import people, plural
+from pipeline.wording.event_words import DECISION_WORDS
 
 EVENTS_SHOWN = 100
-
-DONE = {Outcome.HIRED: "hired", Outcome.REJECTED: "rejected", Outcome.REMOVED: "removed"}
-VERBS = {Outcome.HIRED: "Hire", Outcome.REJECTED: "Reject", Outcome.REMOVED: "Remove"}
-MEANINGS = {
-    Outcome.HIRED: "The application ends as a success. Only somebody in review can be hired.",
-    Outcome.REJECTED: "The company has decided against this person. Only the company can add them"
-    " to this job again.",
-    Outcome.REMOVED: "Taken out of the line without a verdict, such as a duplicate. The person can"
-    " apply to this job again.",
-}
 
 
 @for_members()
@@ -68,17 +61,17 @@ def _application(request: HttpRequest, member: Member, seen: Seen, job: Job) -> 
         "is_cooling": bool(
             seen.application.eligible_at and seen.application.eligible_at > seen.now
         ),
-        "may_decide": member.is_recruiter and bool(_possible(seen)),
+        "may_decide": member.may(Action.DECIDE) and bool(_possible(seen)),
         "events": told(page.rows, timezone.get_current_timezone()),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.DECIDE)
 def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Ask once, naming what follows; then end the application and say what followed."""
-    member, seen = received_application(request, application_id, Role.RECRUITER)
+    member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
     if not _possible(seen):
         return redirect("application", application_id=application_id)
@@ -116,13 +109,13 @@ def _promise(seen: Seen, follows: str) -> str:
 
 def _choices(seen: Seen, follows: str) -> list[dict[str, str]]:
     """The decisions that are possible, each with what follows."""
-    possible = [outcome for outcome in VERBS if outcome in _possible(seen)]
+    possible = [outcome for outcome in DECISION_WORDS if outcome in _possible(seen)]
     return [
         {
             "outcome": outcome.value,
-            "button": f"{VERBS[outcome]} {_who(seen)}",
+            "button": f"{DECISION_WORDS[outcome].verb} {_who(seen)}",
             "follows": follows,
-            "meaning": MEANINGS[outcome],
+            "meaning": DECISION_WORDS[outcome].meaning,
             "tone": "primary" if outcome is Outcome.HIRED else "danger",
         }
         for outcome in possible
@@ -135,7 +128,7 @@ def _what_follows(seen: Seen, job: Job) -> str:
     behind = seen.people_waiting - (seen.position or 0)
     if not behind:
         return "nobody waits behind"
-    return f"{consequences.people(behind)} behind {'moves' if behind == 1 else 'move'} up by one"
+    return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
 def _decide(
@@ -156,7 +149,7 @@ def _decide(
         return redirect("application", application_id=seen.application.id)
     follows = consequences.were_promoted(*promoted_since(job.id, job.seq))
     then = _if_filled(member, JobStatus(job.status)) if outcome is Outcome.HIRED else ""
-    messages.success(request, f"{_who(seen)} was {DONE[outcome]}.{follows}{then}")
+    messages.success(request, f"{_who(seen)} was {DECISION_WORDS[outcome].done}.{follows}{then}")
     return redirect("board", job_id=job.id)
 
 
@@ -167,6 +160,6 @@ def _who(seen: Seen) -> str:
 def _if_filled(member: Member, status: JobStatus) -> str:
     """What the member can do when nobody else is looked for."""
     ways = ["pause the job"] if status is JobStatus.OPEN else []
-    if member.is_owner and status is not JobStatus.CLOSED:
+    if member.may(Action.CLOSE_JOB) and status is not JobStatus.CLOSED:
         ways.append("close it for good" if ways else "close the job for good")
     return f" If nobody else is looked for, {' or '.join(ways)}." if ways else ""

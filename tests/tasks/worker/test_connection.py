@@ -16,9 +16,9 @@ from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable, WorkerConnection
 from tasks.worker.options import Options
 from tasks.worker.task_store import TaskStore
+from tests.support.waiting import eventually
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, status
-from tests.tasks.workers import eventually
 
 __all__ = ["claimer"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,0 +1,145 @@
+"""Calling the API in tests, as somebody."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from uuid import UUID
+
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client, RequestFactory
+
+from applicants.http import sign_in
+from applicants.models import Applicant
+from applicants.services import issue_token
+from jobs.models import Company, Role, Scope, User
+from jobs.services import create_api_key, note_use
+from pipeline.models import Application
+from tests.support import factories
+from tests.support.accounts import member_of
+
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+
+
+class Answer(Protocol):
+    """What of an answer the tests look at."""
+
+    status_code: int
+    content: bytes
+    headers: dict[str, str]
+
+    def json(self) -> Any: ...
+
+
+class Caller:
+    """Somebody who calls the API: with that token, or with none."""
+
+    def __init__(self, token: str | None = None) -> None:
+        self.token = token
+        self._client = Client(headers={"Authorization": f"Bearer {token}"} if token else {})
+
+    def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Answer:
+        return self._client.get(f"/api/v1{path}", query, headers=_named(headers))
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("POST", path, body, headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("PATCH", path, body, headers)
+
+    def delete(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return self._send("DELETE", path, b"" if body is None else body, headers)
+
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
+        raw = isinstance(body, bytes)
+        return self._client.generic(
+            method,
+            f"/api/v1{path}",
+            body if raw else self._client._encode_json({} if body is None else body, JSON),
+            content_type=headers.pop("content_type", JSON),
+            headers=_named(headers),
+        )
+
+
+JSON = "application/json"
+
+
+def key_of(company_id: UUID, *scopes: Scope) -> Caller:
+    """A caller with a key of a company; it may read and write unless told otherwise.
+
+    Somebody used it a moment ago, so that its next use is not written down.
+    """
+    scopes = scopes or tuple(Scope)
+    row, key = create_api_key(company_id=company_id, name="tests", scopes=scopes)
+    note_use(row)
+    return Caller(key)
+
+
+def signed_in(person: Applicant) -> Caller:
+    """A caller who is that person."""
+    return Caller(issue_token(person))
+
+
+def person(**fields: Any) -> tuple[Applicant, Caller]:
+    """Somebody new, and a caller who is them."""
+    applicant = factories.applicant(**fields)
+    return applicant, signed_in(applicant)
+
+
+def code_of(answer: Answer) -> tuple[int, str | None]:
+    """An answer's status, and its problem's code."""
+    return answer.status_code, answer.json().get("code") if answer.content else None
+
+
+def pointers(answer: Answer) -> list[str]:
+    """Which fields an answer refuses."""
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def leave(application: Application) -> Answer:
+    """The person withdraws."""
+    return signed_in(application.applicant).post(f"/applications/{application.id}/withdraw")
+
+
+CSRF_TOKEN = "a" * 32
+
+
+class SessionCaller(Caller):
+    """Caller with the cookies of a browser, which sends the CSRF token along, as our pages do.
+
+    `company`: the company of the X-Company header. `forged`: leave the CSRF token out.
+    """
+
+    def __init__(self, *, company: Company | None = None, forged: bool = False) -> None:
+        super().__init__()
+        headers = {"X-Company": str(company.id)} if company else {}
+        self._client = Client(enforce_csrf_checks=True, headers=headers)
+        self._client.cookies["csrftoken"] = CSRF_TOKEN
+        self._forged = forged
+
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
+        token = {} if self._forged else {"X-CSRFToken": CSRF_TOKEN}
+        return super()._send(method, path, body, token | headers)
+
+    def as_staff(self, user: User) -> SessionCaller:
+        """The browser, after a staff account signed in."""
+        self._client.force_login(user)
+        self._client.cookies["csrftoken"] = CSRF_TOKEN
+        return self
+
+    def as_applicant(self, person: Applicant) -> SessionCaller:
+        """The browser, after a person signed in."""
+        request = RequestFactory().get("/")
+        request.session = SessionStore()
+        sign_in(request, person)
+        request.session.save()
+        self._client.cookies["sessionid"] = str(request.session.session_key)
+        return self
+
+
+def member_caller(company: Company, role: Role, **how: Any) -> SessionCaller:
+    """Return a caller in whose browser a new member of a company has signed in."""
+    return SessionCaller(**how).as_staff(member_of(company, role))

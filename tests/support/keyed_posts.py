@@ -1,0 +1,215 @@
+"""Every POST of the API, as somebody may send it, for tests of Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.urls import URLPattern
+
+from jobs.services import create_api_key
+from pipeline.api.v1.urls import urlpatterns
+from tests.support import background_tasks, factories
+from tests.support.accounts import member_of
+from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request that somebody can send."""
+
+    caller: Caller
+    path: str
+    body: Any
+    content_type: str = JSON
+
+    def under(self, key: str, **changes: Any) -> Answer:
+        """Send it under a key; `changes` are to the body."""
+        body = self.body | changes if changes else self.body
+        return self.caller.post(
+            self.path, body, idempotency_key=key, content_type=self.content_type
+        )
+
+    def plainly(self) -> Answer:
+        """Send it without a key."""
+        return self.caller.post(self.path, self.body, content_type=self.content_type)
+
+
+SAME = ("Content-Type", "ETag", "Location")
+
+
+def told(answer: Answer) -> tuple[int, bytes, list[str | None]]:
+    """What of an answer is the same when it is given again."""
+    return answer.status_code, answer.content, [answer.headers.get(name) for name in SAME]
+
+
+def replayed(answer: Answer) -> bool:
+    """Whether an answer says that it was given before."""
+    return answer.headers.get("Idempotent-Replayed") == "true"
+
+
+def a_job() -> Sent:
+    return Sent(key_of(factories.company().id), "/jobs", {"title": "Cook", "capacity": 2})
+
+
+def own_application() -> Sent:
+    return Sent(person()[1], f"/jobs/{factories.job()}/applications", {"name": "Ann"})
+
+
+def submission() -> Sent:
+    company = factories.company().id
+    body = {"name": "Ann", "email": "ann@example.org"}
+    return Sent(key_of(company), f"/jobs/{factories.job(company_id=company)}/applications", body)
+
+
+def unproved_application() -> Sent:
+    body = {"name": "Ann", "email": "ann@example.org"}
+    return Sent(Caller(), f"/jobs/{factories.job()}/applications", body)
+
+
+def acknowledgement() -> Sent:
+    offered = factories.application(factories.job(acknowledge_first_seat=True))
+    return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/acknowledge", {})
+
+
+def withdrawal() -> Sent:
+    seated = factories.application(factories.job())
+    return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
+
+
+def removal() -> Sent:
+    company = factories.company().id
+    seated = factories.application(factories.job(company_id=company))
+    body = {"outcome": "HIRED", "reason": "as agreed on the telephone"}
+    return Sent(key_of(company), f"/applications/{seated.id}/remove", body)
+
+
+def _job_verb(verb: str, **job: Any) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = factories.company().id
+        return Sent(key_of(company), f"/jobs/{factories.job(company_id=company, **job)}/{verb}", {})
+
+    return sent
+
+
+def code() -> Sent:
+    return Sent(Caller(), "/auth/code", {"email": "ann@example.org"})
+
+
+def owner() -> tuple[UUID, Caller]:
+    """A company, and its owner in a browser."""
+    company = factories.company()
+    caller = Caller()
+    caller._client.force_login(member_of(company))
+    return company.id, caller
+
+
+def revocation() -> Sent:
+    company, caller = owner()
+    key, _secret = create_api_key(company_id=company, name="old", scopes=())
+    return Sent(caller, f"/api-keys/{key.id}/revoke", {})
+
+
+def some_work() -> Sent:
+    return Sent(key_of(factories.company().id), "/tasks", {"type": "demo.sleep"})
+
+
+def some_batch() -> Sent:
+    body = {"tasks": [{"type": "demo.sleep"}, {"type": "demo.sleep"}]}
+    return Sent(key_of(factories.company().id), "/tasks/batch", body)
+
+
+def some_plan() -> Sent:
+    body = {"name": "Mondays", "cron": "0 9 * * 1", "type": "demo.sleep"}
+    return Sent(key_of(factories.company().id), "/schedules", body)
+
+
+def some_import() -> Sent:
+    company = factories.company().id
+    path = f"/jobs/{factories.job(company_id=company)}/applications/import"
+    return Sent(key_of(company), path, b"name,email\nAnn,ann@example.org\n", "text/csv")
+
+
+def _verb_on_a_task(verb: str, make_one: Callable[[UUID], UUID]) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = factories.company().id
+        return Sent(key_of(company), f"/tasks/{make_one(company)}/{verb}", {})
+
+    return sent
+
+
+def replays() -> Sent:
+    company = factories.company().id
+    background_tasks.dead_sleep(company)
+    return Sent(key_of(company), "/tasks/dead/replay", {"type": "demo.sleep"})
+
+
+def _verb_on_a_type(verb: str) -> Callable[[], Sent]:
+    def sent() -> Sent:
+        company = factories.company().id
+        background_tasks.sleep(company)
+        return Sent(key_of(company), f"/task-types/demo.sleep/{verb}", {})
+
+    return sent
+
+
+POSTS: dict[str, list[Callable[[], Sent]]] = {
+    "jobs": [a_job],
+    "jobs/<uuid:job_id>/applications": [own_application, submission, unproved_application],
+    "jobs/<uuid:job_id>/open": [_job_verb("open", open_now=False)],
+    "jobs/<uuid:job_id>/pause": [_job_verb("pause")],
+    "jobs/<uuid:job_id>/close": [_job_verb("close")],
+    "applications/<uuid:application_id>/acknowledge": [acknowledgement],
+    "applications/<uuid:application_id>/withdraw": [withdrawal],
+    "applications/<uuid:application_id>/remove": [removal],
+    "jobs/<uuid:job_id>/applications/import": [some_import],
+    "tasks": [some_work],
+    "tasks/batch": [some_batch],
+    "tasks/dead/replay": [replays],
+    "tasks/<uuid:task_id>/cancel": [_verb_on_a_task("cancel", background_tasks.sleep)],
+    "tasks/<uuid:task_id>/replay": [_verb_on_a_task("replay", background_tasks.dead_sleep)],
+    "tasks/<uuid:task_id>/discard": [_verb_on_a_task("discard", background_tasks.dead_sleep)],
+    "task-types/<str:type_key>/pause": [_verb_on_a_type("pause")],
+    "task-types/<str:type_key>/resume": [_verb_on_a_type("resume")],
+    "schedules": [some_plan],
+    "auth/code": [code],
+    "api-keys/<uuid:key_id>/revoke": [revocation],
+}
+"""Every address that takes a POST whose answer is kept, and requests to it."""
+
+EVERY_POST = [make_one for several in POSTS.values() for make_one in several]
+
+
+def routes_with_post(*, secret: bool) -> set[str]:
+    """The addresses that take a POST: those whose answers hold secrets, or the others."""
+    views = {
+        str(route.pattern): getattr(route.callback, "view_class", None)
+        for route in urlpatterns
+        if isinstance(route, URLPattern)
+    }
+    return {
+        path
+        for path, view in views.items()
+        if hasattr(view, "post") and getattr(view, "answers_hold_secrets", False) is secret
+    }
+
+
+def let_leases_run_out() -> None:
+    """A minute passes without an answer to what is running."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipeline_idempotencyrecord SET leased_until = leased_until - interval '60 s'"
+        )
+
+
+def let_a_day_pass() -> None:
+    """All that was kept has been kept for 24 hours."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pipeline_idempotencyrecord SET created_at = created_at - interval '1 day',"
+            " leased_until = leased_until - interval '1 day',"
+            " expires_at = expires_at - interval '1 day'"
+        )
