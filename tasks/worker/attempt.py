@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -100,6 +101,16 @@ class Attempt:
         """Return the result of a failure that the child could not report, as it died."""
         error = failure_report.as_entry(name=name, message=message, attempt=self.number)
         return self.failed({"how": "error", "error": error}, seconds, worker)
+
+    def died(self, code: int, seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of an attempt whose child ended with this exit code."""
+        cause = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return self.crashed("ChildDied", f"the child ended with {cause}", seconds, worker)
+
+    def timed_out(self, seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of an attempt that was ended because it took too long."""
+        message = f"the run took longer than {self.spec.timeout_seconds:g} seconds"
+        return self.crashed("TimedOut", message, seconds, worker)
 
     def _result(self, worker: str, outcome: Status, **more: Any) -> dict[str, Any]:
         base = {"id": self.task_id, "attempt": self.number, "outcome": outcome, "worker": worker}

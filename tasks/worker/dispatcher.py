@@ -3,19 +3,17 @@
 It owns the attempts from their claim until their results are written. It knows no database: the
 worker adds what was claimed, and takes the results and messages to write.
 
-An attempt waits in the dispatcher's queue or, if its type is `trusted_short`, behind another one at
-a warm child; as many as the children have lately finished in 40 ms. The owner of a task sees no
-difference: a waiting attempt is cancelled at once, its lease is renewed, it counts for its type's
-cap, and a child's death is the fault of the attempt that it was at. What waits for longer than half
-a second goes back to other workers, and does not count. A more urgent task waits for what the
-children have, so for 40 ms.
+An attempt waits in the queue here or, if its type is `trusted_short`, behind another one at a warm
+child: as many as the children have lately finished in 40 ms, for which a more urgent task waits.
+Owners of tasks see no difference: a waiting attempt can be cancelled at once, keeps its lease and
+counts for its cap; a dead child blames only the attempt that it was at. What waits for longer than
+half a second goes back to other workers, and does not count.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import signal
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -26,12 +24,9 @@ from tasks.worker.slots import Slot
 
 log = logging.getLogger(__name__)
 
-AHEAD_SECONDS = 0.04
-MOST_AHEAD = 64
-# An attempt that takes longer lets those behind it go to other children.
-SLOW_SECONDS = 0.05
-PATIENCE_SECONDS = 0.5
-SMOOTHING = 0.05
+AHEAD_SECONDS, MOST_AHEAD = 0.04, 64
+SLOW_SECONDS = 0.05  # an attempt that takes longer lets those behind it go to other children
+PATIENCE_SECONDS, SMOOTHING = 0.5, 0.05
 
 Result = tuple[Attempt, dict[str, Any]]
 
@@ -89,10 +84,8 @@ class Dispatcher:
 
     def call_hooks(self, attempts: Iterable[Attempt]) -> None:
         """Have the hooks of dead tasks called that could not call them themselves."""
-        for attempt in attempts:
-            hooks = attempt.spec.hooks
-            if hooks.on_fail or hooks.on_end:
-                self._hooks.append(attempt)
+        hooks = ((attempt, attempt.spec.hooks) for attempt in attempts)
+        self._hooks.extend(attempt for attempt, of in hooks if of.on_fail or of.on_end)
 
     def hand_out(self, now: float) -> None:
         """Give waiting attempts to free children, or behind short ones, to the shortest line."""
@@ -204,8 +197,7 @@ class Dispatcher:
     def beginning_last_attempts(self) -> list[Attempt]:
         """Return last attempts that a free child will get next, unknown to the database so far."""
         free = sum(slot.is_free for slot in self.slots) - len(self._hooks)
-        first = list(self._waiting)[: max(0, free)]
-        return [each for each in first if each.is_last and not each.may_begin]
+        return [x for x in self.waiting[: max(0, free)] if x.is_last and not x.may_begin]
 
     def kill_all(self) -> list[Attempt]:
         """Kill every child; return the attempts that were held."""
@@ -222,7 +214,7 @@ class Dispatcher:
         self.fork_server.close()
 
     def _slot_for(self, attempt: Attempt) -> Slot | None:
-        """A last attempt gets a free child or none: behind another one it might never begin."""
+        """Choose a child; a last attempt gets a free one, as it might never begin behind others."""
         free = self._free_slot()
         if attempt.is_last:
             return free if attempt.may_begin else None
@@ -267,17 +259,15 @@ class Dispatcher:
         elif verb in ("done", "fail"):
             self._finish(slot.finish_current(now), verb, *rest)
         else:
-            kind = "progress" if verb == "progress" else "emitted"
-            message = {"id": task_id, "attempt": first.number, "kind": kind, "data": rest[0]}
-            self._messages.append(message)
+            kind, ours = "progress" if verb == "progress" else "emitted", first.number
+            self._messages.append({"id": task_id, "attempt": ours, "kind": kind, "data": rest[0]})
 
     def _finish(self, attempt: Attempt, verb: str, seconds: float, report: Any) -> None:
         self._pace_seconds += SMOOTHING * (seconds - self._pace_seconds)
         if attempt.is_lost:
             return
         if attempt.end_reason is EndReason.TIMED_OUT:
-            message = f"the run took longer than {attempt.spec.timeout_seconds:g} seconds"
-            result = attempt.crashed("TimedOut", message, seconds, self.worker)
+            result = attempt.timed_out(seconds, self.worker)
         elif verb == "done":
             result = attempt.succeeded(seconds, report, self.worker)
         else:
@@ -299,10 +289,7 @@ class Dispatcher:
                 self._finish(attempt, "fail", seconds, None)
             elif not attempt.is_lost:
                 log.warning("task %s: its child ended with %s", attempt.task_id, code)
-                cause = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-                message = f"the child ended with {cause}"
-                result = attempt.crashed("ChildDied", message, seconds, self.worker)
-                self._results.append((attempt, result))
+                self._results.append((attempt, attempt.died(code, seconds, self.worker)))
             if (
                 attempt.is_last
                 and attempt.end_reason is not EndReason.CANCELLED
