@@ -17,14 +17,11 @@ from django.db.models.functions import Now
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.models import StoredFile
+from tasks.advisory_locks import BEGIN_FILE
 
 FILE_KEPT_DAYS = 7
 PART_BYTES = 2**20
 
-# An advisory lock: shared by those who begin files, held alone by who erases a person.
-_BEGINNING = 7_463_004
-
-# With the data beside the statement, not in it: statements are kept, for each to be prepared.
 _KEEP = """
 INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
@@ -40,12 +37,12 @@ def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
 def hold_new_files() -> None:
     """Hold back new files until this transaction ends; their writers then read its changes."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_BEGINNING])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
 
 
 def _wait_for_erasing() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_BEGINNING])
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
 
 
 @transaction.atomic

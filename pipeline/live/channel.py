@@ -7,15 +7,12 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db import connections
-
 from pipeline.database.cluster import PORT
+from tasks.listen import direct_parameters
 
 CHANNEL = "line"
 # How many changes one notification tells: PostgreSQL takes less than 8,000 bytes.
 JOBS_IN_ONE = 100
-
-_OF_DJANGO = ("cursor_factory", "context", "prepare_threshold", "options", "server_side_binding")
 
 
 def payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
@@ -32,7 +29,5 @@ def changes(payload: str) -> dict[UUID, int]:
 
 
 def connection_parameters() -> dict[str, Any]:
-    """Return the parameters of a direct connection to the database, outside Django."""
-    given = connections["default"].get_connection_params()
-    own = {"port": PORT} | {name: given[name] for name in given if name not in _OF_DJANGO}
-    return own | {"autocommit": True, "connect_timeout": 5}
+    """Return the parameters of a direct connection to the product's database."""
+    return {"port": PORT} | direct_parameters()

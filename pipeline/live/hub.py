@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,13 +19,13 @@ from prometheus_client import Gauge
 
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
 from pipeline.live.stream_tokens import StreamToken
+from tasks.listen import ReconnectWaits
 
 log = logging.getLogger(__name__)
 
 MOST_WATCHERS = 2_000
 MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 10.0
 _SESSION = "-c application_name=live_pages"
 
 STREAMS = Gauge(
@@ -135,12 +134,12 @@ class Hub:
                 del self._of_job[job]
 
     async def _listen_on(self) -> None:
-        """Listen for ever; after each (re)connection, every watcher is told to look."""
-        wait = FIRST_WAIT_SECONDS
+        """Listen until cancelled; after each (re)connection every page reloads."""
+        waits = ReconnectWaits()
         while True:
             try:
                 async with await _listening_connection() as session:
-                    wait = FIRST_WAIT_SECONDS
+                    waits.reset()
                     self._heard = _Heard()
                     for watcher in self._watchers:
                         watcher.had_better_look()
@@ -148,9 +147,8 @@ class Hub:
             except (psycopg.Error, OSError) as error:
                 log.warning("the live pages' connection to the database is lost: %s", error)
             except Exception:
-                log.exception("listening for changes failed")  # and is tried again, as ever
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  no secret
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+                log.exception("listening for changes failed")
+            await asyncio.sleep(waits.next_seconds())
 
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():

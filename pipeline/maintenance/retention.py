@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.db import connection
 
+from tasks.advisory_locks import RETENTION_TURN
+
 BATCH = 5_000
 # Parts of files in one statement: each is up to a megabyte.
 PARTS = 64
 
-# An advisory lock: of several workers one removes at a time, so that none waits for another.
-_TURN = 7_463_001
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
@@ -101,7 +101,7 @@ def remove_expired() -> dict[str, int]:
     removed = {}
     with connection.cursor() as cursor:
         for kind, (statement, batch) in STATEMENTS.items():
-            cursor.execute(statement, {"turn": _TURN, "batch": batch})
+            cursor.execute(statement, {"turn": RETENTION_TURN, "batch": batch})
             removed[kind] = cursor.rowcount
     return removed
 
