@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from jobs.models import Job
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.pages.applicant.standing import Card, told
+from pipeline.pages.applicant.application_card import Card, timeline_entry
 from pipeline.pages.applicant.withdraw_consequences import what_if_withdrawn
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.live_page import live_page
@@ -92,7 +92,7 @@ def _everything(seen: Seen, job: Job) -> dict[str, Any]:
         "card": Card.of(seen, job),
         "moved": moved,
         "why_moved": why_moved(moved) if moved else "",
-        "lines": [told(event) for event in events.rows],
+        "lines": [timeline_entry(event) for event in events.rows],
         "more_lines": events.more,
         "head_seq": job.seq,
         "head_hash": bytes(job.chain_head).hex(),

@@ -21,7 +21,7 @@ from pipeline.domain.errors import ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import Offer, read_token
 from pipeline.pages.applicant.application import CONFIRMED
-from pipeline.pages.applicant.standing import Card
+from pipeline.pages.applicant.application_card import Card
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import current_offer

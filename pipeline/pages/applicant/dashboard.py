@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
-from pipeline.pages.applicant.standing import in_order, told
+from pipeline.pages.applicant.application_card import in_order, timeline_entry
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.my_applications import my_applications, states_of
 
@@ -42,5 +42,5 @@ def _everything(person: Applicant) -> dict[str, Any]:
         "live_cards": [card for card in cards if card.state != "ended"],
         "ended_cards": [card for card in cards if card.state == "ended"],
         "urgent": sum(card.is_urgent for card in cards),
-        "lines": [told(each.event, job_title=each.job.posting.title) for each in events],
+        "lines": [timeline_entry(each.event, job_title=each.job.posting.title) for each in events],
     }

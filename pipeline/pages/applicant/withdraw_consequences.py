@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.models import Job, JobStatus
-from pipeline.pages.applicant.standing import Card
+from pipeline.pages.applicant.application_card import Card
 
 
 def what_if_withdrawn(card: Card) -> str:

@@ -16,7 +16,7 @@ from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
 from pipeline.background.tasks import tasks_of
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_words
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
 from pipeline.selectors.paging import database_now
@@ -62,7 +62,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         limit=SHOWN,
     )
     groups = [
-        Group(each, wording.title_of(each.key), error_line(each.newest_error))
+        Group(each, task_words.title_of(each.key), error_line(each.newest_error))
         for each in dead_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
@@ -71,7 +71,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "groups": groups,
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
-        "type_title": wording.title_of(key or ""),
+        "type_title": task_words.title_of(key or ""),
         "next_url": requests.url_with(request, after=last) if last else "",
         "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
     }

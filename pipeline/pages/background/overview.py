@@ -20,7 +20,7 @@ from pipeline.pages.access import Member, current_member, for_members, member_wh
 from pipeline.pages.background import requests
 from pipeline.pages.background.forms import SleepForm
 from pipeline.pages.background.task_rows import LATE, moves_soon, rows_of
-from pipeline.pages.background.wording import STATUSES
+from pipeline.pages.background.task_words import STATUSES
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.paging import Page
 from tasks.models import Task

@@ -17,7 +17,7 @@ from pipeline.background.page_data import job_choices, subjects_of_payloads
 from pipeline.background.schedules import change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_words
 from pipeline.pages.background.cron_descriptions import in_words
 from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
 from tasks.errors import BadSchedule, TaskError
@@ -58,7 +58,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
 def _shown(company_id: UUID, rows: list[Schedule]) -> list[Shown]:
     subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
     return [
-        Shown(row, wording.what(row.type_key, row.payload, subjects), in_words(row.cron))
+        Shown(row, task_words.what(row.type_key, row.payload, subjects), in_words(row.cron))
         for row in rows
     ]
 

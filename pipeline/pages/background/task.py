@@ -17,7 +17,7 @@ from pipeline.background.ownership import foreign_ids
 from pipeline.background.page_data import last_event_id, paused_for, told_events_of
 from pipeline.background.tasks import actors_named
 from pipeline.pages.access import Member, act_for, for_members, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_words
 from pipeline.pages.background.error_details import failures_of
 from pipeline.pages.background.forms import PayloadForm
 from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
@@ -80,7 +80,7 @@ def _context(
         "member": member,
         "task": found,
         "row": row,
-        "about": wording.title_of(found.type.key),
+        "about": task_words.title_of(found.type.key),
         "payload": _pretty(redacted(found.type.schema, found.payload)),
         "result": _pretty(found.result) if found.result is not None else "",
         "failures": failures_of(found.errors),
@@ -150,7 +150,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
         "task": found,
         "row": rows_of(member.company.id, [found], database_now())[0],
         "failures": failures_of(found.errors[-1:]),
-        "fields": wording.fields_of(found.type.schema),
+        "fields": task_words.fields_of(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 

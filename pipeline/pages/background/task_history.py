@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.pages.background.wording import seconds
+from pipeline.pages.background.task_words import seconds
 from tasks.models import TaskEvent
 
 PEOPLE = ("member", "key")

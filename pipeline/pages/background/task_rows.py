@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipeline.background.page_data import Subjects, subjects_of
 from pipeline.background.tasks import actors_named
-from pipeline.pages.background import wording
+from pipeline.pages.background import task_words
 from pipeline.pages.background.error_details import error_line
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -37,7 +37,7 @@ class Row:
     word: str
     tone: str
     who: str
-    progress: wording.Progress | None
+    progress: task_words.Progress | None
     result: str
     error: str
     link: tuple[str, str] | None
@@ -81,15 +81,15 @@ def rows_of(
 
 
 def _row(task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]) -> Row:
-    word, tone = wording.STATUSES.get(task.status, (task.status, "plain"))
+    word, tone = task_words.STATUSES.get(task.status, (task.status, "plain"))
     return Row(
         task=task,
-        what=wording.what(task.type.key, task.payload, subjects),
+        what=task_words.what(task.type.key, task.payload, subjects),
         word=word,
         tone=tone,
         who=who,
-        progress=wording.progress_of(task),
-        result=wording.result_of(task) if task.status == Status.SUCCEEDED else "",
+        progress=task_words.progress_of(task),
+        result=task_words.result_of(task) if task.status == Status.SUCCEEDED else "",
         error=error_line(task.errors[-1]) if task.errors else "",
         link=_link(task, subjects),
         now=now,

@@ -18,7 +18,7 @@ from pipeline.background.page_data import stopped_types
 from pipeline.background.tasks import actors_named
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
-from pipeline.pages.background.wording import limits_of
+from pipeline.pages.background.task_words import limits_of
 from tasks import control, registry
 from tasks.stats import site
 

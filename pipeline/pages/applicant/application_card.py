@@ -121,7 +121,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineEntry:
     """An event of a timeline, in words."""
 
     title: str
@@ -132,11 +132,11 @@ class Line:
     job_title: str = ""
 
 
-def told(event: Event, *, job_title: str = "") -> Line:
+def timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
     """An event as its applicant reads it, in their time zone."""
     title, tone = _TITLES[event.outcome or event.event]
     words = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
-    return Line(title, words, event.at, tone, event.application_id, job_title)
+    return TimelineEntry(title, words, event.at, tone, event.application_id, job_title)
 
 
 def in_order(mine: Iterable[Mine]) -> list[Card]:
