@@ -1,4 +1,4 @@
-"""How an import is going, and what it did not take in."""
+"""Progress of an import, and its refused rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job, Role
+from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.domain.permissions import Action
 from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
 from pipeline.imports.report import report_of
 from pipeline.models import ImportRun
@@ -27,19 +28,19 @@ _ENDED = {
     ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
 }
 _TASK = {
-    Status.PENDING: "Waits for a worker",
+    Status.PENDING: "Waiting for a worker",
     Status.RUNNING: "Running",
     Status.CANCELLING: "Stopping",
     Status.CANCELLED: "Cancelled",
     Status.DEAD: "Failed",
-    Status.DISCARDED: "Given up",
+    Status.DISCARDED: "Discarded",
 }
 
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
-    """The page of one import, which keeps itself up to date while it runs."""
+    """Show one import; the page updates itself while it runs."""
     job, seen = _own_import(request, job_id, import_id)
     run = seen.run
     state = (run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
@@ -55,13 +56,16 @@ def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
 def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
     run = seen.run
     refusals = refusals_of(run, limit=REFUSALS_SHOWN) if run.refused else []
+    tone = "warn" if seen.is_over else "wait"
+    if run.ending == ImportRun.Ending.COMPLETE:
+        tone = "good"
     return {
         "job": job,
         "tab": "board",
         "seen": seen,
         "run": run,
         "state": _state(seen),
-        "tone": _tone(seen),
+        "tone": tone,
         "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // run.total_rows,
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
@@ -69,22 +73,16 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 
 
 def _state(seen: SeenImport) -> str:
-    """How it stands, in words."""
+    """Name the state of an import."""
     if seen.run.ending:
         return _ENDED[ImportRun.Ending(seen.run.ending)]
     return _TASK.get(Status(seen.task_status), "Ended") if seen.task_status else "Ended"
 
 
-def _tone(seen: SeenImport) -> str:
-    if seen.run.ending == ImportRun.Ending.COMPLETE:
-        return "good"
-    return "warn" if seen.is_over else "wait"
-
-
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
-    """Every row that was not taken in, and why, as a file for a spreadsheet. Streamed."""
+    """Stream the refused rows and their reasons as a CSV file."""
     _, seen = _own_import(request, job_id, import_id)
     response = StreamingHttpResponse(report_of(seen), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'
@@ -93,7 +91,7 @@ def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpR
 
 
 def _own_import(request: HttpRequest, job_id: UUID, import_id: UUID) -> tuple[Job, SeenImport]:
-    _, job = own_job(request, job_id, Role.RECRUITER)
+    _, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     seen = import_of(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound
