@@ -1,4 +1,4 @@
-"""What failed for good: by type, to be looked into, and to be replayed all at once."""
+"""Dead letters by type, with replay of a whole type."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SHOWN = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The dead letters of one type. `count` says so when there are more than were counted."""
+class DeadLetterGroup:
+    """The dead letters of one type."""
 
     of: DeadOfType
     title: str
@@ -37,21 +37,19 @@ class Group:
 
     @property
     def count(self) -> str:
-        """How many: 12, or 1,000+."""
+        """Return their number, or 1,000+ beyond the limit of counting."""
         return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
 
     @property
     def button(self) -> str:
-        """What the button does that replays them."""
-        if self.of.number == 1:
-            return "Replay it: it runs again now"
-        return f"Replay all {self.count}: they run again now"
+        """Return the label of the replay button."""
+        return "Replay it" if self.of.number == 1 else f"Replay all {self.count}"
 
 
 @require_safe
 @for_members()
 def dead_letters_page(request: HttpRequest) -> HttpResponse:
-    """Every dead letter of the company, or of one type; the newest first."""
+    """List the company's dead letters, or those of one type, newest first."""
     member = require(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
     page = tasks_of(
@@ -62,7 +60,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         limit=SHOWN,
     )
     groups = [
-        Group(each, task_words.title_of(each.key), error_line(each.newest_error))
+        DeadLetterGroup(each, task_words.title_of(each.key), error_line(each.newest_error))
         for each in dead_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
@@ -81,7 +79,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def dead_replay(request: HttpRequest) -> HttpResponse:
-    """Let all dead letters of a type run again."""
+    """Replay all dead letters of a type."""
     member = require(member_who_sent(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
@@ -95,8 +93,8 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
-        messages.error(request, "Confirm first that they are to run again.")
+        messages.error(request, "Confirm that you want to run these tasks again.")
     else:
-        wait = f"{count:,} task{pluralize(count)} wait{pluralize(count, 's,')} to run again."
-        messages.success(request, wait if count else "None was left to run again.")
+        replayed = f"{count:,} task{pluralize(count)} queued to run again."
+        messages.success(request, replayed if count else "There were no tasks left to replay.")
     return redirect("dead_letters")

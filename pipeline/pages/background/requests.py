@@ -1,4 +1,4 @@
-"""What the pages about background work share: who acts, what was refused, places in lists."""
+"""Shared by the background work pages: actor names, refusals in words, and list addresses."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from tasks.errors import (
 from tasks.models.statuses import Status
 
 _NOW = {
-    Status.PENDING: "it waits to be run",
+    Status.PENDING: "it is waiting to run",
     Status.RUNNING: "it is running",
     Status.CANCELLING: "it is being cancelled",
     Status.SUCCEEDED: "it is done",
     Status.CANCELLED: "it was cancelled",
     Status.DEAD: "it has failed",
-    Status.DISCARDED: "it was given up",
+    Status.DISCARDED: "it was discarded",
 }
 
 
 def actor_of(member: Member) -> str:
-    """How tasks name a member who does something with them."""
+    """Return the name under which tasks record a member."""
     return f"member:{member.user.id}"
 
 
 def refused(error: TaskError | WorkError) -> str:
-    """A refusal as people read it."""
+    """Describe a refusal to people."""
     match error:
         case InvalidPayload():
             return "; ".join(f"{path}: {what}" if path else what for path, what in error.problems)
         case PayloadTooLarge():
-            return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
+            return f"This is too long. Use at most {error.limit_bytes // 1024} KB of JSON."
         case WrongStatus():
             now = _NOW.get(Status(error.status), error.status)
-            return f"This is not possible any more: {now}."
+            return f"This is no longer possible: {now}."
         case UnknownType():
-            return "This kind of work is not known here any more, so it cannot be run."
+            return "This task type no longer exists, so the task cannot run."
         case RateExceeded():
             return f"{error} Try again in {error.wait} seconds."
     return str(error)
 
 
 def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = None) -> bool:
-    """Whether what a form asks for could be done; why not, is said at the form, or at a field.
+    """Try an action and return whether it was done; add a refusal to the form or a field.
 
-    A task that is not the company's is raised on, as a 404.
+    Raises Http404 if the task is not the company's.
     """
     try:
         act()
@@ -72,7 +72,7 @@ def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = 
 
 
 def uuid_in(request: HttpRequest, name: str) -> UUID | None:
-    """An id in the address, if there is one."""
+    """Return the id in the query, or None."""
     try:
         return UUID(request.GET.get(name, ""))
     except ValueError:
@@ -80,7 +80,7 @@ def uuid_in(request: HttpRequest, name: str) -> UUID | None:
 
 
 def url_with(request: HttpRequest, **changes: Any) -> str:
-    """This page's address with something in its query changed; None takes it out."""
+    """Return this page's address with changes in its query; None removes a name."""
     query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
     query |= {name: value for name, value in changes.items() if value is not None}
     return f"{request.path}?{urlencode(query)}" if query else request.path

@@ -1,4 +1,4 @@
-"""What happened to a task, event by event, in words. Pure."""
+"""History of a task in words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 from pipeline.pages.background.task_words import seconds
 from tasks.models import TaskEvent
 
-PEOPLE = ("member", "key")
-"""How the actors of a task begin that are no workers."""
+PEOPLE = ("member", "key")  # prefixes of actors that are not workers
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One event of a task's history in words."""
+class HistoryEntry:
+    """Event of a task's history in words."""
 
     title: str
     sentence: str
@@ -24,38 +23,39 @@ class Told:
 
 
 _TITLES: dict[str, tuple[str, str]] = {
-    TaskEvent.Kind.ENQUEUED: ("Ordered", "wait"),
+    TaskEvent.Kind.ENQUEUED: ("Created", "wait"),
     TaskEvent.Kind.STARTED: ("Started", "wait"),
     TaskEvent.Kind.PROGRESS: ("Progress", "plain"),
     TaskEvent.Kind.SUCCEEDED: ("Done", "good"),
     TaskEvent.Kind.FAILED: ("Attempt failed", "bad"),
-    TaskEvent.Kind.RETRY_SCHEDULED: ("Will be tried again", "warn"),
-    TaskEvent.Kind.RETURNED: ("Given back", "warn"),
-    TaskEvent.Kind.LEASE_LOST: ("Taken from its worker", "bad"),
+    TaskEvent.Kind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
+    TaskEvent.Kind.RETURNED: ("Returned to the queue", "warn"),
+    TaskEvent.Kind.LEASE_LOST: ("Worker lost", "bad"),
     TaskEvent.Kind.CANCEL_REQUESTED: ("Cancelling", "warn"),
     TaskEvent.Kind.CANCELLED: ("Cancelled", "plain"),
-    TaskEvent.Kind.DEAD: ("Failed for good", "bad"),
+    TaskEvent.Kind.DEAD: ("Failed", "bad"),
     TaskEvent.Kind.REPLAYED: ("Replayed", "wait"),
-    TaskEvent.Kind.DISCARDED: ("Given up", "plain"),
+    TaskEvent.Kind.DISCARDED: ("Discarded", "plain"),
 }
 
 
-def told(event: TaskEvent, actors: Mapping[str, str]) -> Told:
-    """An event in words; `actors` are people, keys and schedules by how the event names them."""
+def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
+    """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == TaskEvent.Kind.EMITTED:
-        return Told(str(data.get("name") or "Told"), _plain(data.get("data")), "plain", event)
+        text = "" if data.get("data") is None else str(data["data"])[:500]
+        return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
-    who = actors.get(event.actor, "somebody")
-    return Told(title, _sentence(event, data, who), tone, event)
+    who = actors.get(event.actor, "someone")
+    return HistoryEntry(title, _sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {
-    TaskEvent.Kind.RETURNED: "The worker ended before the task did. This attempt does not count.",
-    TaskEvent.Kind.LEASE_LOST: "Nothing more was heard of its worker: another one may take it.",
-    TaskEvent.Kind.DEAD: "Nothing tries it again unless somebody replays it.",
+    TaskEvent.Kind.RETURNED: "The worker stopped before the task ended. This attempt does not count.",
+    TaskEvent.Kind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
+    TaskEvent.Kind.DEAD: "It will not be retried automatically. You can replay it.",
 }
-_BY_SOMEBODY = (
+_BY_PEOPLE = (
     TaskEvent.Kind.ENQUEUED,
     TaskEvent.Kind.CANCEL_REQUESTED,
     TaskEvent.Kind.REPLAYED,
@@ -65,11 +65,11 @@ _BY_SOMEBODY = (
 def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     if event.kind in _FIXED:
         return _FIXED[event.kind]
-    if event.kind in _BY_SOMEBODY:
-        return f"By {who}, with another payload." if data.get("edited") else f"By {who}."
+    if event.kind in _BY_PEOPLE:
+        return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
     if event.kind == TaskEvent.Kind.DISCARDED:
         by_hand = event.actor.partition(":")[0] in PEOPLE
-        return f"By {who}." if by_hand else "The work itself said that nobody wants it any more."
+        return f"By {who}." if by_hand else "The task reported that it is no longer needed."
     return _of_a_run(event, data)
 
 
@@ -78,22 +78,14 @@ def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
         case TaskEvent.Kind.STARTED:
             return f"Attempt {event.attempt}."
         case TaskEvent.Kind.PROGRESS:
-            return _progress_told(data)
+            done, total = data.get("done"), data.get("total")
+            note = f", {data['note']}" if data.get("note") else ""
+            return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
         case TaskEvent.Kind.FAILED:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
         case TaskEvent.Kind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
-            return f"After {seconds(float(wait))}." if wait is not None else "At once."
+            return f"After {seconds(float(wait))}." if wait is not None else "Immediately."
         case TaskEvent.Kind.CANCELLED if data.get("finished"):
-            return "The work ended by itself: it did not have to be stopped by force."
+            return "The task stopped on its own."
     return ""
-
-
-def _progress_told(data: Mapping[str, Any]) -> str:
-    done, total = data.get("done"), data.get("total")
-    note = f", {data['note']}" if data.get("note") else ""
-    return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
-
-
-def _plain(data: Any) -> str:
-    return "" if data is None else str(data)[:500]
