@@ -51,7 +51,7 @@ def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
 
 
 _FIXED: dict[str, str] = {
-    TaskEvent.Kind.RETURNED: "The worker stopped before the task ended. This attempt does not count.",
+    TaskEvent.Kind.RETURNED: "The worker stopped too early. This attempt does not count.",
     TaskEvent.Kind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
     TaskEvent.Kind.DEAD: "It will not be retried automatically. You can replay it.",
 }
