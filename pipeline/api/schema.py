@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problems import Kind
+from pipeline.api.problems import ProblemType
 from pipeline.domain.permissions import Action
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ class Operation:
     takes: tuple[Shape, ...] = ()
     media: str = "application/json"
     bodies: Mapping[str, Schema] = field(default_factory=dict)
-    refuses: tuple[Kind, ...] = ()
+    refuses: tuple[ProblemType, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[str, ...] = ()
     tagged: bool = False

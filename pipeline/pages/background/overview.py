@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from pipeline.background.catalog import COMPANY_TYPES, company_types
 from pipeline.background.page_data import Lately, done_lately, paused_for, running_tasks
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
@@ -82,7 +82,7 @@ def _start_test_task(request: HttpRequest) -> HttpResponse:
         return start(
             company_id=member.company.id,
             producer=requests.actor_of(member),
-            orders=[Order("demo.sleep", form.payload())],
+            requests=[TaskRequest("demo.sleep", form.payload())],
         )
 
     if not form.is_valid() or not requests.attempt(form, order):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.pages.background.task_words import seconds
-from tasks.models import TaskEvent
+from tasks.models import EventKind, TaskEvent
 
 PEOPLE = ("member", "key")  # prefixes of actors that are not workers
 
@@ -23,26 +23,26 @@ class HistoryEntry:
 
 
 _TITLES: dict[str, tuple[str, str]] = {
-    TaskEvent.Kind.ENQUEUED: ("Created", "wait"),
-    TaskEvent.Kind.STARTED: ("Started", "wait"),
-    TaskEvent.Kind.PROGRESS: ("Progress", "plain"),
-    TaskEvent.Kind.SUCCEEDED: ("Done", "good"),
-    TaskEvent.Kind.FAILED: ("Attempt failed", "bad"),
-    TaskEvent.Kind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
-    TaskEvent.Kind.RETURNED: ("Returned to the queue", "warn"),
-    TaskEvent.Kind.LEASE_LOST: ("Worker lost", "bad"),
-    TaskEvent.Kind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    TaskEvent.Kind.CANCELLED: ("Cancelled", "plain"),
-    TaskEvent.Kind.DEAD: ("Failed", "bad"),
-    TaskEvent.Kind.REPLAYED: ("Replayed", "wait"),
-    TaskEvent.Kind.DISCARDED: ("Discarded", "plain"),
+    EventKind.ENQUEUED: ("Created", "wait"),
+    EventKind.STARTED: ("Started", "wait"),
+    EventKind.PROGRESS: ("Progress", "plain"),
+    EventKind.SUCCEEDED: ("Done", "good"),
+    EventKind.FAILED: ("Attempt failed", "bad"),
+    EventKind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
+    EventKind.RETURNED: ("Returned to the queue", "warn"),
+    EventKind.LEASE_LOST: ("Worker lost", "bad"),
+    EventKind.CANCEL_REQUESTED: ("Cancelling", "warn"),
+    EventKind.CANCELLED: ("Cancelled", "plain"),
+    EventKind.DEAD: ("Failed", "bad"),
+    EventKind.REPLAYED: ("Replayed", "wait"),
+    EventKind.DISCARDED: ("Discarded", "plain"),
 }
 
 
 def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
     """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
-    if event.kind == TaskEvent.Kind.EMITTED:
+    if event.kind == EventKind.EMITTED:
         text = "" if data.get("data") is None else str(data["data"])[:500]
         return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
@@ -51,14 +51,14 @@ def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
 
 
 _FIXED: dict[str, str] = {
-    TaskEvent.Kind.RETURNED: "The worker stopped too early. This attempt does not count.",
-    TaskEvent.Kind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
-    TaskEvent.Kind.DEAD: "It will not be retried automatically. You can replay it.",
+    EventKind.RETURNED: "The worker stopped too early. This attempt does not count.",
+    EventKind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
+    EventKind.DEAD: "It will not be retried automatically. You can replay it.",
 }
 _BY_PEOPLE = (
-    TaskEvent.Kind.ENQUEUED,
-    TaskEvent.Kind.CANCEL_REQUESTED,
-    TaskEvent.Kind.REPLAYED,
+    EventKind.ENQUEUED,
+    EventKind.CANCEL_REQUESTED,
+    EventKind.REPLAYED,
 )
 
 
@@ -67,7 +67,7 @@ def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
         return _FIXED[event.kind]
     if event.kind in _BY_PEOPLE:
         return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
-    if event.kind == TaskEvent.Kind.DISCARDED:
+    if event.kind == EventKind.DISCARDED:
         by_hand = event.actor.partition(":")[0] in PEOPLE
         return f"By {who}." if by_hand else "The task reported that it is no longer needed."
     return _of_a_run(event, data)
@@ -75,17 +75,17 @@ def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
 
 def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
     match event.kind:
-        case TaskEvent.Kind.STARTED:
+        case EventKind.STARTED:
             return f"Attempt {event.attempt}."
-        case TaskEvent.Kind.PROGRESS:
+        case EventKind.PROGRESS:
             done, total = data.get("done"), data.get("total")
             note = f", {data['note']}" if data.get("note") else ""
             return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
-        case TaskEvent.Kind.FAILED:
+        case EventKind.FAILED:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
-        case TaskEvent.Kind.RETRY_SCHEDULED:
+        case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
             return f"After {seconds(float(wait))}." if wait is not None else "Immediately."
-        case TaskEvent.Kind.CANCELLED if data.get("finished"):
+        case EventKind.CANCELLED if data.get("finished"):
             return "The task stopped on its own."
     return ""

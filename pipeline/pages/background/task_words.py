@@ -12,7 +12,7 @@ from pipeline.background.page_data import Subjects
 from pipeline.templatetags.line import duration
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
 GONE = "a deleted job"
@@ -130,12 +130,12 @@ def result_of(task: Task) -> str:
     return ""
 
 
-def limits_of(kind: Kind) -> list[str]:
+def limits_of(spec: TaskSpec) -> list[str]:
     """Return the limits of a type's runs as short phrases."""
-    limits = [f"Up to {kind.max_attempts} attempt{pluralize(kind.max_attempts)}"]
-    limits.append(f"at most {duration(kind.timeout_seconds)} each")
-    if kind.cap:
-        limits.append(f"{kind.cap} at a time")
+    limits = [f"Up to {spec.max_attempts} attempt{pluralize(spec.max_attempts)}"]
+    limits.append(f"at most {duration(spec.timeout_seconds)} each")
+    if spec.cap:
+        limits.append(f"{spec.cap} at a time")
     return limits
 
 

@@ -42,7 +42,7 @@ from pipeline.api.v1.serializers.background_shapes import (
 )
 from pipeline.api.v1.serializers.inputs import Nothing
 from pipeline.api.v1.serializers.shapes import PageOf
-from pipeline.background.start import RATE, Order, start
+from pipeline.background.start import RATE, TaskRequest, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import database_now
@@ -208,7 +208,7 @@ def _started(
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        orders=[_order(request, number, each) for number, each in enumerate(given)],
+        requests=[_order(request, number, each) for number, each in enumerate(given)],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
@@ -216,11 +216,11 @@ def _started(
     return [(found[each.id], each.is_new or _is_of_this_request(found[each.id])) for each in made]
 
 
-def _order(request: Request, number: int, given: dict[str, Any]) -> Order:
+def _order(request: Request, number: int, given: dict[str, Any]) -> TaskRequest:
     """What is asked for. Without a key of its own a task has the request's, so that a retry after
     a crash finds the first one."""
     key, own = given.get("idempotency_key"), row_id(request)
-    return Order(
+    return TaskRequest(
         key=given["type"],
         payload=given.get("payload"),
         version=given.get("version"),
