@@ -1,5 +1,6 @@
 """Django's settings: one module for every environment; `pipeline.config.env` holds what differs."""
 
+import warnings
 from typing import Any
 
 from csp.constants import NONE, SELF
@@ -89,14 +90,21 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-CSRF_FAILURE_VIEW = "pipeline.server.error_views.forged"
+CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True  # nothing has to be collected before the first start
+# Nothing has to be collected before the first start; files that were collected have hashed names.
+STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
+WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pipeline.web.static_files.HashedStaticFiles"},
+}
+warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],

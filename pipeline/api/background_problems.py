@@ -18,7 +18,7 @@ def reason_of(exc: BaseException | None) -> BaseException | None:
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
-def work_detail(exc: BaseException | None) -> str | None:
+def background_detail(exc: BaseException | None) -> str | None:
     """What a refusal of background work says; None if it is another one."""
     reason = reason_of(exc)
     if not isinstance(reason, (WorkError, TaskError)):
@@ -27,7 +27,7 @@ def work_detail(exc: BaseException | None) -> str | None:
     return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
 
 
-def work_errors(exc: BaseException | None) -> list[dict[str, str]]:
+def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
     """The fields that a refusal of background work names, each with its JSON pointer."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
     match reason_of(exc):

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound
 from pipeline.api import errors as api
-from pipeline.api.background_problems import reason_of, work_detail, work_errors
+from pipeline.api.background_problems import background_detail, background_errors, reason_of
 from pipeline.api.field_errors import field_errors
 from pipeline.background import errors as work
 from pipeline.database.errors import ClusterError
@@ -75,7 +75,7 @@ INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
 BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
 UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
 
-KINDS: dict[type[Exception], ProblemType] = {
+PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.JobNotFound: NOT_FOUND,
     line.ApplicationNotFound: NOT_FOUND,
     line.ApplicantNotFound: NOT_FOUND,
@@ -152,7 +152,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
 
     What was not foreseen is logged with its traceback, and the answer tells nothing of it.
     """
-    kind = kind_of(exc)
+    kind = problem_type_of(exc)
     if kind.status >= 500:
         logger.log(_severity(kind), "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
     headers = headers_of(kind, exc)
@@ -160,14 +160,16 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
 
 
-def kind_of(exc: BaseException | None) -> ProblemType:
+def problem_type_of(exc: BaseException | None) -> ProblemType:
     """What an exception is to a client."""
     if isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
     ancestors = type(reason_of(exc)).__mro__
-    return next((KINDS[each] for each in ancestors if each in KINDS), INTERNAL_ERROR)
+    return next(
+        (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
+    )
 
 
 def problem(
@@ -190,7 +192,7 @@ def problem(
 def _errors(exc: BaseException | None) -> list[dict[str, str]]:
     if isinstance(exc, rest.ValidationError):
         return field_errors(exc.detail)
-    return work_errors(exc)
+    return background_errors(exc)
 
 
 def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
@@ -205,7 +207,7 @@ def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str,
 
 
 def _detail(kind: ProblemType, exc: BaseException | None) -> str:
-    if kind is not NOT_FOUND and (told := work_detail(exc)):
+    if kind is not NOT_FOUND and (told := background_detail(exc)):
         return told
     if isinstance(exc, line.LineError):
         return str(exc)

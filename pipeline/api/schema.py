@@ -98,6 +98,6 @@ def whole(low: int, high: int | None = None, **more: Any) -> Schema:
     return {"type": "integer", "format": "int64"} | limits | more
 
 
-def words(names: type[Enum]) -> Schema:
+def choices(names: type[Enum]) -> Schema:
     """The schema of a string that is one of some words."""
     return {"type": "string", "enum": [each.value for each in names]}

@@ -35,14 +35,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     return render(request, "errors/404.html", status=404)
 
 
-def forged(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """The site's answer to a form that did not come from one of our pages, or from an old one."""
     return render(request, "errors/csrf.html", status=403)
 
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
     """The site's 500, and the 503 that a busy job or an absent database is. Already logged."""
-    kind = problems.kind_of(sys.exc_info()[1])
+    kind = problems.problem_type_of(sys.exc_info()[1])
     if is_api(request):
         return _answer(request, kind)
     return _plain_page(request, kind)

@@ -12,11 +12,12 @@ from uuid import UUID
 from django.utils import timezone
 
 from jobs.models import Job, JobStatus
-from pipeline.domain.states import MOVES, EventType, Move, Outcome, Status
+from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.line.effects import has_just_missed
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen
 from pipeline.selectors.my_applications import Mine
+from pipeline.wording.event_words import ENDING_WORDS, words_of_event
 from pipeline.wording.explanations import Standing, what_if_nothing
 from pipeline.wording.sentences import Reader, sentence
 
@@ -30,17 +31,6 @@ class State(Enum):
     ACTIVE = "active"
     CLOSING = "closing"
     ENDED = "ended"
-
-
-# The headline for each outcome.
-ENDED: dict[str, str] = {
-    Outcome.WITHDRAWN: "You withdrew this application.",
-    Outcome.REMOVED: "The company removed your application from the line.",
-    Outcome.REJECTED: "The company has decided not to continue with your application.",
-    Outcome.HIRED: "You are hired. Congratulations!",
-    Outcome.LAPSED: "Your application ended because you missed too many deadlines.",
-    Outcome.JOB_CLOSED: "The company closed this job, so your application ended.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +136,11 @@ class TimelineEntry:
 
 def timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
     """Describe an event to its applicant, in their time zone."""
-    title, tone = _TITLES[event.outcome or event.event]
-    words = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
-    return TimelineEntry(title, words, event.at, tone, event.application_id, job_title)
+    words = words_of_event(event)
+    text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
+    return TimelineEntry(
+        words.applicant, text, event.at, words.tone, event.application_id, job_title
+    )
 
 
 def sorted_cards(mine: Iterable[Mine]) -> list[Card]:
@@ -184,20 +176,5 @@ _HEADLINES = {
     State.WAITING: _waiting,
     State.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     State.CLOSING: lambda card: "The company has closed this job.",
-    State.ENDED: lambda card: ENDED[card.word],
-}
-
-# The title and tone of every event and outcome that an applicant sees.
-_TITLES: dict[str, tuple[str, str]] = {
-    EventType.APPLIED: ("Applied", "wait"),
-    EventType.PROMOTED: ("A seat was offered", "warn"),
-    EventType.ACKNOWLEDGED: ("Seat confirmed", "good"),
-    EventType.DEADLINE_EXTENDED: ("More time", "wait"),
-    EventType.DECAYED: ("Deadline missed", "bad"),
-    Outcome.LAPSED: ("Ended: too many deadlines missed", "bad"),
-    Outcome.WITHDRAWN: ("Withdrawn", "plain"),
-    Outcome.REMOVED: ("Removed by the company", "plain"),
-    Outcome.REJECTED: ("Not selected", "bad"),
-    Outcome.HIRED: ("Hired", "good"),
-    Outcome.JOB_CLOSED: ("Job closed", "plain"),
+    State.ENDED: lambda card: ENDING_WORDS[Outcome(card.word)].headline,
 }

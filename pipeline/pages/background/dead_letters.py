@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
@@ -16,10 +15,12 @@ from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, task_words
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import database_now
+from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
 from tasks.models.statuses import Status
@@ -56,11 +57,11 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=requests.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=SHOWN,
     )
     groups = [
-        DeadLetterGroup(each, task_words.title_of(each.key), error_line(each.newest_error))
+        DeadLetterGroup(each, task_descriptions.title_of(each.key), error_line(each.newest_error))
         for each in dead_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
@@ -69,9 +70,9 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "groups": groups,
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
-        "type_title": task_words.title_of(key or ""),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "type_title": task_descriptions.title_of(key or ""),
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 
@@ -95,6 +96,6 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
     except ConfirmationNeeded:
         messages.error(request, "Confirm that you want to run these tasks again.")
     else:
-        replayed = f"{count:,} task{pluralize(count)} queued to run again."
+        replayed = f"{english.count(count, 'task')} queued to run again."
         messages.success(request, replayed if count else "There were no tasks left to replay.")
     return redirect("dead_letters")

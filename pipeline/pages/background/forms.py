@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from pipeline.pages.background.task_words import ENDINGS
+from pipeline.pages.background.task_descriptions import ENDINGS
 from pipeline.pages.forms import PlainForm
 from tasks.payloads import HIDDEN
 

@@ -20,9 +20,10 @@ from pipeline.pages.access import Member, current_member, for_members, member_wh
 from pipeline.pages.background import requests
 from pipeline.pages.background.forms import SleepForm
 from pipeline.pages.background.task_rows import LATE, moves_soon, rows_of
-from pipeline.pages.background.task_words import STATUSES
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import Page
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
 from tasks.stats import site
@@ -126,7 +127,7 @@ def _snapshot(request: HttpRequest, company_id: UUID) -> Snapshot:
             company_id,
             status=status,
             type_key=type_key,
-            after=requests.uuid_in(request, "after"),
+            after=id_in(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )
@@ -157,12 +158,10 @@ def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[s
         "more_run": len(snapshot.running) > len(shown),
         "rows": rows[len(shown) :],
         "status": status or "",
-        "statuses": [(status, word) for status, (word, _tone) in STATUSES.items()],
+        "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
         "type": type_key or "",
         "types": company_types(),
         "filtered": bool(status or type_key),
-        "next_url": requests.url_with(request, after=last.id)
-        if snapshot.page.more and last
-        else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last.id) if snapshot.page.more and last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }

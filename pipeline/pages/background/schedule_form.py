@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import DAYS, RHYTHMS, cron_of, rhythm_of
-from pipeline.pages.background.task_words import FORMATS, title_of
+from pipeline.pages.background.task_descriptions import FORMATS, title_of
 from pipeline.pages.forms import PlainForm
 from tasks.models import Schedule
 

@@ -17,9 +17,10 @@ from pipeline.background.schedules import change_schedule, create_schedule, dele
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, task_words
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.cron_descriptions import in_words
 from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
+from pipeline.pages.paging import id_in, url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times
@@ -43,13 +44,13 @@ class ScheduleRow:
 def schedules(request: HttpRequest) -> HttpResponse:
     """List the company's schedules with their next runs."""
     member = require(current_member(request), Action.READ_COMPANY)
-    page = schedules_of(member.company.id, after=requests.uuid_in(request, "after"), limit=SHOWN)
+    page = schedules_of(member.company.id, after=id_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
         "schedules": _rows(member.company.id, page.rows),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/schedules.html", context)
 
@@ -58,7 +59,9 @@ def _rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
     subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
     return [
         ScheduleRow(
-            row, task_words.subject_of(row.type_key, row.payload, subjects), in_words(row.cron)
+            row,
+            task_descriptions.subject_of(row.type_key, row.payload, subjects),
+            in_words(row.cron),
         )
         for row in rows
     ]

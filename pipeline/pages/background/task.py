@@ -17,13 +17,14 @@ from pipeline.background.page_data import last_event_id, paused_for, told_events
 from pipeline.background.tasks import actors_named
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, act_for, for_members, require
-from pipeline.pages.background import requests, task_words
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.error_details import failures_of
 from pipeline.pages.background.forms import PayloadForm
 from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
 from pipeline.pages.background.task_history import history_entry
 from pipeline.pages.background.task_rows import moves_soon, rows_of
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import url_with
 from pipeline.selectors.paging import database_now
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
@@ -82,13 +83,13 @@ def _context(
         "member": member,
         "task": found,
         "row": row,
-        "about": task_words.title_of(found.type.key),
+        "about": task_descriptions.title_of(found.type.key),
         "payload": _pretty(redacted(found.type.schema, found.payload)),
         "result": _pretty(found.result) if found.result is not None else "",
         "failures": failures_of(found.errors),
         "history": [history_entry(event, actors) for event in events.rows],
-        "next_url": requests.url_with(request, events=last) if last else "",
-        "first_url": requests.url_with(request, events=None) if after else "",
+        "next_url": url_with(request, events=last) if last else "",
+        "first_url": url_with(request, events=None) if after else "",
         "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
@@ -152,7 +153,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
         "task": found,
         "row": rows_of(member.company.id, [found], database_now())[0],
         "failures": failures_of(found.errors[-1:]),
-        "fields": task_words.fields_of(found.type.schema),
+        "fields": task_descriptions.fields_of(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.pages.background.task_words import seconds
+from pipeline.pages.background.task_descriptions import seconds
+from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
 
 PEOPLE = ("member", "key")  # prefixes of actors that are not workers
@@ -22,30 +23,13 @@ class HistoryEntry:
     event: TaskEvent
 
 
-_TITLES: dict[str, tuple[str, str]] = {
-    EventKind.ENQUEUED: ("Created", "wait"),
-    EventKind.STARTED: ("Started", "wait"),
-    EventKind.PROGRESS: ("Progress", "plain"),
-    EventKind.SUCCEEDED: ("Done", "good"),
-    EventKind.FAILED: ("Attempt failed", "bad"),
-    EventKind.RETRY_SCHEDULED: ("Retry scheduled", "warn"),
-    EventKind.RETURNED: ("Returned to the queue", "warn"),
-    EventKind.LEASE_LOST: ("Worker lost", "bad"),
-    EventKind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    EventKind.CANCELLED: ("Cancelled", "plain"),
-    EventKind.DEAD: ("Failed", "bad"),
-    EventKind.REPLAYED: ("Replayed", "wait"),
-    EventKind.DISCARDED: ("Discarded", "plain"),
-}
-
-
 def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
     """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
         text = "" if data.get("data") is None else str(data["data"])[:500]
         return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
-    title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
+    title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "someone")
     return HistoryEntry(title, _sentence(event, data, who), tone, event)
 

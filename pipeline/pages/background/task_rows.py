@@ -11,8 +11,9 @@ from django.urls import reverse
 
 from pipeline.background.page_data import Subjects, subjects_of
 from pipeline.background.tasks import actors_named
-from pipeline.pages.background import task_words
+from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
 
@@ -39,7 +40,7 @@ class TaskRow:
     word: str
     tone: str
     who: str
-    progress: task_words.Progress | None
+    progress: task_descriptions.Progress | None
     result: str
     error: str
     link: tuple[str, str] | None
@@ -84,15 +85,15 @@ def rows_of(
 def _row(
     task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]
 ) -> TaskRow:
-    word, tone = task_words.STATUSES.get(task.status, (task.status, "plain"))
+    words = TASK_STATUS_WORDS[task.status]
     return TaskRow(
         task=task,
-        what=task_words.subject_of(task.type.key, task.payload, subjects),
-        word=word,
-        tone=tone,
+        what=task_descriptions.subject_of(task.type.key, task.payload, subjects),
+        word=words.label,
+        tone=words.tone,
         who=who,
-        progress=task_words.progress_of(task),
-        result=task_words.result_of(task) if task.status == Status.SUCCEEDED else "",
+        progress=task_descriptions.progress_of(task),
+        result=task_descriptions.result_of(task) if task.status == Status.SUCCEEDED else "",
         error=error_line(task.errors[-1]) if task.errors else "",
         link=_link(task, subjects),
         now=now,

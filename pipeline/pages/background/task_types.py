@@ -9,7 +9,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES, CompanyType, company_types
@@ -18,7 +17,8 @@ from pipeline.background.tasks import actors_named
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
-from pipeline.pages.background.task_words import limits_of
+from pipeline.pages.background.task_descriptions import limits_of
+from pipeline.wording.english import count
 from tasks import control, registry
 from tasks.stats import site
 
@@ -37,7 +37,7 @@ class TypeCard:
     @property
     def waiting_words(self) -> str:
         """Return the number of waiting tasks in words."""
-        return f"{self.waiting:,} waiting task{pluralize(self.waiting)}"
+        return count(self.waiting, "waiting task")
 
 
 @require_safe
@@ -51,8 +51,8 @@ def work_types(request: HttpRequest) -> HttpResponse:
 
 def _cards(company_id: UUID) -> list[TypeCard]:
     waiting: Counter[str] = Counter()
-    for (name, _priority), count in site.own_depth(company_id).items():
-        waiting[name.partition("@")[0]] += count
+    for (name, _priority), depth in site.own_depth(company_id).items():
+        waiting[name.partition("@")[0]] += depth
     paused = control.paused_by_owner(company_id)
     actors = actors_named(set(paused.values()))
     stopped, broken = stopped_types()
