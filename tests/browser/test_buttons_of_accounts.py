@@ -116,7 +116,7 @@ def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, worl
 
     they.follow("What would go, and what would stay")
     page.locator("#main input[type=checkbox]").check()
-    they.press("Erase me")
+    they.press("Erase my data")
 
     page.goto("/me/")
     expect(page).to_have_url(f"{site.url}/sign-in/?next=/me/")
@@ -157,7 +157,7 @@ def test_an_authenticator_app_is_added(owner: Hands, world: World) -> None:
     now = next(iter(yield_hotp_counters_from_time()))
 
     owner.fill("Code", format_hotp_value(hotp_value(secret, now)))
-    owner.press("Turn it on")
+    owner.press("Turn on")
 
     shows(owner.page, "ecovery codes")
 

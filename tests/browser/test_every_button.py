@@ -84,12 +84,12 @@ def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: Wor
 def test_keys_are_made_and_revoked(owner: Hands, world: World) -> None:
     owner.page.goto("/company/keys/")
     owner.fill("Name", "Reports")
-    owner.press("Make the key")
+    owner.press("Create key")
     shows(owner.page, "Copy the key now")
     key = owner.page.get_by_label("Reports").input_value()
     assert key.startswith("nilk_")
 
-    owner.follow("I have it")
+    owner.follow("Done")
     owner.follow("Revoke Reports")
     owner.press("Revoke: “Reports” stops working now")
 

@@ -54,7 +54,7 @@ def add_passkey(page: Page, here: str) -> None:
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Go on").click()
     page.get_by_label("Name").fill("Work laptop")
-    page.get_by_role("button", name="Make the passkey").click()
+    page.get_by_role("button", name="Create passkey").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
 
 

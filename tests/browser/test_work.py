@@ -48,7 +48,7 @@ def test_a_task_is_started_seen_moving_and_cancelled(recruiter: Hands) -> None:
     shows(page, "Nothing has run yet")
 
     recruiter.fill("Seconds to sleep", "60")
-    recruiter.press("Start it")
+    recruiter.press("Start task")
     page.wait_for_selector(f"{BAR}[value]", timeout=30_000)
     before = page.evaluate("(window.opened = true, document.querySelector('progress').value)")
     expect(page.locator(BAR)).not_to_have_js_property("value", before)
@@ -100,7 +100,7 @@ def test_dead_letters_are_replayed_all_at_once_and_discarded(
 
     page.goto(f"/company/work/{letter}/")
     recruiter.follow("Discard…")
-    recruiter.press("Discard: it never runs again")
+    recruiter.press("Discard task")
     shows(page, "No dead letters: that is good")
     axe(page)
     shot(page, "dead_letters-none")
@@ -119,7 +119,7 @@ def test_a_type_is_paused_and_resumed(page: Page, site: Site, company: Company) 
     started(company)
     page.goto("/company/work/types/")
 
-    hands.press("Pause: 1 waiting task waits until you resume")
+    hands.press("Pause")
     shows(page, "Paused by staff")
     hands.press("Resume: 1 waiting task can start")
 
