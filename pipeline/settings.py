@@ -12,6 +12,9 @@ from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
 
 BASE_DIR = env.BASE_DIR
+# A wheel carries templates and static files inside the package; in a checkout they lie beside it.
+_PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
+_ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
 DEBUG = env.DEBUG
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
@@ -57,7 +60,7 @@ ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [_ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -96,7 +99,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [_ASSETS / "static"]
 # Nothing has to be collected before the first start; files that were collected have hashed names.
 STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
 WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
