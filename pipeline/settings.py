@@ -52,7 +52,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "pipeline.pages.staff.form_status.RefusedForms",
+    "pipeline.pages.staff.middleware.RefusedFormStatus",
     "pipeline.web.middleware.time_zone",
     "pipeline.pages.error_messages.missing_to_404",
 ]

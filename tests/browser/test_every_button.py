@@ -64,14 +64,14 @@ def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome:
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:
     owner.page.goto("/company/team/")
     owner.fill("Email address", "new@example.org")
-    owner.press("Add to the team")
+    owner.press("Add to team")
     shows(owner.page, "new@example.org")
     assert last_mail(site.mails, "new@example.org", saying="Northwind Labs")
 
     added = Membership.objects.get(user__email="new@example.org")
     owner.page.goto(f"/company/team/{added.id}/")
     owner.page.get_by_label("Viewer").first.check()
-    owner.press("Save the role")
+    owner.press("Save role")
     shows(owner.page, "viewer")
     owner.page.goto(f"/company/team/{added.id}/")
     owner.page.locator("#main details summary").click()
@@ -84,14 +84,14 @@ def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: Wor
 def test_keys_are_made_and_revoked(owner: Hands, world: World) -> None:
     owner.page.goto("/company/keys/")
     owner.fill("Name", "Reports")
-    owner.press("Make the key")
+    owner.press("Create key")
     shows(owner.page, "Copy the key now")
     key = owner.page.get_by_label("Reports").input_value()
     assert key.startswith("nilk_")
 
-    owner.follow("I have it")
+    owner.follow("Done")
     owner.follow("Revoke Reports")
-    owner.press("Revoke: “Reports” stops working now")
+    owner.press("Revoke key")
 
     shows(owner.page, "Revoked")
     assert ApiKey.objects.get(name="Reports").revoked_at

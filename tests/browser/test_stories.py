@@ -44,18 +44,18 @@ def test_somebody_applies_confirms_and_leaves(browser_page: OpenPage, site: Site
     they.fill("name", "Kim Doe")
     they.fill("Email address", address)
     they.press("Apply to Engineer")
-    expect(page).to_have_title(re.compile("Check your mail"))
+    expect(page).to_have_title(re.compile("Check your email"))
     if way != "no JavaScript":
         axe(page)
     shot(page, f"enter_code-{way[:2]}")
     they.fill("Code", code_in(last_mail(site.mails, address, saying="your code")))
-    they.press("Show me where I stand")
+    they.press("See my application")
 
     expect(main_of(page)).to_contain_text("It is your turn")
     they.press("Confirm my seat")
     expect(main_of(page)).to_contain_text("You have a seat")
     they.follow("Withdraw")
-    they.press("Withdraw: I leave this line")
+    they.press("Withdraw my application")
     expect(main_of(page)).to_contain_text("You left this line yourself")
     assert_line_is_sound(job_id)
 
@@ -171,5 +171,5 @@ def _apply_by_mail(page: Page, site: Site, job_id: UUID, name: str) -> None:
     they.fill("Email address", address)
     they.press("Apply to")
     they.fill("Code", code_in(last_mail(site.mails, address, saying="your code")))
-    they.press("Show me where I stand")
+    they.press("See my application")
     expect(page.locator("#main")).to_contain_text("Engineer")

@@ -49,7 +49,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
     sample = recruiter.get(f"/company/jobs/{job_id}/import/sample.csv")
 
     assert f'href="/company/jobs/{job_id}/import/"' in board
-    assert "The first line names the columns" in form
+    assert "The first line must name the columns" in form
     assert "import/sample.csv" in form
     location = give(recruiter, job_id, sample.content)
     assert ImportRun.objects.get().total_rows == 2
@@ -94,7 +94,7 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
     pause_job(job_id=job_id, actor=factories.RECRUITER)
 
     assert (
-        "This job takes nobody now"
+        "This job is not open"
         in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
     )
     assert "takes no applications now" in give(recruiter, job_id, as_csv(people(1)))
@@ -118,7 +118,7 @@ def test_the_report_of_an_import_that_ended_early_can_be_imported_again(
     other = factories.job(company_id=company.id)
     give(recruiter, other, content)
 
-    assert "5 rows were not looked at" in page
+    assert "5 rows were not processed" in page
     assert take_in(ImportRun.objects.get(file__job_id=other).file_id).accepted == 5
 
 
