@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--fast"):
         return
     counts = dict.fromkeys(LEFT_OUT, 0)
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         mark = next((name for name in LEFT_OUT if item.get_closest_marker(name)), None)
         if mark:
