@@ -65,9 +65,7 @@ def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, An
         "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
         "on_resuming": _consequence_of_resuming(shown),
         "owner_could": member.is_recruiter and not member.is_owner and not is_closed,
-        "shown_places": f"{rows[0].position:,} to {rows[-1].position:,}"
-        if rows and is_paged
-        else "",
+        "shown_places": rows and is_paged and f"{rows[0].position:,} to {rows[-1].position:,}",
         **urls,
     }
 

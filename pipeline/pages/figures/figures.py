@@ -26,8 +26,8 @@ RANGES: dict[str, tuple[str, timedelta | None]] = {
 }
 USUAL = "7d"
 NO_CHARTS = (
-    "Open the job to see how full its seats are, how long people wait for an offer, how quickly they"
-    " confirm it, when deadlines are missed, and why seats stay free."
+    "Open the job to see how full its seats are, how long people wait for an offer, how quickly"
+    " they confirm it, when deadlines are missed, and why seats stay free."
 )
 
 

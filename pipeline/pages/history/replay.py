@@ -131,18 +131,17 @@ def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
 
 
 def _steps(moment: Moment) -> list[dict[str, Any]]:
-    """Return the four steps from a moment; `seq` is 0 for a step that leads nowhere."""
-    back = moment.seq > 1
-    on = moment.seq < moment.head
+    """Return the four steps from a moment; `seq` is False for a step that leads nowhere."""
+    seq, back, on = moment.seq, moment.seq > 1, moment.seq < moment.head
     return [
         {"label": "First", "icon": "chevron-double-left", "seq": back and 1},
         {
             "label": "Previous",
             "icon": "chevron-left",
-            "seq": back and moment.seq - 1,
+            "seq": back and seq - 1,
             "rel": "prev",
         },
-        {"label": "Next", "icon": "chevron-right", "seq": on and moment.seq + 1, "rel": "next"},
+        {"label": "Next", "icon": "chevron-right", "seq": on and seq + 1, "rel": "next"},
         {"label": "Last", "icon": "chevron-double-right", "seq": on and moment.head},
     ]
 
