@@ -191,14 +191,6 @@ vars().update(account_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
-# Tests run tasks inline, but for those of the engine.
-_BACKEND = "django_tasks.backends.immediate.ImmediateBackend"
-TASKS = {
-    "default": {
-        "BACKEND": _BACKEND if env.TESTING else "tasks.django_backend.DurableBackend",
-        "QUEUES": [],  # any
-    }
-}
 # What the children in which tasks run see of the environment, besides paths and locale.
 TASK_ENVIRONMENT = env.NAMES
 

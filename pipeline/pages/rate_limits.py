@@ -7,14 +7,16 @@ from django.http import HttpRequest
 
 from pipeline.limits.rate_limit import Rate, count
 from pipeline.web.client_address import client_address
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
 
 
 class TooOften(Exception):
     """Rate limit reached. The message says when to try again."""
 
     def __init__(self, wait_seconds: int) -> None:
-        super().__init__(f"Too many attempts from your network. Try again in {span(wait_seconds)}.")
+        super().__init__(
+            f"Too many attempts from your network. Try again in {long_duration(wait_seconds)}."
+        )
         self.wait_seconds = wait_seconds
 
 

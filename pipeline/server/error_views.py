@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from pipeline.api import problems
-from pipeline.api.problems import Kind
+from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import as_json
 
 
@@ -53,7 +53,7 @@ def is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/")
 
 
-def _plain_page(request: HttpRequest, kind: Kind) -> HttpResponse:
+def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     """A page for which nothing is read: the database may be what is missing."""
     body = render_to_string(
         "errors/plain.html",
@@ -62,7 +62,7 @@ def _plain_page(request: HttpRequest, kind: Kind) -> HttpResponse:
     return HttpResponse(body, status=kind.status, headers=problems.headers_of(kind))
 
 
-def _answer(request: HttpRequest, kind: Kind) -> HttpResponse:
+def _answer(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     body = as_json(problems.problem(kind, request))
     headers = problems.headers_of(kind) | {"Content-Length": str(len(body))}
     return HttpResponse(body, status=kind.status, headers=headers, content_type=problems.MEDIA_TYPE)

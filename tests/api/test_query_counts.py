@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from jobs.models import Company
-from pipeline.api.pagination import cursor
 from pipeline.models import Application
 from pipeline.selectors.applications import queue_of
+from pipeline.selectors.paging import encode_cursor
 from tasks.stats import site
-from tests.api import tasks_of
-from tests.api.caller import Caller, person, signed_in
-from tests.support import factories
+from tests.support import background_tasks, factories
+from tests.support.callers import Caller, person, signed_in
 from tests.support.round_trips import round_trips_of
 
 PEOPLE = 7
@@ -30,13 +29,13 @@ def names(company: Company) -> dict[str, Any]:
     """A job with people, one of them seated, and ids to put into paths."""
     job = factories.job(company_id=company.id)
     first, *_rest = factories.applications(job, PEOPLE)
-    behind = cursor(str(job), 1)
+    behind = encode_cursor(str(job), 1)
     return {
         "job": job,
         "application": first.id,
         "applicant": first.applicant_id,
         "behind": behind,
-        "task": tasks_of.sleep(company.id),
+        "task": background_tasks.sleep(company.id),
     }
 
 

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from pipeline.imports.admit import take_in
 from pipeline.models import ImportRun
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ def test_a_file_is_imported_and_the_page_follows(
     shot(page, "import_refused-light")
     page.get_by_label("CSV file").set_input_files(file)
     owner.press("Import")
-    expect(page.locator("#main")).to_contain_text("Waits for a worker")
+    expect(page.locator("#main")).to_contain_text("Waiting")
     run = ImportRun.objects.filter(file__job_id=world.job).latest("file_id")
 
     take_in(run.file_id, is_cancelled=lambda: True)

@@ -12,18 +12,12 @@ from django.core.management import CommandError, call_command
 from jobs.models import Scope
 from pipeline.management.commands import submit_tasks
 from tasks.models import Task
-from tests.api.caller import Caller, key_of
 from tests.support import factories
+from tests.support.callers import Caller, key_of
 from tests.support.server import serving
-from tests.tasks.workers import StartWorker, start_worker
+from tests.support.task_workers import StartWorker
 
-__all__ = ["start_worker"]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def acme() -> Caller:
-    return key_of(factories.company().id)
 
 
 def submit(**options: Any) -> str:
@@ -65,7 +59,7 @@ def test_it_shows_tasks_being_done_on_time_or_ends_with_an_error(
     ("url", "why"),
     [
         ("http://127.0.0.1:1", "Nothing answers at http://127.0.0.1:1"),
-        ("localhost", "is no address like"),
+        ("localhost", "is not an address like"),
     ],
 )
 def test_a_site_that_is_not_there_is_named(acme: Caller, url: str, why: str) -> None:

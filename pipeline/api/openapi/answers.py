@@ -12,11 +12,12 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from pipeline.api import problems
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.types import Types
-from pipeline.api.problems import MEDIA_TYPE, Kind
+from pipeline.api.problems import MEDIA_TYPE, ProblemType
 from pipeline.api.schema import File, Operation, Schema
+from pipeline.domain.permissions import RULES
 
 ALL_KINDS = sorted(
-    (each for each in vars(problems).values() if isinstance(each, Kind)),
+    (each for each in vars(problems).values() if isinstance(each, ProblemType)),
     key=lambda kind: (kind.status, kind.code),
 )
 """Every kind of problem that there is."""
@@ -111,7 +112,7 @@ class Answers:
         }
         return self._shared(ResolvedComponent.RESPONSE, name, build)
 
-    def _refused(self, kinds: list[Kind]) -> Schema:
+    def _refused(self, kinds: list[ProblemType]) -> Schema:
         """The problems of one status, once for all operations that can have the same."""
         codes = [kind.code for kind in kinds]
         names = ["".join(word.title() for word in code.split("_")) for code in codes]
@@ -162,10 +163,10 @@ class Answers:
         return component.ref
 
 
-def kinds_of(operation: Operation, method: str, path: str) -> set[Kind]:
+def kinds_of(operation: Operation, method: str, path: str) -> set[ProblemType]:
     """Every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
-    if {} not in operation.who.security:
+    if not RULES[operation.action].public:
         kinds.add(problems.PERMISSION_DENIED)
     if "{" in path:
         kinds.add(problems.NOT_FOUND)

@@ -8,18 +8,19 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.models import Role
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
 from pipeline.background.tasks import tasks_of
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import database_now
+from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
 from tasks.models.statuses import Status
@@ -52,13 +53,13 @@ class Group:
 @for_members()
 def dead_letters_page(request: HttpRequest) -> HttpResponse:
     """Every dead letter of the company, or of one type; the newest first."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
     page = tasks_of(
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=requests.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=SHOWN,
     )
     groups = [
@@ -72,17 +73,17 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
         "type_title": wording.title_of(key or ""),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def dead_replay(request: HttpRequest) -> HttpResponse:
     """Let all dead letters of a type run again."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
         raise Http404
@@ -97,6 +98,8 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
     except ConfirmationNeeded:
         messages.error(request, "Confirm first that they are to run again.")
     else:
-        wait = f"{count:,} task{pluralize(count)} wait{pluralize(count, 's,')} to run again."
+        wait = (
+            f"{english.count(count, 'task')} {english.plural(count, 'waits', 'wait')} to run again."
+        )
         messages.success(request, wait if count else "None was left to run again.")
     return redirect("dead_letters")

@@ -9,7 +9,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
 from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
@@ -24,18 +25,10 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
+from pipeline.wording.english import people, plural
+from pipeline.wording.event_words import DECISION_WORDS
 
 EVENTS_SHOWN = 100
-
-DONE = {Outcome.HIRED: "hired", Outcome.REJECTED: "rejected", Outcome.REMOVED: "removed"}
-VERBS = {Outcome.HIRED: "Hire", Outcome.REJECTED: "Reject", Outcome.REMOVED: "Remove"}
-MEANINGS = {
-    Outcome.HIRED: "The application ends as a success. Only people in review can be hired.",
-    Outcome.REJECTED: "You have decided against this person. They cannot apply to this job again"
-    " unless your company adds them.",
-    Outcome.REMOVED: "Takes a person out of the line without a verdict, for example a duplicate."
-    " They can apply to this job again.",
-}
 
 
 @for_members()
@@ -65,17 +58,17 @@ def _context(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict
         "job": job,
         "note": DecisionNote.objects.filter(application_id=seen.application.id).first(),
         "is_cooling": bool(eligible_at and eligible_at > seen.now),
-        "may_decide": member.is_recruiter and bool(_possible_outcomes(seen)),
+        "may_decide": member.may(Action.DECIDE) and bool(_possible_outcomes(seen)),
         "events": rows_of_person(page.rows),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.DECIDE)
 def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the possible decisions with their consequences; on POST, end the application."""
-    member, seen = received_application(request, application_id, Role.RECRUITER)
+    member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
     possible = _possible_outcomes(seen)
     if not possible:
@@ -102,11 +95,11 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "choices": [
             {
                 "outcome": outcome.value,
-                "button": f"{VERBS[outcome]} {_name_of(seen)}",
-                "meaning": MEANINGS[outcome],
+                "button": f"{words.verb} {_name_of(seen)}",
+                "meaning": words.meaning,
                 "tone": "primary" if outcome is Outcome.HIRED else "danger",
             }
-            for outcome in VERBS
+            for outcome, words in DECISION_WORDS.items()
             if outcome in possible
         ],
     }
@@ -125,7 +118,7 @@ def _consequence(seen: Seen, job: Job) -> str:
     behind = seen.people_waiting - (seen.position or 0)
     if not behind:
         return "nobody is waiting behind"
-    return f"{consequences.people(behind)} behind {'moves' if behind == 1 else 'move'} up by one"
+    return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
 def _decide(
@@ -146,7 +139,9 @@ def _decide(
         return redirect("application", application_id=seen.application.id)
     promoted = consequences.were_promoted(*promoted_since(job.id, job.seq))
     advice = _advice_after_hiring(member, JobStatus(job.status)) if outcome == Outcome.HIRED else ""
-    messages.success(request, f"{_name_of(seen)} was {DONE[outcome]}.{promoted}{advice}")
+    messages.success(
+        request, f"{_name_of(seen)} was {DECISION_WORDS[outcome].done}.{promoted}{advice}"
+    )
     return redirect("board", job_id=job.id)
 
 
@@ -156,6 +151,6 @@ def _name_of(seen: Seen) -> str:
 
 def _advice_after_hiring(member: Member, status: JobStatus) -> str:
     ways = ["pause the job"] if status is JobStatus.OPEN else []
-    if member.is_owner and status is not JobStatus.CLOSED:
+    if member.may(Action.CLOSE_JOB) and status is not JobStatus.CLOSED:
         ways.append("close it" if ways else "close the job")
     return f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
 from jobs.models import Job, JobStatus
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company import cursors
 from pipeline.pages.company.consequences import are_promoted
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.board import Board, board_of, decay_worker, place_of
+from pipeline.pages.paging import place_in, url_with
+from pipeline.selectors.applications import BEFORE_THE_FIRST
+from pipeline.selectors.board import Board, SeatPlace, board_of, decay_worker, place_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
 IDLE_SHOWN = 6  # free seats drawn one by one; any others are only counted
@@ -40,8 +44,11 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
+    seat = place_in(request, "seats", str, datetime, UUID)
     shown = board_of(
-        job_id, seats_after=cursors.seats_in(request), waiting_after=cursors.waiting_in(request)
+        job_id,
+        seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
+        waiting_after=place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
     answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.lately.last_promotion
     urls, rows = _page_urls(request, shown), shown.waitlist.rows
@@ -64,23 +71,25 @@ def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, An
         "may": _permitted_buttons(member, shown.job),
         "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
         "on_resuming": _consequence_of_resuming(shown),
-        "owner_could": member.is_recruiter and not member.is_owner and not is_closed,
+        "owner_could": not is_closed
+        and member.may(Action.EDIT_POSTING)
+        and not member.may(Action.CHANGE_RULES),
         "shown_places": rows and is_paged and f"{rows[0].position:,} to {rows[-1].position:,}",
         **urls,
     }
 
 
 def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
-    status, recruiter = JobStatus(job.status), member.is_recruiter
+    status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
-        "open": recruiter and status is JobStatus.DRAFT,
-        "resume": recruiter and status is JobStatus.PAUSED,
-        "pause": recruiter and status is JobStatus.OPEN,
-        "add": recruiter and status is JobStatus.OPEN,
-        "decide": recruiter,
-        "capacity": member.is_owner and not closed,
-        "close": member.is_owner and status in (JobStatus.OPEN, JobStatus.PAUSED),
+        "open": runs and status is JobStatus.DRAFT,
+        "resume": runs and status is JobStatus.PAUSED,
+        "pause": runs and status is JobStatus.OPEN,
+        "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
+        "decide": member.may(Action.DECIDE),
+        "capacity": member.may(Action.CHANGE_RULES) and not closed,
+        "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
     }
 
 
@@ -105,14 +114,15 @@ def _page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
     """Addresses of the next and the first page of both lists."""
     urls = {}
     if shown.seats.more:
-        place = cursors.seat_place(place_of(shown.seats.rows[-1]))
-        urls["seats_next"] = cursors.url_with(request, seats=place) + "#seats"
+        seat = place_of(shown.seats.rows[-1])
+        place = encode_cursor("pending" if seat.pending else "active", seat.moment, seat.id)
+        urls["seats_next"] = url_with(request, seats=place) + "#seats"
     if "seats" in request.GET:
-        urls["seats_first"] = cursors.url_with(request, seats=None) + "#seats"
+        urls["seats_first"] = url_with(request, seats=None) + "#seats"
     if shown.waitlist.more:
         last = shown.waitlist.rows[-1].application
-        place = cursors.waiting_place(last.ticket, last.tie)
-        urls["waiting_next"] = cursors.url_with(request, waiting=place) + "#waitlist"
+        place = encode_cursor(last.ticket or 0, last.tie or 0)
+        urls["waiting_next"] = url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
-        urls["waiting_first"] = cursors.url_with(request, waiting=None) + "#waitlist"
+        urls["waiting_first"] = url_with(request, waiting=None) + "#waitlist"
     return urls

@@ -6,48 +6,45 @@ from collections.abc import Sequence
 
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
+from pipeline.wording.english import count, joined, people, plural
+from pipeline.wording.event_words import UNFILLED_SEATS
 
 MOVED_ON = (
     "The line has moved on since you opened this page, so the consequences have changed. Read them"
     " again before you confirm."
 )
 
-IDLE = {
-    JobStatus.PAUSED: "the seat stays free while the job is paused",
-    JobStatus.CLOSED: "the job is closed, so nobody else gets the seat",
-}
 
-
-def together(names: Sequence[str], count: int) -> str:
+def together(names: Sequence[str], total: int) -> str:
     """Join names and count the rest: Ana Li, Bo Berg and 3 more."""
     shown = [name or "someone without a name" for name in names]
-    more = count - len(shown)
+    more = total - len(shown)
     if more > 0:
         shown.append(f"{more:,} more")
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return joined(shown)
 
 
-def are_promoted(names: Sequence[str], count: int) -> str:
+def are_promoted(names: Sequence[str], total: int) -> str:
     """Say who is promoted: Ana Li is promoted, Ana Li and Bo Berg are promoted."""
-    return f"{together(names, count)} {'is' if count == 1 else 'are'} promoted"
+    return f"{together(names, total)} {plural(total, 'is', 'are')} promoted"
 
 
-def were_promoted(names: Sequence[str], count: int) -> str:
+def were_promoted(names: Sequence[str], total: int) -> str:
     """Return a sentence on who has just been promoted, or an empty string."""
-    if not count:
+    if not total:
         return ""
-    return f" {together(names, count)} {'was' if count == 1 else 'were'} promoted."
+    return f" {together(names, total)} {plural(total, 'was', 'were')} promoted."
 
 
 def when_a_seat_opens(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
-    if idle := IDLE.get(JobStatus(job.status)):
+    if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
-        still = f"{people(held)} still {'holds' if held == 1 else 'hold'} {seats(job.capacity)}"
+        still = (
+            f"{people(held)} still {plural(held, 'holds', 'hold')} {count(job.capacity, 'seat')}"
+        )
         return f"nobody is promoted: {still}"
     if next_name is not None:
         return f"{together([next_name], 1)} is offered the seat"
@@ -56,16 +53,6 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
     if job.waitlist_count:
         return "the seat stays free until a cool-down ends"
     return "the seat stays free for the next applicant"
-
-
-def seats(count: int) -> str:
-    """Count seats: 1 seat, 2 seats."""
-    return f"{count:,} seat{'' if count == 1 else 's'}"
-
-
-def people(count: int) -> str:
-    """Count people: 1 person, 2 people."""
-    return f"{count:,} {'person' if count == 1 else 'people'}"
 
 
 def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
@@ -77,7 +64,7 @@ def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     if capacity < held:
         over = held - capacity
         return (
-            f"{people(held)} {'holds' if held == 1 else 'hold'} a seat now, {over:,} more than that"
+            f"{people(held)} {plural(held, 'holds', 'hold')} a seat now, {over:,} more than that"
             " allows. Nobody loses a seat: the job drains, and nobody is promoted until"
             f" {people(over + 1)} have left."
         )
@@ -92,5 +79,5 @@ def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
         return "Everyone waiting is in a cool-down, so nobody is promoted yet."
     if len(names) < added and job.waitlist_count > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
-    count = min(added, len(names))
-    return f"{are_promoted(names[: min(3, count)], count)} at once."
+    total = min(added, len(names))
+    return f"{are_promoted(names[: min(3, total)], total)} at once."

@@ -11,11 +11,12 @@ from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
 from jobs.policies import Policy, limits_of
-from pipeline.domain.states import DECISIONS, Reason
+from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
 from pipeline.pages.forms import PlainForm
 from pipeline.services.lifecycle import Posting
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
+from pipeline.wording.event_words import reason_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -126,7 +127,9 @@ class PolicyForm(PlainForm):
         seconds, (low, high) = number * UNITS[unit], limits_of(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
-            self.add_error(name, f"Enter a time from {span(low)} to {span(high)}.")
+            self.add_error(
+                name, f"Enter a time from {long_duration(low)} to {long_duration(high)}."
+            )
 
 
 def policy_values(policy: Policy) -> dict[str, Any]:
@@ -187,16 +190,6 @@ class PersonForm(PlainForm):
     )
 
 
-REASONS = {
-    Reason.NOT_A_MATCH: "Not a match",
-    Reason.POSITION_FILLED: "Position filled",
-    Reason.NO_RESPONSE: "No response",
-    Reason.MISSED_INTERVIEW: "Missed an interview",
-    Reason.DUPLICATE_PERSON: "Duplicate application",
-    Reason.OTHER: "Another reason",
-}
-
-
 class DecisionForm(PlainForm):
     """Decision on an application."""
 
@@ -205,7 +198,7 @@ class DecisionForm(PlainForm):
     )
     reason = forms.ChoiceField(
         required=False,
-        choices=[("", "No reason"), *((reason.value, words) for reason, words in REASONS.items())],
+        choices=[("", "No reason"), *reason_choices()],
         help_text="The applicant can read it. It stays in the job's log permanently.",
     )
     note = forms.CharField(

@@ -11,8 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from applicants.services import find_or_create_applicant
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotOpen, LineError
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import Status
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import consequences
@@ -24,30 +25,31 @@ from pipeline.selectors.people import decided_before
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.update_job import Alteration, alter_job
+from pipeline.wording.english import count, people
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.OPEN_OR_PAUSE_JOB)
 def job_open(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Open a draft, or resume a paused job."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is open. People can apply."
     return _act(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.OPEN_OR_PAUSE_JOB)
 def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause a job."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is paused. Nobody can apply or is promoted; running deadlines continue."
     return _act(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
 
 
-@for_members(Role.OWNER)
+@for_members(Action.CLOSE_JOB)
 def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask once, naming who is released; on POST, close the job."""
-    member, job = own_job(request, job_id, Role.OWNER)
+    member, job = own_job(request, job_id, Action.CLOSE_JOB)
     if request.method != "POST":
         released = job.waitlist_count + job.pending_count
         context = {"job": job, "tab": "board", "released": released}
@@ -65,10 +67,10 @@ def _act(request: HttpRequest, job: Job, done: str, verb: Callable[[], object]) 
     return redirect("board", job_id=job.id)
 
 
-@for_members(Role.OWNER)
+@for_members(Action.CHANGE_RULES)
 def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask for a number of seats, show the consequence, and on POST apply it."""
-    member, job = own_job(request, job_id, Role.OWNER)
+    member, job = own_job(request, job_id, Action.CHANGE_RULES)
     if job.status == JobStatus.CLOSED:
         return _capacity_page(request, job, CapacityForm(), None, "")
     given = request.POST or request.GET
@@ -97,21 +99,21 @@ def _capacity_page(
 def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int) -> HttpResponse:
     over = job.active_count + job.pending_count - wanted
     keeps = "keeps that seat" if over == 1 else "keep their seats"
-    drains = f" {consequences.people(over)} above that {keeps} while the job drains."
+    drains = f" {people(over)} above that {keeps} while the job drains."
     return _act(
         request,
         job,
-        f"The job now has {consequences.seats(wanted)}.{drains if over > 0 else ''}",
+        f"The job now has {count(wanted, 'seat')}.{drains if over > 0 else ''}",
         lambda: alter_job(
             job_id=job.id, alteration=Alteration(capacity=wanted), actor=member.actor
         ),
     )
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.SUBMIT_APPLICATION)
 def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Add a person to the line. Their address counts as verified: the company vouches for it."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.SUBMIT_APPLICATION)
     form = PersonForm(request.POST or None)
     before = decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
     is_asked = before is not None and request.POST.get("again") != str(before.id)

@@ -8,12 +8,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from jobs.models import JobStatus, Role
+from jobs.models import JobStatus
 from jobs.policies import Policy
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
-from pipeline.pages.company import cursors, forms
+from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.board import decay_worker
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.overview import glances
@@ -39,7 +41,7 @@ SHORT_WINDOW = (
 @for_members()
 def company_jobs(request: HttpRequest) -> HttpResponse:
     """List the company's jobs, newest first; the page keeps itself up to date."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
@@ -47,10 +49,10 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=status or None,
         search=search,
-        after=cursors.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=JOBS_SHOWN,
     )
-    next_url = cursors.url_with(request, after=str(page.rows[-1].id)) if page.more else ""
+    next_url = url_with(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
     now = int(decay_worker().now.timestamp()) // REFRESH_SECONDS
     return live_page(
@@ -67,7 +69,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
             "first_job": FIRST_JOB,
             "filtered": bool(status or search),
             "next_url": next_url,
-            "first_url": cursors.url_with(request, after=None) if request.GET.get("after") else "",
+            "first_url": url_with(request, after=None) if request.GET.get("after") else "",
         },
         tag=f"{states}{page.more}{now}",
         jobs=[job.id for job in page.rows],
@@ -77,7 +79,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Show the form for a new job, preview its line, and create it as a draft or open."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.CREATE_JOB)
     if request.method != "POST":
         initial = forms.policy_values(Policy()) | {"capacity": 3}
         return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)

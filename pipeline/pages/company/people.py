@@ -9,18 +9,19 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from jobs.models import Role
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require
-from pipeline.pages.company import cursors
 from pipeline.pages.event_rows import rows_of_person
+from pipeline.pages.paging import id_in, place_in, url_with
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.applications import applications_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import (
     applicant_known_to,
     applicants_with_address,
     lately_applied,
 )
-from pipeline.selectors.search import find_by_name
+from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
 from pipeline.selectors.timelines import Moment, timeline_of_person
 
 FOUND_SHOWN = 25
@@ -33,7 +34,7 @@ LONGEST_SEARCH = 254
 @reads_for_a_while
 def people(request: HttpRequest) -> HttpResponse:
     """Search the company's applicants by name or whole address; else list the latest ones."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
     if "@" in search:
@@ -45,14 +46,14 @@ def people(request: HttpRequest) -> HttpResponse:
             ).rows
         ]
     elif search:
-        found = find_by_name(
-            member.company.id, search, after=cursors.name_in(request), limit=FOUND_SHOWN
-        )
+        name = place_in(request, "after", str, UUID)
+        behind = NamePlace(*name) if name else BEFORE_ALL
+        found = find_by_name(member.company.id, search, after=behind, limit=FOUND_SHOWN)
         context["found"] = found.rows
         if found.next:
-            context["next_url"] = cursors.url_with(request, after=cursors.name_place(found.next))
+            context["next_url"] = url_with(request, after=encode_cursor(*found.next))
         if "after" in request.GET:
-            context["first_url"] = cursors.url_with(request, after=None)
+            context["first_url"] = url_with(request, after=None)
     else:
         context["found"] = lately_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
@@ -62,15 +63,17 @@ def people(request: HttpRequest) -> HttpResponse:
 @reads_for_a_while
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """Show one person's applications to this company and the events of these."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
-    here = cursors.uuid_in(request, "applications")
+    here = id_in(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN
     )
+    moment = place_in(request, "events", datetime, UUID, int)
+    behind = Moment(*moment) if moment else None
     events = timeline_of_person(
-        applicant_id, company_id=company_id, after=_moment_in(request), limit=EVENTS_SHOWN
+        applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN
     )
     titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
     context = {
@@ -90,22 +93,13 @@ def _page_urls(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]
     urls = {}
     if theirs.more:
         last = str(theirs.rows[-1].application.id)
-        urls["applications_next"] = cursors.url_with(request, applications=last)
+        urls["applications_next"] = url_with(request, applications=last)
     if "applications" in request.GET:
-        urls["applications_first"] = cursors.url_with(request, applications=None)
+        urls["applications_first"] = url_with(request, applications=None)
     if events.more:
         event = events.rows[-1]
-        place = f"{event.at.isoformat()}~{event.job_id}~{event.seq}"
-        urls["events_next"] = cursors.url_with(request, events=place)
+        place = encode_cursor(event.at, event.job_id, event.seq)
+        urls["events_next"] = url_with(request, events=place)
     if "events" in request.GET:
-        urls["events_first"] = cursors.url_with(request, events=None)
+        urls["events_first"] = url_with(request, events=None)
     return urls
-
-
-def _moment_in(request: HttpRequest) -> Moment | None:
-    try:
-        at, job_id, seq = request.GET.get("events", "").split("~")
-        moment = Moment(datetime.fromisoformat(at), UUID(job_id), int(seq))
-    except ValueError:
-        return None
-    return moment if moment.at.tzinfo and 0 <= moment.seq <= cursors.HIGHEST else None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.templatetags.line import duration
+from pipeline.wording.english import capitalized, count, short_duration
 
 Figures = dict[str, Any]  # as counted by `pipeline.stats.job_week.figures_of_week`
 
@@ -52,7 +52,7 @@ class Row:
     def _words(self, number: float | None) -> str:
         if number is None:
             return NOTHING
-        return duration(number) if self.is_time else f"{number:,.0f}"
+        return short_duration(number) if self.is_time else f"{number:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +165,18 @@ def in_short(figures: Figures) -> str:
     """Summarize the week in one or two sentences."""
     offers = _of(figures["offered"], "seat was offered", "seats were offered")
     people = _of(figures["applied"], "person applied", "people applied")
-    summary = f"{people[0].upper()}{people[1:]} and {offers}"
+    summary = f"{capitalized(people)} and {offers}"
     if figures["confirmed"] or figures["missed"]:
         confirmed = _of(figures["confirmed"], "was confirmed", "were confirmed", nothing="none")
         missed = _of(figures["missed"], "deadline was missed", "deadlines were missed")
         summary += f"; {confirmed}, and {missed}"
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
-        return f"{summary}. Seats stood free for {duration(cooldown)} during cool-downs."
+        return f"{summary}. Seats stood free for {short_duration(cooldown)} during cool-downs."
     if nobody >= 1:
-        return f"{summary}. Seats stood free for {duration(nobody)}, but nobody was waiting."
+        return f"{summary}. Seats stood free for {short_duration(nobody)}, but nobody was waiting."
     return f"{summary}."
 
 
 def _of(number: int, one: str, many: str, *, nothing: str = "no") -> str:
-    return f"{number:,} {one if number == 1 else many}" if number else f"{nothing} {many}"
+    return count(number, one, many) if number else f"{nothing} {many}"

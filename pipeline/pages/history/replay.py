@@ -28,11 +28,12 @@ from pipeline.selectors.past_states import (
     MOST_FOLDED,
     Difference,
     Moment,
-    Person,
+    Place,
     differences,
     moment_of,
 )
-from pipeline.templatetags.line import in_short, in_words
+from pipeline.templatetags.line import in_short
+from pipeline.wording.event_words import status_label
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
@@ -156,7 +157,7 @@ def _people(moment: Moment) -> dict[str, Any]:
     names = names_of(person.application_id for person in everybody)
     at = moment.event.at
 
-    def rows(people: list[Person]) -> list[dict[str, Any]]:
+    def rows(people: list[Place]) -> list[dict[str, Any]]:
         return [
             {
                 "person": person,
@@ -181,7 +182,7 @@ def _people(moment: Moment) -> dict[str, Any]:
 def _note_on_change(change: Difference) -> str:
     """Say briefly how a person stands differently; empty if the heading says it all."""
     if change.outcome:
-        return in_words(change.outcome)
+        return status_label(change.outcome)
     if change.before and change.after:
         return f"{change.before} → {change.after}"
     if change.after:

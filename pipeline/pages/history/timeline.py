@@ -16,7 +16,7 @@ from pipeline.domain.states import EventType
 from pipeline.exports.formats import LONG_LOG
 from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.event_rows import FILTERS, rows_of_job
+from pipeline.pages.event_rows import rows_of_job
 from pipeline.pages.live_page import live_page
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import (
@@ -30,6 +30,7 @@ from pipeline.selectors.history import (
 )
 from pipeline.selectors.paging import Page
 from pipeline.selectors.search import Found, find_by_name
+from pipeline.wording.event_words import EVENT_FILTERS
 
 PAGE = 25
 NAMESAKES = 10  # people with a matching name that are offered to choose from
@@ -101,7 +102,7 @@ def _context(
         "heading": heading,
         "wanted": wanted,
         "about": about,
-        "filters": FILTERS,
+        "filters": [(event.value, label) for event, label in EVENT_FILTERS.items()],
         "search": search,
         "found": found.rows,
         "found_more": found.next is not None,

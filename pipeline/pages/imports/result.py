@@ -9,35 +9,23 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job, Role
+from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.domain.permissions import Action
 from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
 from pipeline.imports.report import report_of
 from pipeline.models import ImportRun
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.live_page import live_page
+from pipeline.wording.task_words import IMPORT_ENDING_WORDS, TASK_STATUS_WORDS
 from tasks.models.statuses import Status
 
 REFUSALS_SHOWN = 50
 BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 
-_ENDED = {
-    ImportRun.Ending.COMPLETE: "Done",
-    ImportRun.Ending.JOB_PAUSED: "Ended early: the job was paused",
-    ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
-}
-_TASK = {
-    Status.PENDING: "Waits for a worker",
-    Status.RUNNING: "Running",
-    Status.CANCELLING: "Stopping",
-    Status.CANCELLED: "Cancelled",
-    Status.DEAD: "Failed",
-    Status.DISCARDED: "Given up",
-}
-
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """The page of one import, which keeps itself up to date while it runs."""
     job, seen = _own_import(request, job_id, import_id)
@@ -71,8 +59,10 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 def _state(seen: SeenImport) -> str:
     """How it stands, in words."""
     if seen.run.ending:
-        return _ENDED[ImportRun.Ending(seen.run.ending)]
-    return _TASK.get(Status(seen.task_status), "Ended") if seen.task_status else "Ended"
+        return IMPORT_ENDING_WORDS[seen.run.ending]
+    if seen.task_status in ("", Status.SUCCEEDED):
+        return "Ended"
+    return TASK_STATUS_WORDS[seen.task_status].label
 
 
 def _tone(seen: SeenImport) -> str:
@@ -82,7 +72,7 @@ def _tone(seen: SeenImport) -> str:
 
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Every row that was not taken in, and why, as a file for a spreadsheet. Streamed."""
     _, seen = _own_import(request, job_id, import_id)
@@ -93,7 +83,7 @@ def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpR
 
 
 def _own_import(request: HttpRequest, job_id: UUID, import_id: UUID) -> tuple[Job, SeenImport]:
-    _, job = own_job(request, job_id, Role.RECRUITER)
+    _, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     seen = import_of(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound

@@ -9,17 +9,17 @@ from django.test import Client
 
 from pipeline.domain.states import Outcome, Reason
 from pipeline.services.lifecycle import close_job, pause_job
-from tests.pages.applicant.browser import (
+from tests.support import factories
+from tests.support.applicants import (
+    applicant_browser,
     confirm,
     decide,
     leave,
     mine,
     owner_signed_in,
-    signed_in,
-    text_of,
 )
-from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,7 +92,7 @@ def test_the_title_comes_along_with_what_is_fetched_again() -> None:
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Outcome.REMOVED, "took your application out of the line"),
+        (Outcome.REMOVED, "removed your application from the line"),
         (Outcome.REJECTED, "only the company can add you again"),
         (Outcome.HIRED, "Congratulations"),
     ],
@@ -115,7 +115,7 @@ def test_a_closed_job_says_that_it_was_nothing_they_did() -> None:
     factories.settle_all()
 
     assert "The company has closed this job." in before
-    assert "It was nothing that you did" in page_of(waiting)
+    assert "This was nothing you did" in page_of(waiting)
 
 
 def test_a_paused_job_keeps_the_place() -> None:
@@ -126,7 +126,7 @@ def test_a_paused_job_keeps_the_place() -> None:
     page = page_of(waiting)
 
     assert "Job paused" in page
-    assert "until it goes on, nobody is offered a seat" in page
+    assert "Nobody is offered a seat until it resumes" in page
 
 
 def test_a_place_says_why_it_last_changed() -> None:
@@ -137,7 +137,7 @@ def test_a_place_says_why_it_last_changed() -> None:
     leave(ahead)
 
     assert "You joined the line." in joined
-    assert "Somebody ahead of you left the line, so you moved up by one." in page_of(waiting)
+    assert "Someone ahead of you left the line, so you moved up by one." in page_of(waiting)
 
 
 def test_the_head_of_the_log_is_shown() -> None:
@@ -151,7 +151,7 @@ def test_the_head_of_the_log_is_shown() -> None:
 @pytest.mark.parametrize("act", ["", "confirm/", "withdraw/"])
 def test_somebody_elses_application_does_not_exist(act: str) -> None:
     application = offered()
-    stranger, nobody = signed_in(factories.applicant()), Client()
+    stranger, nobody = applicant_browser(factories.applicant()), Client()
     verb = "get" if act == "" else "post"
 
     assert getattr(stranger, verb)(mine(application, act)).status_code == 404

@@ -13,9 +13,10 @@ from applicants.models import Applicant
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import MAX_AGE, Offer, make_token
 from pipeline.services.lifecycle import close_job
-from tests.pages.applicant.browser import confirm, decide, leave, mine, text_of, who
 from tests.support import factories
+from tests.support.applicants import confirm, decide, leave, mine, who
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -120,7 +121,7 @@ def test_a_link_to_what_has_ended_says_how(visitor: Client) -> None:
     decide(rejected, Outcome.REJECTED)
 
     assert "You withdrew this application." in refused(visitor, tokens[0])
-    assert "decided not to go on" in refused(visitor, tokens[1])
+    assert "decided not to continue" in refused(visitor, tokens[1])
 
 
 def test_a_link_to_a_closed_job_says_so(visitor: Client) -> None:

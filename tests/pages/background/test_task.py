@@ -8,10 +8,10 @@ from django.conf import settings
 from django.test import Client
 
 from jobs.models import Company
-from tasks.models import Task, TaskEvent
-from tests.pages.background.conftest import ERROR, dead, ended, started, status_of
-from tests.pages.company.browsing import follow, page_of
+from tasks.models import EventKind, Task, TaskEvent
 from tests.support import factories
+from tests.support.background_tasks import ERROR, dead, ended, started, status_of
+from tests.support.pages import follow, page_of
 
 
 def at(task: UUID, what: str = "") -> str:
@@ -34,7 +34,7 @@ def test_it_tells_what_was_given_what_came_and_what_happened(
 def test_every_kind_of_event_is_told(recruiter: Client, company: Company) -> None:
     task = started(company)
     data = {"name": "half", "data": {"n": 1}, "delay_seconds": 2.5, "edited": True, "done": 1}
-    for kind in TaskEvent.Kind.values:
+    for kind in EventKind.values:
         TaskEvent.objects.create(task_id=task, kind=kind, attempt=1, actor="worker-7", data=data)
 
     page = page_of(recruiter, at(task))
@@ -89,7 +89,7 @@ def test_errors_tell_lines_of_code_but_not_where_it_lies(
     recruiter: Client, company: Company
 ) -> None:
     trace = (
-        f'  File "{settings.BASE_DIR}/pipeline/tasks/exports.py", line 3, in run\n'
+        f'  File "{settings.BASE_DIR}/pipeline/exports/task.py", line 3, in run\n'
         '  File "/opt/venv/lib/python3.11/site-packages/psycopg/cursor.py", line 97, in execute\n'
         '  File "/usr/lib/python3.11/json/decoder.py", line 5, in decode\n'
         "FileNotFoundError: '/var/lib/secret/place.csv'\n"

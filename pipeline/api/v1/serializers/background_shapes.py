@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 from pipeline.api.v1.serializers.shapes import Count
-from tasks.models import TaskEvent
+from tasks.models import EventKind
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
@@ -92,7 +92,7 @@ class TaskEventOut(TypedDict):
 
     id: Count
     task_id: UUID
-    kind: Annotated[str, ("enum", tuple(TaskEvent.Kind.values))]
+    kind: Annotated[str, ("enum", tuple(EventKind.values))]
     at: datetime
     attempt: Count
     actor: TaskActorOut

@@ -8,21 +8,21 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.parameters import AFTER, LIMIT
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.outputs import event_out
 from pipeline.api.v1.serializers.shapes import EventOut, FeedOut, PageOf
 from pipeline.domain.errors import UnknownPlace
+from pipeline.domain.permissions import Action
 from pipeline.models import Event
 from pipeline.selectors.feed import Place, feed_of
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, decode_cursor, encode_cursor
 
-_START = pagination.cursor("start")
+_START = encode_cursor("start")
 
 
 class Feed(Endpoint):
@@ -31,25 +31,25 @@ class Feed(Endpoint):
     @describes(
         "list_events",
         Tag.EVENTS,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[EventOut],
         parameters=(AFTER, LIMIT),
         headers=("Link",),
     )
-    @describes("follow_events", Tag.EVENTS, Who.READER, FeedOut, parameters=(LIMIT, AFTER))
+    @describes("follow_events", Tag.EVENTS, Action.READ_COMPANY, FeedOut, parameters=(LIMIT, AFTER))
     def get(self, request: Request) -> Response:
         """All events of the company's jobs in the order of their commits; none lost, none twice.
 
         `next_cursor` is always there, to be sent as `after`: behind the last event it is where the
         next poll goes on. An event shows as soon as no older transaction still runs.
         """
-        company_id = as_company(caller_of(request), Scope.READ).company_id
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         after = _after(request)
         page = _read(company_id, after, pagination.limit_of(request))
         payload = {"data": [event_out(event) for event in page.rows], "next_cursor": _START}
         last = _place_of(page.rows[-1]) if page.rows else after
         if last:
-            payload["next_cursor"] = pagination.cursor(str(last.job_id), last.seq)
+            payload["next_cursor"] = encode_cursor(str(last.job_id), last.seq)
         return Response(payload, headers=_link(request, page, payload))
 
 
@@ -57,15 +57,8 @@ def _after(request: Request) -> Place | None:
     text = request.query_params.get("after")
     if text is None or text == _START:
         return None
-    return _place(pagination.parts_of(text)) or _refuse()
-
-
-def _place(parts: list[Any] | None) -> Place | None:
-    match parts:
-        case [str(job), int(seq)] if pagination.is_number(seq):
-            job_id = parameters.as_id(job)
-            return Place(job_id, seq) if job_id else None
-    return None
+    place = decode_cursor(text, UUID, int)
+    return Place(*place) if place else _refuse()
 
 
 def _read(company_id: UUID, after: Place | None, limit: int) -> Page[Event]:
@@ -86,4 +79,4 @@ def _link(request: Request, page: Page[Event], payload: dict[str, Any]) -> dict[
 
 
 def _refuse() -> NoReturn:
-    parameters.refuse("after", "This is no cursor that this feed gave.")
+    parameters.refuse("after", "This cursor does not belong to this feed.")

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
+from pipeline.api import pagination
 from pipeline.api.access import known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.outputs import told_out
 from pipeline.api.v1.serializers.shapes import PageOf, ToldEventOut
+from pipeline.domain.permissions import Action
 from pipeline.line.event_log import stamp
 from pipeline.models import Event
-from pipeline.selectors.paging import Page
+from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 
@@ -29,7 +30,7 @@ class TimelineOfApplication(Endpoint):
     @describes(
         "get_timeline_of_application",
         Tag.APPLICATIONS,
-        Who.EITHER_SIDE,
+        Action.READ_APPLICATION,
         PageOf[ToldEventOut],
         parameters=PAGED,
     )
@@ -51,7 +52,7 @@ class TimelineOfApplicant(Endpoint):
     @describes(
         "get_timeline_of_applicant",
         Tag.PEOPLE,
-        Who.EITHER_SIDE,
+        Action.READ_APPLICANT,
         PageOf[ToldEventOut],
         parameters=PAGED,
     )
@@ -76,21 +77,13 @@ def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
 
 
 def _after_seq(event: Event) -> str:
-    return pagination.cursor(event.seq)
+    return encode_cursor(event.seq)
 
 
 def _after_moment(event: Event) -> str:
-    return pagination.cursor(stamp(event.at), str(event.job_id), event.seq)
+    return encode_cursor(stamp(event.at), str(event.job_id), event.seq)
 
 
 def _moment_after(request: Request) -> Moment | None:
-    parts = pagination.parts_after(request)
-    return None if parts is None else _moment(parts) or pagination.refuse_cursor()
-
-
-def _moment(parts: list[Any]) -> Moment | None:
-    match parts:
-        case [str(text), str(job), int(seq)] if pagination.is_number(seq):
-            at, job_id = parameters.as_moment(text), parameters.as_id(job)
-            return Moment(at, job_id, seq) if at and job_id else None
-    return None
+    place = pagination.place_after(request, datetime, UUID, int)
+    return Moment(*place) if place else None
