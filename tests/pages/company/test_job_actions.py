@@ -112,7 +112,7 @@ def test_a_decision_on_somebody_who_has_missed_the_deadline_meanwhile_asks_again
     stale = recruiter.post(path, {"outcome": "REJECTED", **promised})
 
     assert stale.status_code == 422
-    assert "Nobody waits behind" in stale.content.decode()
+    assert "nobody is waiting behind" in stale.content.decode()
     assert factories.status_of(cy) == "WAITLIST"
 
 
@@ -172,16 +172,18 @@ def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) 
 def test_a_job_is_paused_resumed_and_closed_by_its_buttons(owner: Client, job: UUID) -> None:
     follow(owner, f"/company/jobs/{job}/pause/", {})
     leave(named(job, "Ana Li"))
-    assert "Resume: Cy Okafor is promoted now" in page_of(owner, f"/company/jobs/{job}/")
+    assert "When you resume, Cy Okafor is promoted at once" in page_of(
+        owner, f"/company/jobs/{job}/"
+    )
 
     resumed = follow(owner, f"/company/jobs/{job}/open/", {})
     assert "Cy Okafor was promoted." in resumed
 
     asked = page_of(owner, f"/company/jobs/{job}/close/")
-    assert "Close: 3 people are let go" in asked
+    assert "<b>3 people are released" in asked
     assert "1 in review stays" in asked
     closed = follow(owner, f"/company/jobs/{job}/close/", {})
-    assert "being let go" in closed
+    assert "being released" in closed
     assert Job.objects.get(id=job).status == "CLOSED"
 
 
@@ -230,4 +232,4 @@ def test_who_may_not_change_seats_reads_who_may(
 
     assert hint in page_of(recruiter, f"/company/jobs/{job}/")
     assert hint not in page_of(owner, f"/company/jobs/{job}/")
-    assert "Pause: nobody is promoted" in page_of(recruiter, f"/company/jobs/{job}/")
+    assert "Pause job" in page_of(recruiter, f"/company/jobs/{job}/")
