@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 def test_a_draft_is_opened(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.draft}/")
 
-    owner.press("Open: everybody sees it and can apply")
+    owner.press("Open job")
 
-    shows(owner.page, "The job is open: people can apply.")
+    shows(owner.page, "The job is open. People can apply.")
     assert factories.row_of(world.draft).status == "OPEN"
 
 
@@ -29,10 +29,10 @@ def test_seats_are_changed(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/capacity/")
 
     owner.fill("Seats", "11")
-    owner.press("See what that does")
+    owner.press("Preview the change")
     owner.press("Change to 11 seats")
 
-    shows(owner.page, "The job has 11 seats now.")
+    shows(owner.page, "The job now has 11 seats.")
     assert factories.row_of(world.job).capacity == 11
 
 
@@ -40,7 +40,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/settings/")
 
     owner.fill("Title", "Payments engineer")
-    owner.fill("Places lost by a miss", "2")
+    owner.fill("Places lost after a miss", "2")
     owner.press("Save all changes")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")

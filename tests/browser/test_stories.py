@@ -75,7 +75,7 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
     they.follow("Create a job")
     they.fill("Title", "Ship's cook")
     they.fill("Seats", "1")
-    they.press("Create the job")
+    they.press("Create job")
     expect(page.locator("#seats")).to_contain_text("Free seat")
     job = Job.objects.get(company=company)
     for name in ("Mia Berg", "Noa Li"):
@@ -95,15 +95,15 @@ def test_a_company_runs_a_job(browser_page: OpenPage, site: Site, way: Way) -> N
     they.follow("Timeline")
     expect(main_of(page)).to_contain_text("Mia Berg was hired")
     they.follow("Verify the log")
-    they.press("Verify all")
+    they.press("Verify")
     expect(main_of(page)).to_contain_text("sound")
     they.follow("Replay")
     they.follow("First")
     expect(main_of(page)).to_contain_text("Event 1 of")
     they.follow("Pipeline")
     they.follow("Close…")
-    they.press("Close: 1 person is let go")
-    expect(main_of(page)).to_contain_text("closed for good")
+    they.press("Close job")
+    expect(main_of(page)).to_contain_text("The job is closed")
     assert_line_is_sound(job.id)
 
 
@@ -156,7 +156,7 @@ def test_the_whole_story_of_a_missed_deadline(
 
     board.goto(f"/company/jobs/{job_id}/timeline/")
     expect(board.locator("#main")).to_contain_text("Ana Li missed the deadline")
-    expect(board.locator("#main")).to_contain_text("This set off 1 event")
+    expect(board.locator("#main")).to_contain_text("This caused 1 event")
     board.get_by_role("link", name="Replay").click()
     board.get_by_role("link", name="Previous").click()
     expect(board.locator("#main")).to_contain_text("Must confirm")

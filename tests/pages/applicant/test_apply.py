@@ -68,7 +68,7 @@ def test_what_is_missing_is_said_and_nothing_happens(visitor: Client) -> None:
     page = visitor.post(f"/jobs/{job}/apply/", {"name": " ", "email": "nonsense"})
 
     assert page.status_code == 422
-    assert "2 things are not right yet" in text_of(page)
+    assert "There are 2 problems" in text_of(page)
     assert 'value="nonsense"' in page.content.decode()
     assert factories.row_of(job).seq == 2
 
@@ -110,7 +110,7 @@ def test_an_address_from_which_too_many_apply_has_to_wait(visitor: Client, setti
 
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) > 3000
-    assert "tried too often" in text_of(answer)
+    assert "Too many attempts" in text_of(answer)
     assert len(mail.outbox) == 1
 
 

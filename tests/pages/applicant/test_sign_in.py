@@ -159,7 +159,7 @@ def test_the_rates_hold_for_asking_and_for_guessing(
 
     for answer in (*again, guess):
         assert answer.status_code == 429
-        assert "tried too often" in text_of(answer)
+        assert "Too many attempts" in text_of(answer)
         assert "Retry-After" in answer
     assert len(mail.outbox) == 1
     assert who(visitor) is None

@@ -94,8 +94,7 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
     pause_job(job_id=job_id, actor=factories.RECRUITER)
 
     assert (
-        "This job is not open"
-        in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
+        "This job is not open" in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
     )
     assert "takes no applications now" in give(recruiter, job_id, as_csv(people(1)))
     assert not StoredFile.objects.exists()

@@ -46,8 +46,10 @@ class ImportApplications(Endpoint):
     most_bytes = MOST_BYTES + FORM_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Have the body at hand: the framework would not let it be read whole, and who repeats a
-        request is known by its body."""
+        """Read the body now: a repeated request is recognised by it.
+
+        Later the framework would not let it be read whole.
+        """
         refuse_unfit_body(request, self.most_bytes)
         plain = request._request
         try:
