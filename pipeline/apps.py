@@ -9,7 +9,7 @@ class PipelineConfig(AppConfig):
     verbose_name = "The line"
 
     def ready(self) -> None:
-        """Connect emails and live pages to committed changes, and the site's schedule to migrations.
+        """Connect emails and live pages to committed changes, and the schedule to migrations.
 
         In tests the fixtures do it.
         """
