@@ -43,7 +43,6 @@ MIDDLEWARE = [
     "pipeline.web.request_metrics.measured",
     "pipeline.web.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private",
@@ -93,8 +92,20 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # X-Frame-Options: the policy's frame-ancestors says it
+    "security.W005",  # other names below this one, and
+    "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses
+    "security.W008",  # the proxy that ends TLS redirects; SECURE_SSL_REDIRECT does where it cannot
+]
 CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
+SECURE_HSTS_SECONDS = env.HSTS_SECONDS
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.HSTS_INCLUDE_SUBDOMAINS
+SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD
+SECURE_SSL_REDIRECT = env.SSL_REDIRECT
+# Who watches the site asks it directly, past the proxy that ends TLS.
+SECURE_REDIRECT_EXEMPT = ["^health/", "^metrics$"]
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
@@ -188,6 +199,7 @@ REST_FRAMEWORK = {
 }
 
 TRUSTED_PROXIES = env.trusted_proxies()
+STATEMENT_SECONDS = env.STATEMENT_SECONDS
 THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY

@@ -51,6 +51,8 @@ class _Env(environ.Env):
 NAMES = (
     "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
     " SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT SECURE_COOKIES TRUSTED_PROXIES"
+    " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
+    " STATEMENT_SECONDS STREAMS_PER_ADDRESS"
     " TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
 ).split()
 
@@ -73,6 +75,15 @@ STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")
 # With the embedded database, source folders are served: a developer edits them all the time.
 STATIC_FILES_COLLECTED = bool(DATABASE_URL) and (STATIC_ROOT / "staticfiles.json").is_file()
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
+# Browsers are told for a year that the site is reached over TLS only, unless it may not be so.
+HSTS_SECONDS: int = _env.int("SECURE_HSTS_SECONDS", default=31_536_000 if SECURE_COOKIES else 0)
+HSTS_INCLUDE_SUBDOMAINS: bool = _env.bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
+HSTS_PRELOAD: bool = _env.bool("SECURE_HSTS_PRELOAD", default=False)
+SSL_REDIRECT: bool = _env.bool("SECURE_SSL_REDIRECT", default=False)
+# How long one statement of a web server may take.
+STATEMENT_SECONDS = _env.at_least_one("STATEMENT_SECONDS", 10)
+# How many live streams one network address may hold, in each process.
+STREAMS_PER_ADDRESS = _env.at_least_one("STREAMS_PER_ADDRESS", 200)
 
 _RATES = {
     "api": "6000/min",

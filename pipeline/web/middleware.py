@@ -22,8 +22,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
-        name = given if _SANE.fullmatch(given) else uuid4().hex
+        name = request_id_of(request.headers.get("X-Request-ID", ""))
         request.request_id = name  # type: ignore[attr-defined]
         with structlog.contextvars.bound_contextvars(request_id=name):
             response = get_response(request)
@@ -31,6 +30,11 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         return response
 
     return middleware
+
+
+def request_id_of(given: str) -> str:
+    """Return the id of a request: the given one if it is sane, else a new one."""
+    return given if _SANE.fullmatch(given) else uuid4().hex
 
 
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
