@@ -14,7 +14,7 @@ MOST_PER_ADDRESS = 1_000
 
 
 class Doors:
-    """Count of open connections. Trusted proxies, who speak for many, have no bound of their own."""
+    """Count of open connections. Trusted proxies speak for many, and have no bound of their own."""
 
     def __init__(
         self, *, most: int = MOST_CONNECTIONS, per_address: int = MOST_PER_ADDRESS

@@ -22,8 +22,9 @@ def behind_proxies(
 ) -> Application:
     """Return an application that sees the client and the scheme that these proxies saw.
 
-    X-Forwarded-For and X-Forwarded-Proto are read from these networks only, the first from its end.
-    A proxy that comes through a socket counts as trusted, if any is. Without proxies nothing is read.
+    X-Forwarded-For and X-Forwarded-Proto are read from these networks only, the first from its
+    end. A proxy that comes through a socket counts as trusted, if any is; without any, nothing is
+    read.
     """
     networks = [str(network) for network in proxies]
     if not networks:

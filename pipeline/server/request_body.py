@@ -139,7 +139,7 @@ class Body:
     def _make_room(self, length: int) -> None:
         if self._file is None:
             self._room.add(self._client)
-            self._file = TemporaryFile()
+            self._file = TemporaryFile()  # noqa: SIM115  closed at the end of the context
         self._room.grow(length)
         self._counted += length
 

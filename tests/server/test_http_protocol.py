@@ -169,7 +169,8 @@ def test_what_a_client_says_of_its_address_is_not_believed(port: int) -> None:
         b"Host: localhost", b"Host: localhost\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil"
     )
 
-    assert status_of(said(port, head)) == 200
+    assert status_of(said(port, LAST.replace(b"/health/live", b"/metrics"))) == 200
+    assert status_of(said(port, head)) == 404
     assert status_of(said(port, head.replace(b"X-Forwarded-Proto", b"X-Forwarded-For"))) == 404
 
 
