@@ -9,6 +9,7 @@ from typing import Any
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.client_address import network_of
 
 # Stands for a proxy that comes through a socket of this machine, which has no address.
 _SOCKET = "unix"
@@ -29,12 +30,18 @@ def behind_proxies(
     networks = [str(network) for network in proxies]
     if not networks:
         return application
-    believing: Any = ProxyHeadersMiddleware(application, [*networks, _SOCKET])  # type: ignore[arg-type]
+
+    async def with_an_address(scope: Message, receive: Receive, send: Send) -> None:
+        if network_of(scope["client"][0]) == "unknown":  # the proxy wrote something else
+            scope["client"] = scope["peer"]
+        await application(scope, receive, send)
+
+    believing: Any = ProxyHeadersMiddleware(with_an_address, [*networks, _SOCKET])  # type: ignore[arg-type]
 
     async def read_headers(scope: Message, receive: Receive, send: Send) -> None:
-        host, port = scope.get("client") or (_SOCKET, 0)
+        host, port = scope.get("client") or ("", 0)
         plain = host.removeprefix(_MAPPED) if "." in host else host
-        scope["client"] = (plain or _SOCKET, port)
+        scope["peer"], scope["client"] = (plain, port), (plain or _SOCKET, port)
         await believing(scope, receive, send)
 
     return read_headers
