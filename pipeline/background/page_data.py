@@ -64,7 +64,7 @@ def _imports(company_id: UUID, ids: set[UUID]) -> dict[str, Import]:
         return {}
     runs = ImportRun.objects.filter(file_id__in=ids, file__company_id=company_id)
     rows = runs.values_list("file_id", "file__job_id", "total_rows")
-    return {str(file_id): Import(job_id, total) for file_id, job_id, total in rows}
+    return {str(file_id): Import(job_id, total or None) for file_id, job_id, total in rows}
 
 
 def _ids(payloads: list[dict[str, object]], name: str) -> set[UUID]:

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from applicants import codes
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail import dev_mailbox
@@ -59,6 +60,7 @@ def _remove_traces(person: Applicant) -> bool:
     Imports are held up before anything else. Then the row goes: who is applying for the person is
     waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
     """
+    lift_statement_time()
     hold_imports()
     Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
     if _live(person):

@@ -33,6 +33,19 @@ SELECT {_PLACE} FROM folded JOIN pipeline_event USING (application_id, seq)
 WHERE job_id = %(job)s AND to_status <> 'INACTIVE'
 """  # noqa: S608
 
+# The same with everybody's number in the list, of the waitlist only a stretch.
+STRETCH = f"""
+WITH everybody AS ({EVERYBODY}), ordered AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY to_status ORDER BY (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint
+    ) AS place FROM everybody
+)
+SELECT * FROM ordered
+WHERE (to_status <> 'WAITLIST' AND %(after)s = 0)
+   OR (to_status = 'WAITLIST' AND place > %(after)s AND place <= %(after)s + %(limit)s)
+ORDER BY place
+"""  # noqa: S608
+
 # The last event recorded by a time: `at` never falls, so halving finds it in few steps.
 SEQ_AT = """
 WITH RECURSIVE search AS (

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 3)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
     monkeypatch.setattr(store, "PARTS_AT_ONCE", 2)
     monkeypatch.setattr(admit, "MOST_PARTS", 3)
 
@@ -202,7 +202,7 @@ def test_progress_is_told_after_each_batch() -> None:
 def test_a_large_line_is_sound_after_an_import_in_whole_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 100)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 100)
     job_id = factories.job(capacity=10)
 
     run = imported(job_id, as_csv(people(1_050)))

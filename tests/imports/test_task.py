@@ -13,7 +13,7 @@ from django.db import IntegrityError, connection
 from pipeline.background.errors import TypeNotAllowed, WorkError
 from pipeline.background.key_limits import create_limited_key
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.imports import admit, store
+from pipeline.imports import admit
 from pipeline.imports.start import IMPORT, start_import
 from pipeline.models import ImportRun, StoredFile
 from pipeline.notifications import delivery
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 3)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
     monkeypatch.setattr(admit, "MOST_PARTS", 2)
 
 

@@ -14,7 +14,6 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import write
 from pipeline.files.read import file_of
 from pipeline.files.write import FileWriter
-from pipeline.imports import store
 from pipeline.imports.rows import rows_in
 from pipeline.models import ImportRefusal, StoredFile, StoredPart
 from pipeline.privacy import erase as erasing
@@ -36,7 +35,7 @@ def _own_mailbox(settings: Any, tmp_path: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 2)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 2)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
     """Show one import; the page updates itself while it runs."""
     job, seen = _own_import(request, job_id, import_id)
     run = seen.run
-    state = (run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
+    state = (run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
     return live_page(
         request,
         "imports/result.html",
@@ -53,13 +53,15 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
         "state": _state(seen),
         "tone": tone,
         "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
-        "percent": 100 * run.next_row // run.total_rows,
+        "percent": 100 * run.next_row // max(1, run.total_rows),
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
     }
 
 
 def _state(seen: SeenImport) -> str:
     """Name the state of an import."""
+    if not (seen.run.is_read or seen.is_over):
+        return "Reading the file"
     if seen.run.ending:
         return IMPORT_ENDING_WORDS[seen.run.ending]
     if seen.task_status in ("", Status.SUCCEEDED):
