@@ -13,7 +13,7 @@ class PipelineConfig(AppConfig):
 
         In tests the fixtures do it.
         """
-        from pipeline.config import env
+        from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.delivery import start_notifying
 

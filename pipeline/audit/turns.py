@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs.models import Job
 from pipeline.database.statement_time import bound_heavy_read
 from pipeline.domain.errors import LogReadersBusy
 from pipeline.selectors.paging import one_instant
@@ -20,15 +19,16 @@ LONGEST_SECONDS = 5.0  # for one statement
 
 
 @contextmanager
-def heavy_read(job_id: UUID, company_id: UUID) -> Iterator[None]:
-    """Read a log as of one instant and within bounds; a long one in its company's turn.
+def heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
+    """Read a log of so many events; a long one as of one instant, within bounds, in a turn.
 
-    Raises LogReadersBusy when another of its reads has the turn.
+    Raises LogReadersBusy when another read of the company's has the turn.
     """
+    if events <= LONG_LOG:
+        yield
+        return
     with one_instant():
-        length = Job.objects.filter(id=job_id).values_list("seq", flat=True).first()
-        if length is not None and length > LONG_LOG:
-            take_turn(company_id)
+        take_turn(company_id)
         bound_heavy_read(LONGEST_SECONDS)
         yield
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from uuid import UUID
 
@@ -45,12 +45,12 @@ def read_file(run: ImportRun) -> None:
     run.refresh_from_db()
 
 
-def unread_files_with(text: str) -> Iterator[ImportRun]:
-    """Find and lock the imports in whose unread bytes a text stands, in any case of its letters."""
+def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
+    """Find and lock the imports in whose unread bytes one of some texts in small letters stands."""
     unread = ImportRun.objects.select_for_update(of=("self",)).filter(is_read=False)
     for run in unread.select_related("file").order_by("file_id"):
-        whole = b"".join(_bytes_of(run.file_id)).decode(errors="replace")
-        if text.lower() in whole.lower():
+        whole = b"".join(_bytes_of(run.file_id)).decode(errors="replace").lower()
+        if any(text in whole for text in texts):
             yield run
 
 

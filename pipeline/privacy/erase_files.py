@@ -46,7 +46,7 @@ def forget_imported(address: str) -> None:
     Waiting and refused rows alike. A waiting one will be refused: an erased person is not
     imported.
     """
-    for run in unread_files_with(address):
+    for run in unread_files_with(_spellings(address)):
         read_file(run)  # rows can be blanked one by one
     pattern = _pattern(address)
     for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):

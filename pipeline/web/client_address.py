@@ -51,7 +51,7 @@ def is_from_this_machine(request: HttpRequest) -> bool:
         return False
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
     name = _parsed(host.strip("[]"))
-    is_local_name = host == "localhost" or (name is not None and name.is_loopback)
+    is_local_name = host in ("", "localhost") or (name is not None and name.is_loopback)
     address = _parsed(request.META.get("REMOTE_ADDR", ""))
     return is_local_name and address is not None and address.is_loopback
 

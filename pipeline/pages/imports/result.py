@@ -60,7 +60,7 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 
 def _state(seen: SeenImport) -> str:
     """Name the state of an import."""
-    if not (seen.run.is_read or seen.is_over):
+    if not seen.run.is_read and seen.task_status == Status.RUNNING:
         return "Reading the file"
     if seen.run.ending:
         return IMPORT_ENDING_WORDS[seen.run.ending]

@@ -52,7 +52,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
     assert "The first line must name the columns" in form
     assert "import/sample.csv" in form
     location = give(recruiter, job_id, sample.content)
-    assert ImportRun.objects.get().total_rows == 2
+    assert not ImportRun.objects.get().is_read
     assert f"/company/jobs/{job_id}/import/{ImportRun.objects.get().file_id}/" == location
 
 

@@ -162,7 +162,7 @@ class Summary(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data for one."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        with heavy_read(job_id, job.company_id):
+        with heavy_read(job.company_id, events=job.seq):
             payload = summary_out(job_id, figures_of(job_id))
         return tagged_answer(request, payload)
 

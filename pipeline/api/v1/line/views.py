@@ -133,7 +133,7 @@ class Replay(Endpoint):
         after = 0
         if place := pagination.place_after(request, int, int):  # of the same moment as before
             moment, after = {"seq": place[0]}, place[1]
-        with heavy_read(job_id, job.company_id):
+        with heavy_read(job.company_id, events=job.seq):
             line = replay_page(job_id, after=after, limit=limit, **moment)
             payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
         return tagged_answer(request, payload)
