@@ -33,7 +33,7 @@ class AnswerSpool:
     bytes_of_all: ClassVar[int] = 0
     _of_all = threading.Lock()
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
         self._changed = threading.Condition()
         self._file = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115  closed by `close`

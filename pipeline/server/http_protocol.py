@@ -99,6 +99,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._waiting = None
 
 
+def _forget(data: bytes) -> None:
+    """Send nothing: the client was refused meanwhile."""
+
+
 def _peer_of(transport: asyncio.Transport) -> str:
     peer = transport.get_extra_info("peername")
     return str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of this machine has none
@@ -147,6 +151,7 @@ class Closing(asyncio.Transport):
 
     def _linger(self) -> None:
         self._lingers = True
+        self.write = _forget  # type: ignore[method-assign]  # an answer that is still being made
         self._inner.write_eof()
         self._inner.resume_reading()
         self._later(LINGER_SECONDS, self._end)

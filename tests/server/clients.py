@@ -8,7 +8,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 SMALL_SEGMENT, SMALL_BUFFER = 1_400, 4_096
@@ -42,19 +43,22 @@ def slow_sender(port: int, length: int = 100_000) -> socket.socket:
 
 
 @contextmanager
-def all_slow(clients: list[socket.socket]) -> Iterator[None]:
-    """Each of them takes 100 bytes a second and sends one, as long as this lasts."""
+def all_slow(
+    readers: list[socket.socket], senders: list[socket.socket] | None = None
+) -> Iterator[None]:
+    """Each takes 100 bytes a second, or sends one, as long as this lasts."""
+    acts: list[Callable[[], object]] = [partial(reader.recv, 100) for reader in readers]
+    acts += [partial(sender.send, b"x") for sender in senders or []]
+    clients = readers + (senders or [])
+    for client in clients:
+        client.setblocking(False)
     is_over = threading.Event()
 
     def go_on() -> None:
         while not is_over.wait(1.0):
-            for client in clients:
-                for act in (lambda: client.recv(100), lambda: client.send(b"x")):  # noqa: B023
-                    client.setblocking(False)
-                    try:
-                        act()
-                    except OSError:
-                        continue
+            for act in acts:
+                with suppress(OSError):
+                    act()
 
     thread = threading.Thread(target=go_on)
     thread.start()
