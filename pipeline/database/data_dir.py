@@ -71,15 +71,11 @@ def make_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
     """
     for folder in [*reversed(path.parents), path]:
         if not folder.exists():
-            _make(folder, open_it=user is not None)
+            with suppress(FileExistsError):  # another process was quicker
+                folder.mkdir()
+                if user is not None:
+                    folder.chmod(0o755)
     _check_owner(path, {os.geteuid()})
-
-
-def _make(folder: Path, *, open_it: bool) -> None:
-    with suppress(FileExistsError):  # another process was quicker
-        folder.mkdir()
-        if open_it:
-            folder.chmod(0o755)
 
 
 def make_private(path: Path, user: pwd.struct_passwd | None) -> Path:

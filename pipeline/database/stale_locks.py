@@ -38,12 +38,9 @@ def _serves(process_id: int, base: Path) -> bool:
     A process that is dead but not yet collected has no working directory, and serves nothing.
     """
     if not (PROC / "self").exists():
-        return str(base) in _command_of(process_id)
+        command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return str(base) in said
     with suppress(OSError):
         return (PROC / str(process_id) / "cwd" / "..").samefile(base)
     return False
-
-
-def _command_of(process_id: int) -> str:
-    command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -57,13 +57,12 @@ class Announcer:
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
         """Wait until everything is announced, up to a timeout; return whether it was."""
         end = time.monotonic() + seconds
-        while not (done := self._has_told_all()) and time.monotonic() < end:
+        while True:
+            with self._news:  # what is being taken is in neither for a moment
+                done = not self._latest and not self._sending
+            if done or time.monotonic() >= end:
+                return done
             time.sleep(0.005)
-        return done
-
-    def _has_told_all(self) -> bool:
-        with self._news:  # what is being taken is in neither for a moment
-            return not self._latest and not self._sending
 
     def _run(self) -> None:
         while latest := self._take():

@@ -68,7 +68,7 @@ class Watcher:
         self.missed = True
         self._wake.set()
 
-    def end(self) -> None:
+    def close_stream(self) -> None:
         """End the stream: the reader or the server is leaving."""
         self.is_over = True
         self._wake.set()
@@ -110,7 +110,7 @@ class Hub:
         """End all streams and take no new ones."""
         self._is_closed = True
         for watcher in list(self._watchers):
-            watcher.end()
+            watcher.close_stream()
         if self._listening:
             self._listening.cancel()
 

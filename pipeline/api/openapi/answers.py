@@ -86,7 +86,11 @@ class Answers:
         """Return the answers of an operation by status."""
         given = {str(status): self._given(operation, method, status) for status in operation.gives}
         if operation.tagged:
-            given["304"] = self._not_modified()
+            unchanged = {
+                "description": "You have this state already.",
+                "headers": self._headers(["ETag", *_OF_ALL]),
+            }
+            given["304"] = self._shared(ResolvedComponent.RESPONSE, "NotModified", unchanged)
         kinds = sorted(
             problem_types_of(operation, method, path), key=lambda kind: (kind.status, kind.code)
         )
@@ -106,14 +110,6 @@ class Answers:
             answer["content"] = {"application/json": {"schema": self._types.schema_of(hint)}}
         return answer
 
-    def _not_modified(self) -> Schema:
-        name = "NotModified"
-        build = {
-            "description": "You have this state already.",
-            "headers": self._headers(["ETag", *_OF_ALL]),
-        }
-        return self._shared(ResolvedComponent.RESPONSE, name, build)
-
     def _refused(self, kinds: list[ProblemType]) -> Schema:
         """Return the problems of one status, once for all operations that can have the same."""
         codes = [kind.code for kind in kinds]
@@ -132,12 +128,12 @@ class Answers:
         return self._shared(ResolvedComponent.RESPONSE, "Or".join(names), build)
 
     def _headers(self, names: Iterable[str]) -> Schema:
-        return {name: self._header(name) for name in names}
-
-    def _header(self, name: str) -> Schema:
-        about, schema, always = HEADERS[name]
-        build = {"description": about, "schema": schema, "required": always}
-        return self._shared(ResolvedComponent.HEADER, name, build)
+        given = {}
+        for name in names:
+            about, schema, always = HEADERS[name]
+            build = {"description": about, "schema": schema, "required": always}
+            given[name] = self._shared(ResolvedComponent.HEADER, name, build)
+        return given
 
     def _problem(self) -> Schema:
         text: Schema = {"type": "string"}

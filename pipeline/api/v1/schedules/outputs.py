@@ -38,7 +38,14 @@ class TaskScheduleOut(TypedDict):
 
 
 def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """Return a schedule, and when it runs the next five times after `now`."""
+    """Return a schedule, and when it runs the next five times after `now`.
+
+    Of a type that this release does not know, the whole payload is hidden.
+    """
+    try:
+        schema = registry.find(schedule.type_key, schedule.type_version).schema
+    except UnknownType:
+        schema = {"secret": True}
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -46,7 +53,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "zone": schedule.zone,
         "type": schedule.type_key,
         "version": schedule.type_version,
-        "payload": redacted(_schema_of(schedule), schedule.payload),
+        "payload": redacted(schema, schedule.payload),
         "priority": schedule.priority,
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,
@@ -64,11 +71,3 @@ def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
         for _ in range(NEXT_TIMES):
             found.append(times.after(found[-1]))
     return found[1:]
-
-
-def _schema_of(schedule: Schedule) -> dict[str, Any]:
-    """Return the payload's schema; for a type unknown to this release, all is secret."""
-    try:
-        return registry.find(schedule.type_key, schedule.type_version).schema
-    except UnknownType:
-        return {"secret": True}

@@ -201,7 +201,7 @@ def full_task_out(task: Task) -> FullTaskOut:
     return {
         **task_out(task),
         "payload": redacted(task.type.schema, task.payload),
-        "errors": [_full_error_out(each) for each in task.errors],
+        "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
     }
 
 
@@ -277,7 +277,3 @@ def _error_out(error: dict[str, Any]) -> TaskErrorOut:
         "kind": error["class"],
         "message": error["message"],
     }
-
-
-def _full_error_out(error: dict[str, Any]) -> FullTaskErrorOut:
-    return {**_error_out(error), "traceback": error["traceback"]}
