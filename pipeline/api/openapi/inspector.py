@@ -12,7 +12,7 @@ from pipeline.api.openapi import fields  # noqa: F401, its classes are found by 
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.security import callers_of, security_of
-from pipeline.api.schema import OPERATION, Operation, Parameter, Schema
+from pipeline.api.schema import OPERATION, Operation, Schema
 from pipeline.api.v1.fields import Text
 
 
@@ -60,7 +60,16 @@ class Inspector(AutoSchema):
             rest.append(IF_NONE_MATCH)
         if self.method == "POST":
             rest.append(IDEMPOTENCY_KEY)
-        return [*in_path, *map(_parameter, rest)]
+        return in_path + [
+            {
+                "name": parameter.name,
+                "in": parameter.where,
+                "description": parameter.about,
+                "schema": parameter.schema,
+                "required": parameter.required,
+            }
+            for parameter in rest
+        ]
 
     def _body(self, operation: Operation) -> Schema:
         if operation.bodies:
@@ -83,13 +92,3 @@ class Inspector(AutoSchema):
         """Return the schema of a request's object: fields that it does not have are refused."""
         schema = super()._map_basic_serializer(serializer, direction)
         return schema | {"additionalProperties": False}
-
-
-def _parameter(parameter: Parameter) -> Schema:
-    return {
-        "name": parameter.name,
-        "in": parameter.where,
-        "description": parameter.about,
-        "schema": parameter.schema,
-        "required": parameter.required,
-    }

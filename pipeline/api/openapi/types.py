@@ -62,7 +62,8 @@ class Types:
             "type": "object",
             "description": cleandoc(kind.__doc__ or ""),
             "properties": {
-                name: _with_description(name, self.schema_of(_filled(each, given)))
+                name: self.schema_of(_filled(each, given))
+                | ({"description": DESCRIPTIONS[name]} if name in DESCRIPTIONS else {})
                 for name, each in fields.items()
             },
             "required": sorted(kind.__required_keys__),
@@ -113,9 +114,3 @@ def _leaf(hint: Any) -> Schema:
         return {}
     schema = dict(resolve_type_hint(hint))
     return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
-
-
-def _with_description(name: str, schema: Schema) -> Schema:
-    """Return a field's schema with what the field means, in the one table of meanings."""
-    meaning = DESCRIPTIONS.get(name)
-    return schema | {"description": meaning} if meaning else schema
