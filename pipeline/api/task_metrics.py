@@ -20,17 +20,6 @@ WINDOW_SECONDS = 300.0
 
 def task_families() -> Iterator[Metric]:
     """Yield the numbers of `tasks.stats.site`, each by one statement."""
-    yield from _standing()
-    yield from _runs()
-    yield _gauge(
-        "tasks_enqueued_5m",
-        "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
-        [],
-        {(): site.enqueued(within_seconds=WINDOW_SECONDS)},
-    )
-
-
-def _standing() -> Iterator[Metric]:
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site.depth().items()
     }
@@ -56,6 +45,13 @@ def _standing() -> Iterator[Metric]:
         "Workers that gave a sign of life within a minute.",
         [],
         {(): site.workers_alive()},
+    )
+    yield from _runs()
+    yield _gauge(
+        "tasks_enqueued_5m",
+        "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
+        [],
+        {(): site.enqueued(within_seconds=WINDOW_SECONDS)},
     )
 
 

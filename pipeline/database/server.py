@@ -87,14 +87,11 @@ class Server:
 
     def is_ready(self) -> bool:
         """Return whether it takes queries: during crash recovery it listens but takes none."""
-        with suppress(OSError, IndexError):
+        with socket.socket(socket.AF_UNIX) as client, suppress(OSError, IndexError):
             status = (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
-            return status == "ready" and self._answers()  # else it is starting or stopping
-        return False
-
-    def _answers(self) -> bool:
-        """Return whether it replies: a server killed a moment ago can still accept connections."""
-        with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+            if status != "ready":  # it is starting or stopping
+                return False
+            # A server that was killed a moment ago can still accept connections, but never replies.
             client.settimeout(CONNECT_SECONDS)
             client.connect(str(self.socket))
             client.sendall(SSL_REQUEST)

@@ -46,6 +46,11 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         schema = registry.find(schedule.type_key, schedule.type_version).schema
     except UnknownType:
         schema = {"secret": True}
+    times = [now]
+    with suppress(BadSchedule):  # no more times, or a zone that is no more
+        following = Times(schedule.cron, schedule.zone)
+        while schedule.enabled and len(times) <= NEXT_TIMES:
+            times.append(following.after(times[-1]))
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -58,16 +63,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,
         "last_enqueued_for": schedule.last_enqueued_for,
-        "next_times": _next_times(schedule, now) if schedule.enabled else [],
+        "next_times": times[1:],
         "problem": schedule.problem or None,
         "created_at": schedule.created_at,
     }
-
-
-def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
-    found = [now]
-    with suppress(BadSchedule):  # no more times, or a zone that is no more
-        times = Times(schedule.cron, schedule.zone)
-        for _ in range(NEXT_TIMES):
-            found.append(times.after(found[-1]))
-    return found[1:]
