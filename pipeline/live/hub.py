@@ -111,7 +111,13 @@ class Hub:
         try:
             yield watcher
         finally:
-            self._remove(watcher)
+            self._watchers.discard(watcher)
+            STREAMS.dec()
+            for job in watcher.jobs:
+                others = self._of_job[job]
+                others.discard(watcher)
+                if not others:
+                    del self._of_job[job]
 
     def close(self) -> None:
         """End all streams and take no new ones."""
@@ -120,15 +126,6 @@ class Hub:
             watcher.close_stream()
         if self._listening:
             self._listening.cancel()
-
-    def _remove(self, watcher: Watcher) -> None:
-        self._watchers.discard(watcher)
-        STREAMS.dec()
-        for job in watcher.jobs:
-            others = self._of_job[job]
-            others.discard(watcher)
-            if not others:
-                del self._of_job[job]
 
     async def _listen_on(self) -> None:
         """Listen until cancelled; after each (re)connection every page reloads."""

@@ -98,11 +98,20 @@ class Answers:
         return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
 
     def _given(self, operation: Operation, method: str, status: int) -> Schema:
-        hint = operation.gives[status]
+        headers = [*_OF_ALL, *operation.headers]
+        if operation.tagged:
+            headers.append("ETag")
+        if any(parameter.name == "cursor" for parameter in operation.parameters):
+            headers.append("Link")
+        if status == HTTPStatus.CREATED:
+            headers.append("Location")
+        if method == "POST" and _KEYED:
+            headers.append("Idempotent-Replayed")
         answer: Schema = {
             "description": HTTPStatus(status).phrase,
-            "headers": self._headers(_headers_given(operation, method, status)),
+            "headers": self._headers(headers),
         }
+        hint = operation.gives[status]
         if isinstance(hint, File):
             text = {"schema": {"type": "string"}}
             answer["content"] = {media: dict(text) for media in hint.media}
@@ -173,16 +182,3 @@ def problem_types_of(operation: Operation, method: str, path: str) -> set[Proble
     if method == "POST":
         kinds.update(_KEYED)
     return kinds
-
-
-def _headers_given(operation: Operation, method: str, status: int) -> list[str]:
-    names = [*_OF_ALL, *operation.headers]
-    if operation.tagged:
-        names.append("ETag")
-    if any(parameter.name == "cursor" for parameter in operation.parameters):
-        names.append("Link")
-    if status == HTTPStatus.CREATED:
-        names.append("Location")
-    if method == "POST" and _KEYED:
-        names.append("Idempotent-Replayed")
-    return names

@@ -147,7 +147,11 @@ class Verify(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Verify the log; for an applicant of the job, against the hash that they noted."""
-        caller, noted = caller_of(request), _noted(request)
+        caller = caller_of(request)
+        seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
+        if (seq is None) != (digest is None):
+            parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
+        noted = None if seq is None or digest is None else (seq, digest)
         of_company = not isinstance(caller, PersonCaller)
         if not isinstance(caller, PersonCaller):
             own_job(caller, job_id, Action.VERIFY_LOG)
@@ -165,12 +169,3 @@ def _waitlist(page: Page[Seen]) -> dict[str, Any]:
         return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
     return pagination.listing(page, application_out, cursor_after)
-
-
-def _noted(request: Request) -> tuple[int, str] | None:
-    seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
-    if seq is None and digest is None:
-        return None
-    if seq is None or digest is None:
-        parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
-    return seq, digest
