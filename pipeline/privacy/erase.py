@@ -69,11 +69,7 @@ def _remove_traces(person: Applicant) -> bool:
     codes.forget(person.email)
     forget_imported(person.email)
     forget_exported(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
-    # Kept answers with the address or one of the ids. A request that is repeated under its key is
-    # then carried out again.
-    traces = [person.email, *map(str, [person.id, *theirs.values_list("id", flat=True)])]
-    with connection.cursor() as cursor:
-        cursor.execute(_REMOVE_ANSWERS, {"traces": [trace.encode() for trace in traces]})
+    _remove_answers(person, list(theirs.values_list("id", flat=True)))
     return True
 
 
@@ -82,3 +78,13 @@ _REMOVE_ANSWERS = """
 DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
     SELECT FROM unnest(%(traces)s::bytea[]) trace WHERE position(trace IN body) > 0)
 """
+
+
+def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
+    """Remove the kept answers with the person's address or one of the ids.
+
+    A request that is repeated under its key is then carried out again.
+    """
+    traces = [person.email, *map(str, [person.id, *application_ids])]
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVE_ANSWERS, {"traces": [trace.encode() for trace in traces]})
