@@ -16,7 +16,8 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from pipeline.database.cluster import Cluster
 
-ROOT = Path(__file__).resolve().parent.parent
+# The checkout that is measured: this one, unless a benchmark compares it with another.
+ROOT = Path(os.environ.get("BENCH_ROOT") or Path(__file__).resolve().parent.parent)
 sys.path.insert(0, str(ROOT))
 DATABASE = "bench"
 SETTINGS = "pipeline.settings"
