@@ -21,9 +21,7 @@ from pipeline.domain.states import Status
 # The data of an event holds text and whole numbers: see `pipeline.line.event_log.canonical`.
 WITHOUT_FRACTIONS = {EventOut, ToldEventOut}
 
-times = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9000, 1, 1)).map(
-    lambda moment: moment.replace(tzinfo=UTC)
-)
+times = st.datetimes(timezones=st.just(UTC))
 whole = st.integers(min_value=-(2**70), max_value=2**70)
 scalars = (
     st.none() | st.booleans() | whole | st.text() | st.uuids() | times | st.sampled_from(Status)
