@@ -46,6 +46,22 @@ def start(*, durable: bool = True) -> Cluster:
     return cluster
 
 
+def copy_database(source: str, target: str) -> None:
+    """Replace a database by a copy of another one, whose connections are ended."""
+    import psycopg
+    from django.conf import settings
+    from django.db import connection
+
+    connection.close()
+    host = settings.DATABASES["default"]["HOST"]
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [source]
+        )
+        server.execute(f"DROP DATABASE IF EXISTS {target} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {target} TEMPLATE {source}")
+
+
 def setup() -> None:
     """Set Django up in a child process, on the database that `start` made."""
     import django

@@ -60,7 +60,8 @@ def test_a_connection_that_rested_is_asked(
     asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_jobs()
-    monkeypatch.setattr(base, "monotonic", lambda start=base.monotonic(): start + 2)
+    later = base.monotonic() + 2
+    monkeypatch.setattr(base, "monotonic", lambda: later)
 
     read_jobs()
 

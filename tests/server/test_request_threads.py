@@ -60,7 +60,11 @@ def test_a_usual_pool_starts_all_threads_at_once() -> None:
 
 def test_the_first_thread_answers_without_a_database() -> None:
     end = threading.Event()
-    threads = RequestThreads(2, lambda: None if end.wait(30) else None)
+
+    def never_connects() -> None:
+        end.wait(30)
+
+    threads = RequestThreads(2, never_connects)
 
     assert [threads.submit(int).result(30) for _ in range(3)] == [0, 0, 0]
     end.set()
