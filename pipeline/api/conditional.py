@@ -20,6 +20,14 @@ def strong_tag(seq: int, posting_version: int) -> str:
     return f'"{seq}-{posting_version}"'
 
 
+def version_tag(*versions: int) -> str:
+    """Return the ETag of an answer that changes only when one of the versions does.
+
+    They must have been read before what the answer shows, or together with it.
+    """
+    return f'W/"{"-".join(map(str, versions))}"'
+
+
 def weak_tag(payload: Any) -> str:
     """Return an ETag over everything that a payload shows, but what only tells the time."""
     return f'W/"{sha256(as_json(_timeless(payload))).hexdigest()[:32]}"'

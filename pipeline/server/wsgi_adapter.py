@@ -13,11 +13,11 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
+from pipeline.server.request_threads import RequestThreads
 from pipeline.web.asgi_types import Message, Receive, Send
 
 # More than Django takes. A body that says it is longer is left unread; it is refused by that, and
@@ -47,11 +47,11 @@ class _Refused(Exception):
 class WSGIAdapter:
     """ASGI application that answers HTTP requests by a WSGI application in a pool of threads."""
 
-    threads: ClassVar[int] = 4  # of each process; the worker sets it from gunicorn's --threads
+    threads: ClassVar[int] = 16  # of each process; the worker sets it from gunicorn's --threads
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="request")
+        self._pool = RequestThreads(self.threads)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""

@@ -12,6 +12,8 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from pipeline.web.page_middleware import pages_only
+
 ZONE_COOKIE = "time_zone"
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
@@ -35,6 +37,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     return middleware
 
 
+@pages_only
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Show times in the time zone from the browser's cookie; else in UTC.
 

@@ -18,6 +18,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
 from pipeline.background.tasks import task_of
@@ -40,6 +41,8 @@ _FORM = {
 
 class ImportApplications(Endpoint):
     """`/jobs/{id}/applications/import`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     parser_classes = (CSVParser, MultiPartParser)
     most_bytes = MOST_BYTES + FORM_BYTES

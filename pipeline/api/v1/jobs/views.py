@@ -20,6 +20,7 @@ from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
@@ -169,6 +170,8 @@ class CloseJob(Endpoint):
 
 class Summary(Endpoint):
     """`/jobs/{id}/summary`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
 from pipeline.api.callers import PersonCaller, caller_of
+from pipeline.api.conditional import version_tag
 from pipeline.api.endpoint import Endpoint, tagged_answer
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
@@ -31,7 +32,7 @@ from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.events.outputs import EventOut, event_out
 from pipeline.api.v1.jobs.outputs import job_out
 from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
-from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.outputs import PageOf, if_ahead
 from pipeline.audit.replay import replay
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
@@ -40,6 +41,7 @@ from pipeline.domain.states import EventType
 from pipeline.models import Event
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
 from pipeline.selectors.events import log_of
+from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.paging import Page, database_now, encode_cursor
 from pipeline.selectors.people import has_applied
 from pipeline.selectors.pipeline import pipeline_of
@@ -53,7 +55,7 @@ class PipelineOfJob(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=pagination.limit_of(request))
         payload = {
             "job": job_out(whole.job),
@@ -61,7 +63,7 @@ class PipelineOfJob(Endpoint):
             "pending": [application_out(seen) for seen in whole.pending],
             "waitlist": _waitlist(whole.waitlist),
         }
-        return tagged_answer(request, payload)
+        return tagged_answer(request, payload, _tag(facts, whole.waitlist))
 
 
 class Queue(Endpoint):
@@ -77,10 +79,10 @@ class Queue(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
         page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
-        return tagged_answer(request, _waitlist(page))
+        return tagged_answer(request, _waitlist(page), _tag(facts, page))
 
 
 class Events(Endpoint):
@@ -96,7 +98,7 @@ class Events(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; of one application or kind of event, if asked."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after, limit = pagination.seq_after(request), pagination.limit_of(request)
         event = parameters.choice(request, "event", EventType)
         of = request.query_params.get("application")
@@ -107,7 +109,7 @@ class Events(Endpoint):
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
             )
         payload = pagination.listing(page, event_out, lambda event: encode_cursor(event.seq))
-        return tagged_answer(request, payload)
+        return tagged_answer(request, payload, version_tag(facts.seq))
 
 
 class Replay(Endpoint):
@@ -123,14 +125,14 @@ class Replay(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event; with neither, after the last event."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.whole(request, "seq")
         if as_of and seq is not None:
             parameters.refuse("seq", "Send either a time or a seq.")
         line = replay(job_id, seq=seq, as_of=as_of)
         payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
-        return tagged_answer(request, payload)
+        return tagged_answer(request, payload, version_tag(facts.seq))
 
 
 class Verify(Endpoint):
@@ -162,6 +164,17 @@ class Verify(Endpoint):
         check_throttle(request, "verify", str(caller))
         verdict = verify_job(job_id, noted=noted, in_turn=True)
         return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
+
+
+def _tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
+    """Return the ETag of a line's people: its log, its posting, and whose cool-down still runs.
+
+    Between two events only the end of a cool-down changes a line, so their number is enough.
+    """
+    cooling = sum(
+        if_ahead(seen.application.eligible_at, seen.now) is not None for seen in waitlist.rows
+    )
+    return version_tag(facts.seq, facts.posting_version, cooling)
 
 
 def _waitlist(page: Page[Seen]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import note_count
 from pipeline.api.v1.fields import Nothing
@@ -55,6 +56,8 @@ STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
 
 class Tasks(Endpoint):
     """`/tasks`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "list_tasks",
@@ -98,6 +101,8 @@ class Tasks(Endpoint):
 class TaskBatch(Endpoint):
     """`/tasks/batch`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes(
         "start_tasks",
         Tag.TASKS,
@@ -119,6 +124,8 @@ class TaskBatch(Endpoint):
 class OneTask(Endpoint):
     """`/tasks/{id}`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
         """Return a task with its payload and all its errors; 304 if nothing has changed."""
@@ -128,6 +135,8 @@ class OneTask(Endpoint):
 
 class CancelTask(Endpoint):
     """`/tasks/{id}/cancel`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "cancel_task",
@@ -150,6 +159,8 @@ class CancelTask(Endpoint):
 class EventsOfTask(Endpoint):
     """`/tasks/{id}/events`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes(
         "list_task_events",
         Tag.TASKS,
@@ -169,6 +180,8 @@ class EventsOfTask(Endpoint):
 
 class TaskStats(Endpoint):
     """`/tasks/stats`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
