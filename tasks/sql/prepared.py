@@ -141,19 +141,9 @@ class _Session:
     ) -> list[pq.abc.PGresult]:
         """Return one result for each statement. Raises the first error, as psycopg's."""
         wire = self._wire
-        prepared: dict[int, bytes] = {}  # by the place of the result, which says nothing more
         wire.enter_pipeline_mode()
         try:
-            for statement in statements:
-                given = [parameters[name] for name in statement.names]
-                sent = self._transformer.dump_sequence(given, statement.formats)
-                if not self._prepares:
-                    wire.send_query_params(statement.text, sent, None, None, _BINARY)
-                    continue
-                if statement.name not in self._known and statement.name not in prepared.values():
-                    prepared[len(prepared) + statements.index(statement)] = statement.name
-                    wire.send_prepare(statement.name, statement.text)
-                wire.send_query_prepared(statement.name, sent, None, _BINARY)
+            prepared = self._send(statements, parameters)
             wire.pipeline_sync()
             results = self._receive()
             wire.exit_pipeline_mode()
@@ -172,6 +162,24 @@ class _Session:
         elif isinstance(error, psycopg.errors.DuplicatePreparedStatement):
             self._known.add(prepared[results.index(failed)])
         raise error
+
+    def _send(
+        self, statements: Sequence[Statement[Any]], parameters: Parameters
+    ) -> dict[int, bytes]:
+        """Buffer the statements. Return which results only say that a statement was prepared."""
+        prepared: dict[int, bytes] = {}
+        for at, statement in enumerate(statements):
+            given = [parameters[name] for name in statement.names]
+            sent = self._transformer.dump_sequence(given, statement.formats)
+            if not self._prepares:
+                self._wire.send_query_params(statement.text, sent, None, None, _BINARY)
+                continue
+            name = statement.name
+            if name not in self._known and name not in prepared.values():
+                prepared[at + len(prepared)] = name
+                self._wire.send_prepare(name, statement.text)
+            self._wire.send_query_prepared(name, sent, None, _BINARY)
+        return prepared
 
     def _receive(self) -> list[pq.abc.PGresult]:
         """Send what is still buffered and return all results up to the sync."""
