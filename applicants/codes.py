@@ -17,14 +17,14 @@ from applicants import mail, tokens
 from applicants.models import SignInCode
 
 LIFETIME = timedelta(minutes=15)
+# Guesses at one code.
 MOST_TRIES = 5
-"""Guesses at one code."""
+# Codes to one address within a window: more than one client may ask for in that time, so that no
+# stranger can use them all up.
 MOST_CODES = 20
-"""Codes to one address within a window: more than one client may ask for in that time, so that no
-stranger can use them all up."""
 WINDOW = timedelta(hours=1)
+# Expired rows that sending a code clears away.
 CLEARED_AT_ONCE = 20
-"""Expired rows that sending a code clears away."""
 
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "Somebody, probably you, asked to sign in to Next in Line with this address."

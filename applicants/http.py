@@ -14,12 +14,12 @@ from django.middleware.csrf import rotate_token
 from applicants.models import Applicant
 
 KEY = "applicant_id"
+# The cookie with the address to which a code was sent. Signed, and kept nowhere but in the browser:
+# whoever types in an address leaves no trace of it here before it is proved.
 PROVING = "address_to_prove"
-"""The cookie with the address to which a code was sent. Signed, and kept nowhere but in the
-browser: whoever types in an address leaves no trace of it here before it is proved."""
 PROVING_AGE = timedelta(days=1)
+# For how long the browser that had a code sent is not sent another: mails take a while.
 JUST_SENT = timedelta(seconds=30)
-"""For how long the browser that had a code sent is not sent another: mails take a while."""
 _SALT = "applicants.http.proving"
 
 

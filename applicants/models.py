@@ -10,9 +10,9 @@ from uuid_utils.compat import uuid7
 NAME_LENGTH = 200
 EMAIL_LENGTH = 254
 
+# What stands in place of an address begins with this and goes on with the person's id. It is no
+# address: nothing can be sent to it, and nobody can prove it.
 ERASED = "erased:"
-"""What stands in place of an address begins with this and goes on with the person's id. It is no
-address: nothing can be sent to it, and nobody can prove it."""
 ERASED_NAME = "Erased person"
 
 
@@ -68,8 +68,8 @@ class SignInCode(models.Model):
     tries_left = models.SmallIntegerField()
     expires_at = models.DateTimeField()
     sent = models.SmallIntegerField()
+    # `sent` counts the codes of one window; this is its end.
     counted_until = models.DateTimeField()
-    """`sent` counts the codes of one window; this is its end."""
 
     class Meta:
         indexes = [models.Index("counted_until", name="code_expiry")]

@@ -17,8 +17,8 @@ from applicants import codes, tokens
 from applicants.models import ERASED, Applicant, ApplicantToken
 
 TOKEN_LIFETIME = timedelta(days=30)
+# Expired tokens that one sign-in clears away.
 CLEARED_AT_ONCE = 20
-"""Expired tokens that one sign-in clears away."""
 
 
 def normal_address(email: str) -> str:
@@ -45,6 +45,7 @@ def find_or_create_applicant(email: str) -> Applicant:
     return found[0]
 
 
+# One round trip for what would be four by a look and an INSERT in a savepoint.
 _FIND_OR_CREATE = """
 WITH made AS (
     INSERT INTO applicants_applicant (id, email, name, created_at)
@@ -56,13 +57,13 @@ SELECT * FROM made
 UNION ALL
 SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(email)s
 """
-"""One round trip for what would be four by a look and an INSERT in a savepoint."""
 
 
 def _found_or_created(email: str) -> list[Applicant]:
     return list(Applicant.objects.raw(_FIND_OR_CREATE, {"id": uuid4(), "email": email}))
 
 
+# In the order of addresses: two who do this at once wait for each other in one direction only.
 _FIND_OR_CREATE_MANY = """
 WITH wanted AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email)
@@ -76,7 +77,6 @@ SELECT email, id FROM made
 UNION ALL
 SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 """
-"""In the order of addresses: two who do this at once wait for each other in one direction only."""
 
 
 def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:

@@ -18,6 +18,7 @@ from promotion import COUNT, FILL
 SHORT, LONG = 100, 1_000_000
 SEATS = 10
 
+# Pages by their addresses behind a job's, or whole.
 PAGES = {
     "pipeline": "",
     "timeline, newest": "timeline/",
@@ -48,7 +49,6 @@ PAGES = {
     "a person": "/company/people/{person}/",
     "people, by name": "/company/people/?q=ana+boson",
 }
-"""Pages by their addresses behind a job's, or whole."""
 
 
 def main() -> None:

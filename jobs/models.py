@@ -95,8 +95,8 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
+    # When it was last used, give or take a minute: not every use is written down.
     last_used_at = models.DateTimeField(null=True)
-    """When it was last used, give or take a minute: not every use is written down."""
     revoked_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

@@ -17,16 +17,16 @@ def _whole(low: int, high: int, default: int | None, *, optional: bool = False) 
 class Policy:
     """What a job asks of the people in its line. Values out of range raise ValueError."""
 
+    # From the offer of a seat to its deadline.
     acknowledgment_window_seconds: int = _whole(60, 30 * DAY, DAY)
-    """From the offer of a seat to its deadline."""
+    # Whether a seat got on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
-    """Whether a seat got on applying must be acknowledged too."""
+    # The n-th miss costs n times this many places behind the back of the line.
     penalty_places: int = _whole(0, 1_000, 1)
-    """The n-th miss costs n times this many places behind the back of the line."""
+    # Misses that still keep a place; None: any number.
     max_decays: int | None = _whole(0, 100, 3, optional=True)
-    """Misses that still keep a place; None: any number."""
+    # How long after a miss a person cannot be promoted again.
     cooldown_seconds: int = _whole(1, 30 * DAY, 3_600)
-    """How long after a miss a person cannot be promoted again."""
 
     def __post_init__(self) -> None:
         for entry in fields(self):

@@ -1,9 +1,7 @@
-"""Who may do what with what: the one place where a caller is let through or refused.
+"""Access to the API: the one place where a caller is let through or refused.
 
-Without a credential: 401. On a thing of one's own, with the wrong kind of caller or without the
-scope or role: 403. What is somebody else's does not exist: 404. A viewer reads; a recruiter also
-writes; some things are the owner's alone, and a key that may write does what an owner does, except
-managing keys.
+Without a credential: 401. With one that the table of permissions does not allow the action: 403.
+What belongs to somebody else does not exist: 404.
 """
 
 from __future__ import annotations
@@ -13,51 +11,49 @@ from uuid import UUID
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 from applicants.models import Applicant
-from jobs.models import JobStatus, Role, Scope
+from jobs.models import JobStatus, Role
 from pipeline.api.callers import Caller, CompanyCaller, Nobody, PersonCaller
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.selectors.applications import ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JobFacts, job_facts
 from pipeline.selectors.people import applicant_known_to, read_applicant
 
 
-def as_company(caller: Caller, scope: Scope) -> CompanyCaller:
-    """The caller, who acts for a company and has the scope."""
+def authorize(caller: Caller, action: Action) -> None:
+    """Let a caller take an action. Raises NotAuthenticated, PermissionDenied."""
+    rule = RULES[action]
     if isinstance(caller, Nobody):
-        raise NotAuthenticated
-    if isinstance(caller, PersonCaller):
+        if not rule.public:
+            raise NotAuthenticated
+    elif isinstance(caller, PersonCaller):
+        if not rule.applicant:
+            raise PermissionDenied("Only a company can do this.")
+    elif caller.role is None:
+        if not rule.allows_key(caller.scopes):
+            raise PermissionDenied(_missing_of_key(rule))
+    elif not rule.allows_member(caller.role):
+        raise PermissionDenied(_missing_of_member(rule))
+
+
+def as_company(caller: Caller, action: Action) -> CompanyCaller:
+    """Return the caller, who acts for a company and may take the action."""
+    authorize(caller, action)
+    if not isinstance(caller, CompanyCaller):
         raise PermissionDenied("Only a company can do this.")
-    if not caller.may(scope):
-        raise PermissionDenied(_lacking(caller, scope))
     return caller
 
 
-def as_owner(caller: CompanyCaller) -> CompanyCaller:
-    """The caller, who may do what only an owner may; a key that may write is as good as one."""
-    if caller.role is not None and not caller.is_at_least(Role.OWNER):
-        raise PermissionDenied("Only an owner of the company can do this.")
-    return as_company(caller, Scope.WRITE)
-
-
-def as_owner_in_person(caller: Caller) -> CompanyCaller:
-    """The caller, who is an owner signed in with a browser: a key cannot make or end keys."""
-    caller = as_company(caller, Scope.READ)
-    if caller.role is None:
-        raise PermissionDenied("Only an owner who is signed in can do this; a key cannot.")
-    return as_owner(caller)
-
-
-def as_person(caller: Caller) -> PersonCaller:
-    """The caller, who is a person."""
-    if isinstance(caller, Nobody):
-        raise NotAuthenticated
-    if isinstance(caller, CompanyCaller):
+def as_person(caller: Caller, action: Action) -> PersonCaller:
+    """Return the caller, who is an applicant and may take the action."""
+    authorize(caller, action)
+    if not isinstance(caller, PersonCaller):
         raise PermissionDenied("Only an applicant can do this.")
     return caller
 
 
 def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
-    """A job that this caller can see: a draft only of their own company. Raises JobNotFound."""
+    """Return a job that this caller can see: a draft only of their company. Raises JobNotFound."""
     facts = job_facts(job_id)
     if not sees(caller, facts.company_id, facts.status):
         raise JobNotFound
@@ -65,69 +61,66 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
 
 
 def sees(caller: Caller, company_id: UUID, status: str) -> bool:
-    """Whether a caller can see a job of that company in that status."""
+    """Return whether a caller can see a job of that company in that status."""
     return status != JobStatus.DRAFT or is_of(caller, company_id)
 
 
 def is_of(caller: Caller, company_id: UUID) -> bool:
-    """Whether a caller acts for that company."""
+    """Return whether a caller acts for that company."""
     return isinstance(caller, CompanyCaller) and caller.company_id == company_id
 
 
-def own_job(caller: Caller, job_id: UUID, scope: Scope) -> tuple[CompanyCaller, JobFacts]:
-    """A job of the caller's company, who may do that with it."""
+def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller, JobFacts]:
+    """Return a job of the caller's company, with which the caller may do that."""
     if isinstance(caller, Nobody):
         raise NotAuthenticated
     facts = visible_job(caller, job_id)
     if isinstance(caller, CompanyCaller) and caller.company_id != facts.company_id:
         raise JobNotFound
-    return as_company(caller, scope), facts
+    return as_company(caller, action), facts
 
 
-def own_application(caller: Caller, application_id: UUID) -> tuple[PersonCaller, ApplicationFacts]:
-    """An application of the caller's own."""
+def own_application(
+    caller: Caller, application_id: UUID, action: Action
+) -> tuple[PersonCaller, ApplicationFacts]:
+    """Return an application of the caller's own."""
     facts = _known_application(caller, application_id)
-    return as_person(caller), facts
+    return as_person(caller, action), facts
 
 
 def received_application(
-    caller: Caller, application_id: UUID, scope: Scope
+    caller: Caller, application_id: UUID, action: Action
 ) -> tuple[CompanyCaller, ApplicationFacts]:
-    """An application to a job of the caller's company, who may do that with it."""
+    """Return an application to a job of the caller's company, with which they may do that."""
     facts = _known_application(caller, application_id)
-    return as_company(caller, scope), facts
+    return as_company(caller, action), facts
 
 
 def seen_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
-    """An application that the caller is one of the two sides of, to be read."""
+    """Return an application that the caller sent or received, for reading."""
     facts = _known_application(caller, application_id)
-    if isinstance(caller, CompanyCaller):
-        as_company(caller, Scope.READ)
+    authorize(caller, Action.READ_APPLICATION)
     return facts
 
 
 def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
-    """A person: oneself, or one of the company's applicants. Raises ApplicantNotFound."""
-    if isinstance(caller, Nobody):
-        raise NotAuthenticated
+    """Return a person: oneself, or one of the company's applicants. Raises ApplicantNotFound."""
+    authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):
-        return applicant_known_to(as_company(caller, Scope.READ).company_id, applicant_id)
-    if caller.applicant_id != applicant_id:
+        return applicant_known_to(caller.company_id, applicant_id)
+    if not is_person(caller, applicant_id):
         raise ApplicantNotFound
     return read_applicant(applicant_id)
 
 
 def knows(caller: Caller, company_id: UUID, applicant_id: UUID) -> bool:
-    """Whether a caller is one of the two sides of an application."""
-    if isinstance(caller, PersonCaller):
-        return caller.applicant_id == applicant_id
-    return is_of(caller, company_id)
+    """Return whether a caller sent or received an application."""
+    return is_of(caller, company_id) or is_person(caller, applicant_id)
 
 
-def _lacking(caller: CompanyCaller, scope: Scope) -> str:
-    if caller.role is not None:
-        return "Your role in the company does not allow this."
-    return f"This needs a key with the scope '{scope.value}'."
+def is_person(caller: Caller, applicant_id: UUID) -> bool:
+    """Return whether a caller is that applicant."""
+    return isinstance(caller, PersonCaller) and caller.applicant_id == applicant_id
 
 
 def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
@@ -137,3 +130,19 @@ def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts
     if not knows(caller, facts.company_id, facts.applicant_id):
         raise ApplicationNotFound
     return facts
+
+
+def _missing_of_key(rule: Rule) -> str:
+    if rule.scope is not None:
+        return f"This needs a key with the scope '{rule.scope.value}'."
+    if rule.role is not None:
+        return "Only an owner who is signed in can do this; a key cannot."
+    return "Only an applicant can do this."
+
+
+def _missing_of_member(rule: Rule) -> str:
+    if rule.role is None:
+        return "Only an applicant can do this."
+    if rule.role is Role.OWNER:
+        return "Only an owner of the company can do this."
+    return "Your role in the company does not allow this."

@@ -18,7 +18,7 @@ from jobs import keys
 from jobs.models import User
 from jobs.selectors import roles_of
 from jobs.services import find_api_key, note_use
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, member
+from pipeline.api.callers import Caller, CompanyCaller, PersonCaller
 from pipeline.api.parameters import as_id, refuse
 
 _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
@@ -92,7 +92,7 @@ def _member(request: Request, browser: HttpRequest) -> Caller | None:
         return None
     roles = roles_of(user.id)
     company_id = _company(request, list(roles))
-    return member(company_id, user.id, roles[company_id]) if company_id else None
+    return CompanyCaller(company_id, user.id, role=roles[company_id]) if company_id else None
 
 
 def _company(request: Request, theirs: list[UUID]) -> UUID | None:

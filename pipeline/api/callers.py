@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from jobs.models import Role, Scope
+from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
 
 
@@ -23,9 +23,8 @@ class CompanyCaller:
 
     company_id: UUID
     actor_id: UUID
-    scopes: frozenset[str]
-    role: Role | None = None
-    """The member's; None for a key, which may do what its scopes say."""
+    scopes: frozenset[str] = frozenset()  # of a key
+    role: Role | None = None  # of a member; None for a key
 
     @property
     def actor(self) -> Actor:
@@ -41,23 +40,6 @@ class CompanyCaller:
     def key_id(self) -> UUID | None:
         """The key's id; None for a member."""
         return None if self.role else self.actor_id
-
-    def may(self, scope: Scope) -> bool:
-        """Whether this caller may do that. Who may write may read: as an owner may."""
-        return scope in self.scopes or Scope.WRITE in self.scopes
-
-    def is_at_least(self, role: Role) -> bool:
-        """Whether a member has that role or one that includes it."""
-        return self.role is not None and _RANKS.index(self.role) >= _RANKS.index(role)
-
-
-def member(company_id: UUID, user_id: UUID, role: Role) -> CompanyCaller:
-    """A staff account that acts for a company, in a role there."""
-    scopes = {Scope.READ} if role is Role.VIEWER else {Scope.READ, Scope.WRITE}
-    return CompanyCaller(company_id, user_id, frozenset(scopes), role)
-
-
-_RANKS = list(Role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from jobs.models import Scope
 from pipeline.api.problems import Kind
+from pipeline.domain.permissions import Action
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Schema = dict[str, Any]
@@ -29,38 +29,6 @@ class Tag(StrEnum):
     EVENTS = "Events"
     TASKS = "Background work"
     WEBHOOKS = "Webhooks"
-
-
-class Who(Enum):
-    """Who may call an operation."""
-
-    ANYONE = "Anyone, with or without a credential"
-    READER = "The company, with a key of scope `read` or `write`, or a member's session"
-    WRITER = "The company, with a key of scope `write`, or a member's session"
-    APPLICANT = "The applicant, with their token or session"
-    EITHER_SIDE = "The applicant, and the company with a key of scope `read` or `write`"
-    OWNER_SESSION = "An owner of the company, signed in with a session; no key will do"
-    MEMBER_SESSION = "A member of the company, signed in with a session; no key will do"
-
-    @property
-    def security(self) -> list[dict[str, list[str]]]:
-        """The credentials that will do, as OpenAPI has them; an empty one stands for none."""
-        return _SECURITY[self]
-
-
-_READ: list[dict[str, list[str]]] = [{"apiKey": [Scope.READ.value]}]
-_WRITE: list[dict[str, list[str]]] = [{"apiKey": [Scope.WRITE.value]}]
-_TOKEN: list[dict[str, list[str]]] = [{"applicantToken": []}]
-_SESSION: list[dict[str, list[str]]] = [{"session": []}]
-_SECURITY = {
-    Who.ANYONE: [{}, *_READ, *_TOKEN, *_SESSION],
-    Who.READER: [*_READ, *_SESSION],
-    Who.WRITER: [*_WRITE, *_SESSION],
-    Who.APPLICANT: [*_TOKEN, *_SESSION],
-    Who.EITHER_SIDE: [*_READ, *_TOKEN, *_SESSION],
-    Who.OWNER_SESSION: _SESSION,
-    Who.MEMBER_SESSION: _SESSION,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +55,7 @@ class Operation:
 
     name: str
     tag: Tag
-    who: Who
+    action: Action
     gives: Mapping[int, Any]
     takes: tuple[Shape, ...] = ()
     media: str = "application/json"
@@ -104,17 +72,18 @@ OPERATION = "operation"
 
 
 def describes(
-    name: str, tag: Tag, who: Who, gives: Any, *, status: int = 200, **more: Any
+    name: str, tag: Tag, action: Action, gives: Any, *, status: int = 200, **more: Any
 ) -> Callable[[Method], Method]:
     """Say what a view's method is to clients; the sentence about it is its docstring.
 
-    `name`: the operation's id. `gives`: the type of the answer, or one for each status; None for
-    no body. `takes`: the shapes of the body, any of which will do; `bodies`: the schemas of those
-    that are no JSON, by their media type. `refuses`: the problems beyond those that every operation
-    has. `tagged`: the answer has an ETag, and If-None-Match is honoured.
+    `name`: the operation's id. `action`: the entry in the table of permissions. `gives`: the type
+    of the answer, or one for each status; None for no body. `takes`: the shapes of the body, any of
+    which will do; `bodies`: the schemas of those that are no JSON, by their media type. `refuses`:
+    the problems beyond those that every operation has. `tagged`: the answer has an ETag, and
+    If-None-Match is honoured.
     """
     answers = gives if isinstance(gives, Mapping) else {status: gives}
-    operation = Operation(name, tag, who, answers, **more)
+    operation = Operation(name, tag, action, answers, **more)
 
     def attach(method: Method) -> Method:
         setattr(method, OPERATION, operation)

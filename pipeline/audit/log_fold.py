@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import POLICY_FIELDS, Policy
-from pipeline.audit.replay import Place
 from pipeline.domain.states import EVENTS, JOB_MOVES, MOVES, OUTCOMES, EventType, Status
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
+from pipeline.selectors.past_states import Place
 
 
 class BadRow(Exception):
@@ -22,11 +22,11 @@ class BadRow(Exception):
         self.seq = seq
 
 
+# Every (status before, event, status after, outcome) that a log can hold.
 LEGAL = {
     (None if before is None else before.value, EVENTS[move].value, to.value, OUTCOMES.get(move))
     for (before, move), to in MOVES.items()
 }
-"""Every (status before, event, status after, outcome) that a log can hold."""
 
 _COUNTED = {
     "active": Status.ACTIVE,

@@ -11,9 +11,9 @@ from uuid import UUID
 from jobs.models import Job, JobStatus
 from jobs.policies import POLICY_FIELDS
 from pipeline.audit.log_fold import Fold
-from pipeline.audit.replay import Place
 from pipeline.domain.states import Status
 from pipeline.models import Application
+from pipeline.selectors.past_states import Place
 
 COMPARED = (
     "status outcome decay_count ticket tie eligible_at acknowledge_by deadline_extended "

@@ -16,8 +16,8 @@ from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
 
 MOST_DIFFERENCES = 100
+# How many logs are verified at once for callers of the API, over all processes.
 TURNS = 2
-"""How many logs are verified at once for callers of the API, over all processes."""
 TURN_LOCK = 5_190_447
 
 
@@ -30,8 +30,8 @@ class Verdict:
     head_seq: int
     head_hash: str
     differences: list[str] = field(default_factory=list)
+    # Whether the hash that somebody noted is that of the seq they noted; None: none was given.
     known: bool | None = None
-    """Whether the hash that somebody noted is that of the seq they noted; None: none was given."""
 
     @property
     def replay_matches(self) -> bool:

@@ -127,14 +127,15 @@ OUTCOMES: dict[Move, Outcome] = {
     Move.CLOSE_OUT: Outcome.JOB_CLOSED,
 }
 
+# The outcomes that a company can decide on, and the move that each of them is.
 DECISIONS: dict[Outcome, Move] = {
     Outcome.REMOVED: Move.REMOVE,
     Outcome.REJECTED: Move.REJECT,
     Outcome.HIRED: Move.HIRE,
 }
-"""The outcomes that a company can decide on, and the move that each of them is."""
 
 
+# Every legal change of a job's own status, and the event that it is.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {
     (None, "DRAFT"): EventType.JOB_CREATED,
     ("DRAFT", "OPEN"): EventType.JOB_OPENED,
@@ -143,7 +144,6 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
     ("OPEN", "CLOSED"): EventType.JOB_CLOSED,
     ("PAUSED", "CLOSED"): EventType.JOB_CLOSED,
 }
-"""Every legal change of a job's own status, and the event that it is."""
 
 
 def after(status: Status | None, move: Move) -> Status:

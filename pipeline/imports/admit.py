@@ -23,7 +23,7 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.errors import AlreadyApplied, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.rows import Refusal, Row, rows_in
-from pipeline.line.admission import enter
+from pipeline.line.admission import admit
 from pipeline.line.lock import History, lock_job, read_histories
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
@@ -198,7 +198,7 @@ def _enter(
     if history is None or applicant_id is None:
         return Refusal.ERASED
     try:
-        enter(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+        admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
     except AlreadyApplied:
         return Refusal.ALREADY_APPLIED
     return None

@@ -1,33 +1,63 @@
-"""What a move changes in an application's own row, beside its status."""
+"""Effects of a move on the application's own row, beside its status; and the order of the line.
+
+The order is (ticket, tie), drawn under the job's lock. Nothing is ever renumbered.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.domain.states import OUTCOMES, Move, Outcome, Status
-from pipeline.line import tickets
 from pipeline.line.event_log import stamp
+from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
 
-if TYPE_CHECKING:
-    from pipeline.line.locked_job import LockedJob
 
-
-def change(job: LockedJob, application: Application, move: Move) -> None:
+def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Bring an application's row in line with a move that was just made (it has its new status).
 
-    Whoever extends a deadline has set it already.
+    An extension's caller has set the new deadline already.
     """
-    _leave(application, move)
+    application.ticket = application.tie = None
+    if move is Move.EXTEND:
+        application.deadline_extended = True
+        return
+    application.acknowledge_by = None
+    application.deadline_extended = False
+    application.status_since = job.now
     if move in (Move.DECAY, Move.LAPSE):
-        _miss(job, application)
-    _enter(job, application, move)
-    if move is not Move.EXTEND:
-        application.status_since = job.now
+        application.decay_count += 1
+        application.eligible_at = job.policy.cooldown_until(job.now)
+    if application.status == Status.PENDING_ACKNOWLEDGMENT:
+        application.promoted_at = job.now
+        application.acknowledge_by = job.policy.deadline(job.now)
+        application.eligible_at = None
+        job.due(application.acknowledge_by)
+    elif move is Move.ACKNOWLEDGE:
+        application.acknowledged_at = job.now
+    elif application.status == Status.WAITLIST:
+        application.ticket, application.tie = draw_ticket(job, application.decay_count)
+    elif application.status == Status.INACTIVE:
+        application.outcome = OUTCOMES[move]
+        application.ended_at = job.now
 
 
-def facts(application: Application) -> dict[str, Any]:
-    """What the log's data says of an application after a move: all that replay needs of it."""
+def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
+    """Draw the ticket and tie of a person who joins the waitlist with the next event.
+
+    Without a miss it is the next ticket, which is then used up. With misses it is penalty_places
+    times misses behind the back, and no ticket is used up: exactly that many later newcomers pass,
+    and nobody already waiting loses a place. The tie is the event's seq, so the order is total.
+    """
+    tie = job.seq + 1
+    if misses:
+        return job.next_ticket + job.policy.places_lost(misses), tie
+    job.next_ticket += 1
+    return job.next_ticket - 1, tie
+
+
+def replay_facts(application: Application) -> dict[str, Any]:
+    """Return what the log's data holds of an application after a move: all that replay needs."""
     known = {
         "decay_count": application.decay_count,
         "ticket": application.ticket,
@@ -39,39 +69,6 @@ def facts(application: Application) -> dict[str, Any]:
 
 
 def has_just_missed(application: Application) -> bool:
-    """Whether a person's last event is a miss: who waits after an offer can only have missed it."""
+    """Tell if a person's last event is a miss: whoever waits after an offer has missed it."""
     back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
     return back_in_line or application.outcome == Outcome.LAPSED
-
-
-def _leave(application: Application, move: Move) -> None:
-    application.ticket = application.tie = None
-    if move is not Move.EXTEND:
-        application.acknowledge_by = None
-        application.deadline_extended = False
-
-
-def _miss(job: LockedJob, application: Application) -> None:
-    application.decay_count += 1
-    application.eligible_at = job.policy.cooldown_until(job.now)
-
-
-def _enter(job: LockedJob, application: Application, move: Move) -> None:
-    if move in (Move.OFFER, Move.PROMOTE):
-        _offer(job, application)
-    elif move is Move.EXTEND:
-        application.deadline_extended = True
-    elif move is Move.ACKNOWLEDGE:
-        application.acknowledged_at = job.now
-    elif application.status == Status.WAITLIST:
-        application.ticket, application.tie = tickets.draw(job, application.decay_count)
-    elif application.status == Status.INACTIVE:
-        application.outcome = OUTCOMES[move]
-        application.ended_at = job.now
-
-
-def _offer(job: LockedJob, application: Application) -> None:
-    application.promoted_at = job.now
-    application.acknowledge_by = job.policy.deadline(job.now)
-    application.eligible_at = None
-    job.due(application.acknowledge_by)

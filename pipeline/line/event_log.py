@@ -1,4 +1,4 @@
-"""The log's rows before they are written: their canonical form, and the chain of hashes."""
+"""Rows of the log before they are written: their canonical form, and the chain of hashes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+# The hash to which the first row of each log chains.
 GENESIS = bytes(32)
-"""What the first row of each log chains to."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,28 +35,28 @@ class Entry:
     hash: bytes = b""
 
     def sealed(self) -> Entry:
-        """This row with its hash."""
+        """Return this row with its hash."""
         self.hash = chained_hash(self.prev_hash, self)
         return self
 
 
 def stamp(moment: datetime) -> str:
-    """A time as the log's data holds it: UTC, always with six digits of microseconds."""
+    """Write a time as the log's data holds it: UTC, always with six digits of microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def unstamp(text: str | None) -> datetime | None:
-    """The time that `stamp` wrote."""
+    """Read a time that `stamp` wrote."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def chained_hash(prev_hash: bytes, row: Any) -> bytes:
-    """SHA-256 over the previous row's hash and the canonical form of this Entry or Event."""
+    """Hash a previous hash and the canonical form of this Entry or Event with SHA-256."""
     return sha256(prev_hash + canonical(row)).digest()
 
 
 def canonical(row: Any) -> bytes:
-    """The bytes of a row that its hash covers: every field but the row's id and the two hashes.
+    """Encode what a row's hash covers: every field but the row's id and the two hashes.
 
     Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
     """

@@ -1,4 +1,4 @@
-"""Taking a job's lock: the one way in. The row is locked before anything else is read or written.
+"""Lock of a job: the one way into its line. Nothing is read or written before the row is locked.
 
 `FOR NO KEY UPDATE` because `FOR UPDATE` deadlocks with the foreign keys' `FOR KEY SHARE`. A lock
 that is not obtained within the session's `lock_timeout` raises django.db.OperationalError.
@@ -25,7 +25,7 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a person has behind them at a job when they apply."""
+    """A person's past at a job; `eligible_at` is the end of the last cool-down."""
 
     live: bool
     decided: bool
@@ -47,31 +47,31 @@ def lock_job_of(application_id: UUID) -> LockedJob:
     if not found:
         raise ApplicationNotFound
     job = _locked(rows)
-    job.meet(as_application(found[0]))
+    job.attach(as_application(found[0]))
     return job
 
 
 def lock_job_for(job_id: UUID, applicant_id: UUID) -> tuple[LockedJob, History]:
-    """Lock a job, and read what a person has behind them there.
+    """Lock a job, and read a person's history there.
 
-    Until the change ends the person cannot be erased. Raises JobNotFound; ApplicantNotFound, for
-    who was erased too.
+    The person cannot be erased until the change ends. Raises JobNotFound; ApplicantNotFound, also
+    for an erased person.
     """
-    who = {"job": job_id, "applicant": applicant_id}
-    rows, told = fetch(sql.LOCK_JOB, sql.READ_HISTORY, parameters=who)
-    return _locked(rows), _history(told[0])
+    person = {"job": job_id, "applicant": applicant_id}
+    rows, history = fetch(sql.LOCK_JOB, sql.READ_HISTORY, parameters=person)
+    return _locked(rows), _history(history[0])
 
 
 def read_history(job: LockedJob, applicant_id: UUID) -> History:
-    """What a person has behind them at a job, once more: for when settling may have changed it."""
-    (told,) = fetch(sql.READ_HISTORY, parameters={"job": job.id, "applicant": applicant_id})
-    return _history(told[0])
+    """Read a person's history at a job again, after a settlement that may have changed it."""
+    (rows,) = fetch(sql.READ_HISTORY, parameters={"job": job.id, "applicant": applicant_id})
+    return _history(rows[0])
 
 
 def read_histories(job: LockedJob, applicant_ids: Collection[UUID]) -> dict[UUID, History]:
-    """What many people have behind them at a job that was settled; who was erased is left out.
+    """Read the histories of many people at a settled job; erased people are left out.
 
-    Until the change ends none of them can be erased.
+    None of them can be erased until the change ends.
     """
     people = {"job": job.id, "applicants": list(applicant_ids)}
     (rows,) = fetch(sql.READ_HISTORIES, parameters=people)
@@ -79,13 +79,13 @@ def read_histories(job: LockedJob, applicant_ids: Collection[UUID]) -> dict[UUID
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
-    """Lock the job that is due for longest and that nobody else has locked, if there is one."""
+    """Lock the job that has been due for longest and is not locked, if there is one."""
     (rows,) = fetch(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
     return _locked(rows) if rows else None
 
 
 def as_application(row: Row) -> Application:
-    """An application from a row of `sql.APPLICATION`."""
+    """Make an application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
 
 
@@ -102,7 +102,7 @@ def _locked(rows: list[Row]) -> LockedJob:
 
 @lru_cache(maxsize=1_024)
 def _policy(*values: Any) -> Policy:
-    """Policies are few and frozen: each is checked once, not at every lock."""
+    """Cache policies: they are few and frozen, so each is checked once, not at every lock."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
 
 

@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 
 def fetch(*statements: str, parameters: Parameters) -> list[list[Row]]:
-    """The rows of each statement, in one round trip; each sees what was committed before itself.
+    """Fetch the rows of each statement in one round trip; each sees what was committed before it.
 
     Raises django.db.OperationalError when a lock is not obtained in time.
     """
@@ -28,10 +28,10 @@ def fetch(*statements: str, parameters: Parameters) -> list[list[Row]]:
 
 
 def send(*statements: str, parameters: Parameters, commit: bool = False) -> None:
-    """Run statements, and commit if so wanted, in one round trip. Raises django.db.IntegrityError.
+    """Run statements, and commit if asked to, in one round trip. Raises django.db.IntegrityError.
 
-    Django finds the transaction committed when it wants to commit it, and leaves it at that. Inside
-    somebody else's transaction (a test's) there is only a savepoint, which is left to Django.
+    Django then finds the transaction committed and does nothing more. Inside an outer transaction
+    (a test's) there is only a savepoint, which is left to Django.
     """
     with _pipeline() as session:
         for statement in statements:

@@ -1,50 +1,72 @@
-"""Settling a job: overdue acknowledgements decay or lapse, then the free seats are filled."""
+"""Settling of a job: overdue acknowledgements decay or lapse, then free seats are filled.
+
+A closed job is closed out instead, in slices.
+"""
 
 from __future__ import annotations
-
-from datetime import datetime
 
 from django.db import connection
 
 from jobs.models import JobStatus
-from pipeline.domain.states import Move
+from pipeline.domain.states import EventType, Move
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import as_application
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import make_move
 from pipeline.line.write import write
-from pipeline.models import Application
+from pipeline.models import Application, Event
+
+# The most people that one transaction closes out.
+SLICE = 5_000
 
 
 def settle_due(job: LockedJob) -> int:
-    """Settle and write whatever is due at `job.now`; says how many events that took.
+    """Settle and write whatever is due at `job.now`; return how many events that took.
 
     Leaves `next_due_at` exact. A closed job has nothing to settle: the worker closes it out.
     """
     if not job.is_due or job.status is JobStatus.CLOSED:
         return 0
     before = job.seq
-    overdue, job.next_due_at = _read_due(job)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", {"job": job.id, "now": job.now})
+        overdue = [job.attach(as_application(row)) for row in cursor.fetchall()]
+        cursor.nextset()
+        job.next_due_at = cursor.fetchone()[0]
     for application in overdue:
-        _miss(job, application)
+        deadline, misses = application.acknowledge_by, application.decay_count + 1
+        if job.policy.keeps_place(misses):
+            facts = {"places": job.policy.places_lost(misses)}
+            make_move(job, application, Move.DECAY, effective_at=deadline, facts=facts)
+        else:
+            make_move(job, application, Move.LAPSE, effective_at=deadline)
     fill_seats(job)
-    job.freed_by.clear()  # who comes in later has a cause of their own, however late this settled
+    job.freed_by.clear()  # people who come in later have a cause of their own
     write(job)
     return job.seq - before
 
 
-def _read_due(job: LockedJob) -> tuple[list[Application], datetime | None]:
+def close_out(job: LockedJob) -> int:
+    """Close out the next slice of a closed job's line and write it; return how many events.
+
+    The job stays due at once until nobody is left.
+    """
+    before = job.seq
+    closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
+    cause = closings.values_list("seq", flat=True).get()
+    people = _read(sql.READ_PENDING, job, most=SLICE)
+    people += _read(sql.READ_WAITING, job, most=SLICE - len(people))
+    for application in people:
+        if application.ticket is not None:  # a miss can give one beyond the next newcomer's
+            job.head_ticket = min(application.ticket, job.next_ticket)
+        make_move(job, application, Move.CLOSE_OUT, cause_seq=cause, effective_at=job.closed_at)
+    job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
+    write(job)
+    return job.seq - before
+
+
+def _read(statement: str, job: LockedJob, *, most: int) -> list[Application]:
     with connection.cursor() as cursor:
-        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", {"job": job.id, "now": job.now})
-        overdue = [job.meet(as_application(row)) for row in cursor.fetchall()]
-        cursor.nextset()
-        return overdue, cursor.fetchone()[0]
-
-
-def _miss(job: LockedJob, application: Application) -> None:
-    deadline, misses = application.acknowledge_by, application.decay_count + 1
-    if job.policy.keeps_place(misses):
-        places = job.policy.places_lost(misses)
-        job.move(application, Move.DECAY, effective_at=deadline, facts={"places": places})
-    else:
-        job.move(application, Move.LAPSE, effective_at=deadline)
+        cursor.execute(statement, {"job": job.id, "head": job.head_ticket, "most": most})
+        return [job.attach(as_application(row)) for row in cursor.fetchall()]

@@ -9,15 +9,15 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import Entry
 from pipeline.models import Application
 
+# What a change reads of the job's row.
 HOT = (
     "id company_id status capacity active_count pending_count waitlist_count next_ticket "
     "head_ticket seq chain_head next_due_at policy_version opened_at closed_at last_event_at "
     "last_txid"
 ).split() + list(POLICY_FIELDS)
-"""What a change reads of the job's row."""
 
+# What a change writes of it.
 WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")]
-"""What a change writes of it."""
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
@@ -33,28 +33,29 @@ WITH locked AS MATERIALIZED (
 SELECT {_hot}, clock_timestamp() FROM locked
 """
 
+# Lock a job by its id. The clock is read after the lock, in the same round trip.
 LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE")
-"""Lock a job by its id. The clock is read after the lock, in the same round trip."""
 
+# Lock the job of an application (which never changes, so the snapshot may be older).
 LOCK_JOB_OF = _LOCKED.format(
     which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
     " FOR NO KEY UPDATE"
 )
-"""Lock the job of an application (which never changes, so the snapshot may be older)."""
 
+# Lock the job that has been due for longest, of those that no other worker has.
+#
+# The clock is a sub-select, so that the index stops at it: compared with a volatile function, every
+# job that is due at some later time would be read.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"
 )
-"""Lock the job that has been due for longest, of those that no other worker has.
 
-The clock is a sub-select, so that the index stops at it: compared with a volatile function, every
-job that is due at some later time would be read.
-"""
-
+# One application; a statement of its own, so that its snapshot is newer than the lock.
 READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
-"""One application; a statement of its own, so that its snapshot is newer than the lock."""
 
+# What a person has behind them at this job: live, decided, misses, the last cool-down's end, and
+# their address; nobody can erase them before this change is committed.
 READ_HISTORY = """
 WITH person AS (
     SELECT email FROM applicants_applicant WHERE id = %(applicant)s FOR KEY SHARE
@@ -66,9 +67,8 @@ SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
        (SELECT email FROM person)
 FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)s
 """
-"""What a person has behind them at this job: live, decided, misses, the last cool-down's end, and
-their address; nobody can erase them before this change is committed."""
 
+# The same of many people at once, each with their id; who has nothing behind them, too.
 READ_HISTORIES = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant WHERE id = ANY(%(applicants)s) FOR KEY SHARE
@@ -83,21 +83,21 @@ FROM people
 LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
 GROUP BY people.id, people.email
 """
-"""The same of many people at once, each with their id; who has nothing behind them, too."""
 
+# Whose deadline has passed, in the order in which they are settled.
 READ_DUE = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
 ORDER BY acknowledge_by, id
 """
-"""Whose deadline has passed, in the order in which they are settled."""
 
+# The first deadline that has not passed.
 READ_NEXT_DEADLINE = """
 SELECT min(acknowledge_by) FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
 """
-"""The first deadline that has not passed."""
 
+# The first eligible people in line, and the first ticket passed over for its cool-down.
 READ_NEXT_IN_LINE = f"""
 WITH next AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
@@ -111,27 +111,26 @@ SELECT {_application}, (
       AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
 """
-"""The first eligible people in line, and the first ticket passed over for its cool-down."""
 
+# When the first waiting person's cool-down ends.
 READ_NEXT_COOLDOWN = """
 SELECT min(eligible_at) FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
 """
-"""When the first waiting person's cool-down ends."""
 
+# Who holds a seat on offer, by deadline.
 READ_PENDING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY acknowledge_by, id LIMIT %(most)s
 """
-"""Who holds a seat on offer, by deadline."""
 
+# Who waits, in order, in a cool-down or not.
 READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
 ORDER BY ticket, tie LIMIT %(most)s
 """
-"""Who waits, in order, in a cool-down or not."""
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
@@ -142,15 +141,19 @@ def _insert(table: str, columns: list[str], rows: str) -> str:
     return f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}"
 
 
+# Write the applications that a change let in.
 CREATE = _insert("pipeline_application", APPLICATION, "created")
-"""Write the applications that a change let in."""
 
+# Write the applications that a change moved.
 CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id = n.id".format(
     columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
     source=_recordset.format(table="pipeline_application", rows="changed"),
 )
-"""Write the applications that a change moved."""
 
+# Append a change's events to the log, each with its place in the feed.
+#
+# A transaction can have got its number before it waited for the lock, and so a lower one than those
+# whose changes came before its own: then it takes over the number of the event before it.
 APPEND = """
 INSERT INTO pipeline_event ({names}, company_id, txid)
 SELECT {names},
@@ -158,18 +161,13 @@ SELECT {names},
        (SELECT greatest(pipeline_feed_place(), %(last_txid)s))
 FROM {source}
 """.format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
-"""Append a change's events to the log, each with its place in the feed.
 
-A transaction can have got its number before it waited for the lock, and so a lower one than those
-whose changes came before its own: then it takes over the number of the event before it.
-"""
-
+# Write back the hot row; an event takes its place in the feed along (see APPEND).
 WRITE_JOB = """
 UPDATE jobs_job SET {columns}, last_txid = CASE WHEN seq < %(seq)s
     THEN greatest(pipeline_feed_place(), last_txid) ELSE last_txid END
 WHERE id = %(id)s
 """.format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
-"""Write back the hot row; an event takes its place in the feed along (see APPEND)."""
 
+# Wake the decay workers: something becomes due before they would look again by themselves.
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"
-"""Wake the decay workers: something becomes due before they would look again by themselves."""

@@ -1,4 +1,4 @@
-"""What makes a verb of the line one transaction that keeps its settlement when it refuses."""
+"""Transaction of a service: it keeps the settlement even if the service then refuses."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def change(verb: Callable[P, T]) -> Callable[P, T]:
-    """Run a verb in a transaction of its own; it must not be called inside another.
+def line_transaction(service: Callable[P, T]) -> Callable[P, T]:
+    """Run a service in a transaction of its own; it must not be called inside another.
 
-    A refusal (LineError) is raised after the commit: a verb writes its own change last, so what is
-    committed then is only what it settled on the way. Anything else that is raised rolls back.
+    A refusal (LineError) is raised after the commit. A service writes its own change last, so the
+    commit then holds only what it settled before. Any other error rolls back.
     """
 
-    @wraps(verb)
+    @wraps(service)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         with transaction.atomic(durable=True):
             try:
-                return verb(*args, **kwargs)
+                return service(*args, **kwargs)
             except LineError as error:
                 refusal = error
         raise refusal

@@ -1,77 +1,73 @@
-"""Writing what a change did: applications, log and hot row, in one statement."""
+"""Writing of a change: applications, log and hot row, in one statement."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipeline.line import signals, sql
+from django.db import transaction
+
+from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.round_trips import send
+from pipeline.line.signals import committed
 
+# The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)
-"""How far ahead of a due time the decay workers look by themselves (their longest sleep)."""
 
 
-def write(job: LockedJob) -> None:
-    """Write everything that this change did so far; the job can go on being changed after it."""
-    _write(job, commit=False)
+def write(job: LockedJob, *, commit: bool = False) -> None:
+    """Write everything that this change did so far; the job can be changed further after it.
 
-
-def finish(job: LockedJob) -> None:
-    """Write everything that this change did and commit, in one round trip: the last act of a verb.
-
-    Until then the lock is held, and everybody else on this job waits.
+    With `commit`, commit in the same round trip. It is then the last act of a service: until it
+    the lock is held, and every other change of this job waits.
     """
-    _write(job, commit=True)
-
-
-def _write(job: LockedJob, *, commit: bool) -> None:
-    parts, rows = _parts(job)
-    statements = [f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB]
-    if _must_wake_workers(job):
-        statements.append(sql.NOTIFY_DUE)
-    send(*statements, parameters=rows | _hot(job), commit=commit)
-    signals.tell_once_committed(job)
-    job.written()
-
-
-def _must_wake_workers(job: LockedJob) -> bool:
-    if job.next_due_at is None or job.next_due_at == job.announced_due_at:
-        return False
-    return job.next_due_at - job.now < LOOK_AHEAD
-
-
-def _parts(job: LockedJob) -> tuple[list[str], dict[str, str]]:
-    wanted = (
+    tables = (
         ("created", sql.CREATE, job.created.values(), sql.APPLICATION),
         ("changed", sql.CHANGE, job.changed.values(), sql.APPLICATION),
         ("entries", sql.APPEND, job.entries, sql.ENTRY),
     )
-    parts, rows = [], {}
-    for name, statement, things, columns in wanted:
-        if things:
-            parts.append(f"{name} AS ({statement})")
-            rows[name] = _as_json(things, columns)
-    return parts, rows
+    parts = [f"{name} AS ({statement})" for name, statement, rows, _ in tables if rows]
+    values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
+    values |= job.policy.values() | {"status": job.status.value}
+    values |= {name: _as_json(rows, columns) for name, _, rows, columns in tables if rows}
+    statements = [f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB]
+    due = job.next_due_at
+    if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
+        statements.append(sql.NOTIFY_DUE)
+    send(*statements, parameters=values, commit=commit)
+    if job.entries and committed.has_listeners():
+        if not job.announced_entries:
+            transaction.on_commit(lambda: _announce(job))
+        job.announced_entries += job.entries
+    job.mark_written()
 
 
-def _as_json(things: Iterable[Any], columns: list[str]) -> str:
-    """The rows as the database unpacks them; a column that is left out is NULL."""
+def _announce(job: LockedJob) -> None:
+    committed.send_robust(
+        LockedJob,
+        job_id=job.id,
+        company_id=job.company_id,
+        seq=job.seq,
+        entries=job.announced_entries,
+    )
+
+
+def _as_json(rows: Any, columns: list[str]) -> str:
+    """Encode rows as the database unpacks them; a column that is left out is NULL."""
     records = [
-        {name: value for name in columns if (value := getattr(thing, name)) is not None}
-        for thing in things
+        {name: value for name in columns if (value := getattr(row, name)) is not None}
+        for row in rows
     ]
     return json.dumps(records, default=_Plain(), separators=(",", ":"), check_circular=False)
 
 
 class _Plain:
-    """Values as JSON can hold them. Many rows share the very same ones: each is put in words once.
+    """Encoder of values that JSON does not hold. A value shared by many rows is encoded once.
 
-    By identity, which is safe as long as the rows that hold them live.
+    By identity, which is safe as long as the rows that hold the values live.
     """
 
     def __init__(self) -> None:
@@ -79,22 +75,16 @@ class _Plain:
 
     def __call__(self, value: object) -> str:
         text = self._known.get(id(value))
-        if text is None:
-            text = self._known[id(value)] = _plain(value)
+        if text is not None:
+            return text
+        match value:
+            case UUID():
+                text = str(value)
+            case datetime():
+                text = value.isoformat()
+            case bytes() | memoryview():
+                text = f"\\x{bytes(value).hex()}"
+            case _:
+                raise TypeError(f"{type(value)} does not belong in the line's rows")
+        self._known[id(value)] = text
         return text
-
-
-def _plain(value: object) -> str:
-    match value:
-        case UUID():
-            return str(value)
-        case datetime():
-            return value.isoformat()
-        case bytes() | memoryview():
-            return f"\\x{bytes(value).hex()}"
-    raise TypeError(f"{type(value)} does not belong in the line's rows")
-
-
-def _hot(job: LockedJob) -> dict[str, Any]:
-    own = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
-    return own | job.policy.values() | {"status": job.status.value}

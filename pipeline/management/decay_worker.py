@@ -26,10 +26,10 @@ CHANNEL = "line_due"
 LONGEST_REST_SECONDS = 5.0
 SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
+# How often, at most, an idle worker learns the names of who has applied.
 LEARN_SECONDS = 2.0
-"""How often, at most, an idle worker learns the names of who has applied."""
+# How long a job that could not be settled is left alone, so that it does not stop the others.
 SET_ASIDE_SECONDS = 30.0
-"""How long a job that could not be settled is left alone, so that it does not stop the others."""
 
 
 class DecayWorker:

@@ -81,8 +81,8 @@ class Demo:
     company_id: UUID
     job_id: UUID
     api_key: str
+    # Of the owner; empty where somebody has chosen another one.
     password: str
-    """Of the owner; empty where somebody has chosen another one."""
 
 
 def seed() -> Demo:

@@ -15,8 +15,8 @@ from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
+# The kinds of events that an index finds by themselves: not those that come in great numbers.
 FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
-"""The kinds of events that an index finds by themselves: not those that come in great numbers."""
 
 
 def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:

@@ -129,10 +129,10 @@ class Producer(models.Model):
     """What background work an API key may start. A key without a row: what companies may start."""
 
     key = models.OneToOneField(ApiKey, models.CASCADE, primary_key=True, related_name="producer")
+    # The keys of the types; None for all that a company may start.
     types = ArrayField(models.CharField(max_length=200), null=True)
-    """The keys of the types; None for all that a company may start."""
+    # How many tasks in a minute; None for the site's rate.
     per_minute = models.PositiveIntegerField(null=True)
-    """How many tasks in a minute; None for the site's rate."""
 
     def __str__(self) -> str:
         return str(self.key_id)

@@ -21,6 +21,7 @@ from applicants.http import applicant_id_of
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import Seen, read_application
 from pipeline.selectors.jobs import read_job
@@ -30,8 +31,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 COMPANY = "company_id"
 """Where the session keeps for which company its member acts."""
-
-_RANKS = list(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +46,19 @@ class Member:
         """How the log names this member."""
         return Actor(ActorKind.COMPANY, self.user.id)
 
-    def may(self, role: Role) -> bool:
-        """Whether the member has that role or one that includes it."""
-        return _RANKS.index(self.role) >= _RANKS.index(role)
+    def may(self, action: Action) -> bool:
+        """Return whether the table of permissions lets the member do that."""
+        return RULES[action].allows_member(self.role)
 
     @property
     def is_recruiter(self) -> bool:
-        """Whether the member may change jobs and decide on people."""
-        return self.may(Role.RECRUITER)
+        """Whether to show templates' buttons for daily work."""
+        return self.may(Action.MANAGE_TASKS)
 
     @property
     def is_owner(self) -> bool:
-        """Whether the member may change capacity, policy, members and keys, and close jobs."""
-        return self.may(Role.OWNER)
+        """Whether to show templates' buttons for owners."""
+        return self.may(Action.MANAGE_TEAM)
 
 
 def current_applicant(request: HttpRequest) -> Applicant | None:
@@ -121,14 +120,14 @@ def for_applicants(
 
 
 def for_members(
-    role: Role = Role.VIEWER,
+    action: Action = Action.READ_COMPANY,
 ) -> Callable[
     [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """A page for members of a company. Of which role decides the page again for a job's company.
+    """Guard a page for members of a company; a job's page checks again for the job's company.
 
-    Others sign in first; PermissionDenied (403) below that role.
+    Others sign in first. Raises PermissionDenied (403) without the permission.
     """
 
     def guard(
@@ -138,7 +137,7 @@ def for_members(
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
-            require(current_member(request), role)
+            require(current_member(request), action)
             return view(request, *args, **kwargs)
 
         return guarded
@@ -146,17 +145,19 @@ def for_members(
     return guard
 
 
-def require(member: Member | None, role: Role) -> Member:
-    """The member, who has that role. Raises PermissionDenied."""
+def require(member: Member | None, action: Action) -> Member:
+    """Return the member, who may do that. Raises PermissionDenied."""
     if member is None:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
-    if not member.may(role):
-        needed = "an owner" if role is Role.OWNER else "a recruiter or an owner"
+    if not member.may(action):
+        needed = "an owner" if RULES[action].role is Role.OWNER else "a recruiter or an owner"
         raise PermissionDenied(f"This needs {needed} of {member.company.name}.")
     return member
 
 
-def own_job(request: HttpRequest, job_id: UUID, role: Role = Role.VIEWER) -> tuple[Member, Job]:
+def own_job(
+    request: HttpRequest, job_id: UUID, action: Action = Action.READ_COMPANY
+) -> tuple[Member, Job]:
     """A job of one of the member's companies, with its posting; the member acts for that company.
 
     Raises JobNotFound (404), PermissionDenied.
@@ -165,18 +166,18 @@ def own_job(request: HttpRequest, job_id: UUID, role: Role = Role.VIEWER) -> tup
     member = act_for(request, job.company_id)
     if member is None:
         raise JobNotFound
-    return require(member, role), job
+    return require(member, action), job
 
 
 def received_application(
-    request: HttpRequest, application_id: UUID, role: Role = Role.VIEWER
+    request: HttpRequest, application_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Seen]:
     """An application to one of the member's companies. Raises ApplicationNotFound (404)."""
     seen = read_application(application_id)
     member = act_for(request, seen.company_id)
     if member is None:
         raise ApplicationNotFound
-    return require(member, role), seen
+    return require(member, action), seen
 
 
 def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applicant, Seen]:

@@ -1,9 +1,58 @@
-"""The statements behind past moments of a line: who stood where, and what differs between two."""
+"""Statements behind past moments of a line: everybody's place, and differences between two.
+
+All rest on one fold: the last event of an application says where it stands. EVERYBODY reads the
+whole line; PEOPLE orders it in the database and reads the first of each list.
+"""
 
 from __future__ import annotations
 
+# What all events of one application add up to, beside its last event.
+_TIMES = """
+    min(at) AS applied_at,
+    max(at) FILTER (WHERE event <> 'DEADLINE_EXTENDED') AS status_since,
+    max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
+        AS promoted_at,
+    max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
+"""
+
+# The columns of a place, in the order in which `past_states.place_of` takes them.
+_PLACE = (
+    "application_id, to_status, event = 'DEADLINE_EXTENDED', data,"
+    " applied_at, status_since, promoted_at, acknowledged_at"
+)
+
+# Every live application after event `seq`.
+EVERYBODY = f"""
+WITH folded AS (
+    SELECT application_id, max(seq) AS seq, {_TIMES}
+    FROM pipeline_event
+    WHERE job_id = %(job)s AND seq <= %(seq)s AND application_id IS NOT NULL
+    GROUP BY application_id
+)
+SELECT {_PLACE} FROM folded JOIN pipeline_event USING (application_id, seq)
+WHERE job_id = %(job)s AND to_status <> 'INACTIVE'
+"""  # noqa: S608
+
+# The last event recorded by a time: `at` never falls, so halving finds it in few steps.
+SEQ_AT = """
+WITH RECURSIVE search AS (
+    SELECT 0::bigint AS low, seq AS high FROM jobs_job WHERE id = %(job)s
+    UNION ALL
+    SELECT CASE WHEN later THEN low ELSE middle END, CASE WHEN later THEN middle - 1 ELSE high END
+    FROM (
+        SELECT low, high, (low + high + 1) / 2 AS middle,
+               (SELECT at FROM pipeline_event
+                WHERE job_id = %(job)s AND pipeline_event.seq = (low + high + 1) / 2) > %(as_of)s
+               AS later
+        FROM search WHERE low < high
+    ) step
+)
+SELECT low, %(as_of)s > clock_timestamp() FROM search WHERE low >= high
+"""
+
+# Last events of everybody who was in the line, read from the log's beginning.
 FROM_THE_START = """
-SELECT e.application_id, e.to_status, e.at, e.data
+SELECT e.application_id, e.to_status, e.at, e.event, e.data
 FROM (SELECT application_id, max(seq * 2 + (to_status = 'INACTIVE')::int) AS code
       FROM pipeline_event
       WHERE job_id = %(job)s AND seq <= %(seq)s AND application_id IS NOT NULL
@@ -11,10 +60,13 @@ FROM (SELECT application_id, max(seq * 2 + (to_status = 'INACTIVE')::int) AS cod
 JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = last.code / 2 AND e.seq <= %(seq)s
 WHERE last.code %% 2 = 0
 """
-"""Everybody who was in the line, by their last event."""
 
+# The same for everybody who can be among the first of a list, read from the log's end.
+#
+# These are the people of the line at that moment with later events, and, of the people without, the
+# first as the line stands now. The log says how each of them stood.
 FROM_THE_END = """
-SELECT e.application_id, e.to_status, e.at, e.data FROM (
+SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
     SELECT application_id FROM pipeline_event
     WHERE job_id = %(job)s AND seq > %(seq)s AND application_id IS NOT NULL
     GROUP BY application_id HAVING min(seq * 2 + (from_status IS NULL)::int) %% 2 = 0
@@ -26,16 +78,15 @@ SELECT e.application_id, e.to_status, e.at, e.data FROM (
              AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
            ORDER BY ticket, tie LIMIT %(shown)s)
 ) candidate CROSS JOIN LATERAL (
-    SELECT application_id, to_status, at, data FROM pipeline_event
+    SELECT application_id, to_status, at, event, data FROM pipeline_event
     WHERE application_id = candidate.application_id AND seq <= %(seq)s ORDER BY seq DESC LIMIT 1
 ) e WHERE e.to_status <> 'INACTIVE'
 """
-"""Who can be among the first of a list: whom something happened to since, though they were in the
-line before; and of those to whom nothing did, the first as the line stands now. The log says how
-each of them stood."""
 
-PEOPLE = """
-WITH stood AS ({stood}), ordered AS (
+# The first of each list, in its order, with the number of their place in it. `stood` is
+# FROM_THE_START or FROM_THE_END, whichever reads less of the log.
+PEOPLE = f"""
+WITH stood AS ({{stood}}), ordered AS (
     SELECT *, row_number() OVER (
         PARTITION BY to_status ORDER BY
             CASE WHEN to_status = 'ACTIVE' THEN at END,
@@ -43,16 +94,17 @@ WITH stood AS ({stood}), ordered AS (
             (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint, application_id
     ) AS place FROM stood
 )
-SELECT to_status, application_id, place, (
-    SELECT max(at) FROM pipeline_event own
+SELECT {_PLACE}, place
+FROM ordered CROSS JOIN LATERAL (
+    SELECT {_TIMES} FROM pipeline_event own
     WHERE own.application_id = ordered.application_id AND own.seq <= %(seq)s
-      AND own.event <> 'DEADLINE_EXTENDED'
-), data
-FROM ordered WHERE place <= %(shown)s ORDER BY to_status, place
-"""
+) folded
+WHERE place <= %(shown)s ORDER BY to_status, place
+"""  # noqa: S608
 
+# Everybody's status and place at two moments.
 STOOD = """
-SELECT told.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
+SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
        CASE WHEN b.to_status = 'WAITLIST' THEN row_number() OVER (
            PARTITION BY b.to_status ORDER BY
            (b.data ->> 'ticket')::bigint, (b.data ->> 'tie')::bigint) END AS place_before,
@@ -64,13 +116,15 @@ FROM (
     FROM pipeline_event
     WHERE job_id = %(job)s AND seq <= %(later)s AND application_id IS NOT NULL
     GROUP BY application_id
-) told
+) last_seqs
 LEFT JOIN pipeline_event b
-    ON b.job_id = %(job)s AND b.seq = told.before AND b.seq <= %(earlier)s
-JOIN pipeline_event a ON a.job_id = %(job)s AND a.seq = told.after AND a.seq <= %(later)s
+    ON b.job_id = %(job)s AND b.seq = last_seqs.before AND b.seq <= %(earlier)s
+JOIN pipeline_event a ON a.job_id = %(job)s AND a.seq = last_seqs.after AND a.seq <= %(later)s
 """
 _STATUSES = "ARRAY['WAITLIST', 'PENDING_ACKNOWLEDGMENT', 'ACTIVE', 'INACTIVE']"
 
+# The same for people with an event in between alone, without places: for these the whole line would
+# have to be ordered.
 TOUCHED = f"""
 SELECT application_id, ({_STATUSES})[first %% 8] AS was, ({_STATUSES})[last %% 8] AS now_is,
        outcome, NULL::bigint AS place_before, NULL::bigint AS place_after
@@ -82,11 +136,10 @@ FROM (
     WHERE job_id = %(job)s AND seq > %(earlier)s AND seq <= %(later)s
       AND application_id IS NOT NULL
     GROUP BY application_id
-) told
+) span
 """  # noqa: S608
-"""Only to whom something happened in between, and without the places, for which the whole line
-would have to be put in order."""
 
+# The kinds of differences, the first people of each, and how many there are of it.
 DIFFERENCES = """
 WITH stood AS ({stood}), kinds AS (
     SELECT *, CASE

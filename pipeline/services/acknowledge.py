@@ -9,13 +9,14 @@ from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Actor, Move, Status
 from pipeline.line.effects import has_just_missed
 from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 from pipeline.models import Application
 
 
-@change
+@line_transaction
 def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
     """Take the seat that was offered, before its deadline. Once more is harmless.
 
@@ -31,6 +32,6 @@ def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
         raise AcknowledgmentExpired
     if job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.ACKNOWLEDGE)
-    job.move(application, Move.ACKNOWLEDGE, actor=actor)
-    finish(job)
+    make_move(job, application, Move.ACKNOWLEDGE, actor=actor)
+    write(job, commit=True)
     return application

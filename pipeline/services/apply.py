@@ -5,16 +5,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from pipeline.domain.states import Actor
-from pipeline.line.admission import enter
+from pipeline.line.admission import admit
 from pipeline.line.lock import lock_job_for, read_history
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 from pipeline.models import Application
 
 
-@change
+@line_transaction
 def apply(
     *,
     job_id: UUID,
@@ -37,7 +37,7 @@ def apply(
         history = read_history(job, applicant_id)
     if application_id and (made := _made_before(job, applicant_id, application_id)):
         return made
-    application = enter(
+    application = admit(
         job,
         history,
         applicant_id=applicant_id,
@@ -46,7 +46,7 @@ def apply(
         verified=verified,
         application_id=application_id,
     )
-    finish(job)
+    write(job, commit=True)
     return application
 
 

@@ -10,13 +10,14 @@ from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Move
 from pipeline.line.effects import has_just_missed
 from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 from pipeline.models import Application
 
 
-@change
+@line_transaction
 def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
     """Move the deadline of an offered seat by that many seconds, at most by one window.
 
@@ -36,6 +37,6 @@ def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
     if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
     application.acknowledge_by = deadline + timedelta(seconds=seconds)
-    job.move(application, Move.EXTEND)
-    finish(job)
+    make_move(job, application, Move.EXTEND)
+    write(job, commit=True)
     return application

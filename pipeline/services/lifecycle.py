@@ -15,9 +15,10 @@ from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import record_job_event
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,10 @@ def create_job(
         return row.id
     _post(row, posting)
     job = lock_job(row.id)
-    job.record_job(EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_status(job, JobStatus.OPEN, actor)
-    finish(job)
+    write(job, commit=True)
     return job.id
 
 
@@ -86,7 +87,7 @@ def _post(job: Job, posting: Posting) -> None:
     )
 
 
-@change
+@line_transaction
 def open_job(*, job_id: UUID, actor: Actor) -> None:
     """Open a draft, or resume a paused job: free seats go to the next in line before this returns.
 
@@ -95,7 +96,7 @@ def open_job(*, job_id: UUID, actor: Actor) -> None:
     _go(job_id, JobStatus.OPEN, actor)
 
 
-@change
+@line_transaction
 def pause_job(*, job_id: UUID, actor: Actor) -> None:
     """Take no applications and promote nobody for now; deadlines still run out.
 
@@ -105,7 +106,7 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
     _go(job_id, JobStatus.PAUSED, actor)
 
 
-@change
+@line_transaction
 def close_job(*, job_id: UUID, actor: Actor) -> None:
     """Close a job for good, at once. Who waits or is pending is then closed out by the worker.
 
@@ -119,7 +120,7 @@ def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     settle_due(job)
     if job.status is not to:
         _change_status(job, to, actor)
-        finish(job)
+        write(job, commit=True)
 
 
 def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
@@ -132,7 +133,7 @@ def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
         _close(job)
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
-    entry = job.record_job(event, actor=actor, statuses=(before, to))
+    entry = record_job_event(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
 
 

@@ -7,13 +7,14 @@ from uuid import UUID
 from pipeline.domain.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 from pipeline.models import Application, DecisionNote, Event
 
 
-@change
+@line_transaction
 def remove(
     *,
     application_id: UUID,
@@ -34,11 +35,11 @@ def remove(
     application = job.application(application_id)
     if request_id and _was_done(application, request_id):
         return application
-    job.move(application, DECISIONS[outcome], actor=actor, facts=_facts(reason, request_id))
+    make_move(job, application, DECISIONS[outcome], actor=actor, facts=_facts(reason, request_id))
     fill_seats(job)
     if note:
         DecisionNote.objects.create(application=application, text=note)
-    finish(job)
+    write(job, commit=True)
     return application
 
 

@@ -9,11 +9,10 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from jobs.models import JobStatus
-from pipeline.line.close_out import close_out
 from pipeline.line.lock import lock_due_job, lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
+from pipeline.line.settle import close_out, settle_due
+from pipeline.line.transaction import line_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class SettlingFailed(Exception):
         self.job_id = job_id
 
 
-@change
+@line_transaction
 def settle(*, job_id: UUID) -> int:
     """Settle one job now; says how many events that took. Raises JobNotFound."""
     return _bring_up_to_date(lock_job(job_id))

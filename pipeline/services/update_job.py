@@ -15,9 +15,10 @@ from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import record_job_event
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Alteration:
     posting: Mapping[str, str] = field(default_factory=dict)
 
 
-@change
+@line_transaction
 def alter_job(
     *, job_id: UUID, alteration: Alteration, actor: Actor, seen: Version | None = None
 ) -> None:
@@ -57,7 +58,7 @@ def alter_job(
     _change_policy(job, alteration.policy, actor)
     _change_capacity(job, alteration.capacity, actor)
     _change_posting(job, alteration.posting)
-    finish(job)
+    write(job, commit=True)
 
 
 def _version(job: LockedJob) -> Version:
@@ -70,13 +71,13 @@ def _change_policy(job: LockedJob, values: Mapping[str, Any], actor: Actor) -> N
     if policy != job.policy:
         job.policy = policy
         job.policy_version += 1
-        job.record_job(EventType.POLICY_CHANGED, actor=actor)
+        record_job_event(job, EventType.POLICY_CHANGED, actor=actor)
 
 
 def _change_capacity(job: LockedJob, capacity: int | None, actor: Actor) -> None:
     if capacity is not None and capacity != job.capacity:
         job.capacity = capacity
-        entry = job.record_job(EventType.CAPACITY_CHANGED, actor=actor)
+        entry = record_job_event(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
 
 

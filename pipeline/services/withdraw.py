@@ -7,13 +7,14 @@ from uuid import UUID
 from pipeline.domain.states import Actor, Move, Outcome
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import change
-from pipeline.line.write import finish
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
 from pipeline.models import Application
 
 
-@change
+@line_transaction
 def withdraw(*, application_id: UUID, actor: Actor) -> Application:
     """Leave a job's line; an opened seat goes to the next in line before this returns.
 
@@ -24,7 +25,7 @@ def withdraw(*, application_id: UUID, actor: Actor) -> Application:
     settle_due(job)
     application = job.application(application_id)
     if application.outcome != Outcome.WITHDRAWN:
-        job.move(application, Move.WITHDRAW, actor=actor)
+        make_move(job, application, Move.WITHDRAW, actor=actor)
         fill_seats(job)
-        finish(job)
+        write(job, commit=True)
     return application

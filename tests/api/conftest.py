@@ -1,4 +1,4 @@
-"""Who calls, in the tests of the API."""
+"""A job and an offer that the tests of the API call about."""
 
 from __future__ import annotations
 
@@ -8,33 +8,13 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application
-from tests.api.caller import Caller, key_of, leave, signed_in
 from tests.support import factories
-from tests.support.outbox import send_at_once
+from tests.support.callers import leave, signed_in
 
 
 @pytest.fixture(autouse=True)
-def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mails are in the outbox when the answer is."""
-    send_at_once(monkeypatch)
-
-
-@pytest.fixture
-def acme(company: Company) -> Caller:
-    """The company, with a key that may read and write."""
-    return key_of(company.id)
-
-
-@pytest.fixture
-def other(transactional_db: None) -> Caller:
-    """Another company, with a key that may read and write."""
-    return key_of(factories.company(name="Other").id)
-
-
-@pytest.fixture
-def nobody(transactional_db: None) -> Caller:
-    """A caller without a credential."""
-    return Caller()
+def _mail_at_once(mail_at_once: None) -> None:
+    """Send every email of these tests at once."""
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from jobs.models import ApiKey, Company, Scope
 from pipeline.models import Application
-from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of, key_of, person, signed_in
 from tests.support import factories
+from tests.support.callers import UNKNOWN_ID, Answer, Caller, code_of, key_of, person, signed_in
 
 CALLERS = ["nobody", "revoked", "owner", "stranger", "reader", "writer", "other company"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application, DecisionNote, Event
-from tests.api.caller import Caller, code_of, leave, pointers, signed_in
 from tests.support import factories
+from tests.support.callers import Caller, code_of, leave, pointers, signed_in
 from tests.support.clock import let_time_pass
 
 

@@ -10,8 +10,8 @@ from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, Event
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, key_of, person, pointers
 from tests.support import factories
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, key_of, person, pointers
 
 FIELDS = [
     "id",

@@ -13,8 +13,8 @@ from applicants import codes
 from applicants.models import Applicant, SignInCode
 from jobs.models import Company
 from pipeline.models import Application, Event
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
 from tests.support import factories
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, pointers
 from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import code_to
 from tests.support.together import together

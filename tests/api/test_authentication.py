@@ -8,8 +8,8 @@ from django.test import Client
 
 from applicants.models import ApplicantToken
 from jobs.models import ApiKey, Company
-from tests.api.caller import Caller, code_of, person
 from tests.support import factories
+from tests.support.callers import Caller, code_of, person
 
 
 def test_a_companys_key_stands_for_the_company(acme: Caller, company: Company) -> None:

@@ -9,10 +9,8 @@ import pytest
 
 from jobs.models import ApiKey, Company, Role, Scope
 from tasks.scheduling.schedules import create_schedule
-from tests.api import tasks_of
-from tests.api.browser import member_of
-from tests.api.caller import Caller, key_of, person
-from tests.support import factories
+from tests.support import background_tasks, factories
+from tests.support.callers import Caller, key_of, member_caller, person
 
 WORK = {"type": "demo.sleep"}
 PLAN = {"name": "Mondays", "cron": "0 9 * * 1", "type": "demo.sleep"}
@@ -54,8 +52,8 @@ def names(company: Company) -> dict[str, UUID]:
     plan = create_schedule(name="a", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id)
     return {
         "job": factories.job(company_id=company.id),
-        "task": tasks_of.sleep(company.id),
-        "dead": tasks_of.dead_sleep(company.id),
+        "task": background_tasks.sleep(company.id),
+        "dead": background_tasks.dead_sleep(company.id),
         "schedule": plan.id,
     }
 
@@ -86,7 +84,7 @@ def test_whoever_may_read_reads_the_companys_own(
 ) -> None:
     callers = strangers(company) | {
         "a key that may read": (key_of(company.id, Scope.READ), own),
-        "a viewer": (member_of(company, Role.VIEWER), own),
+        "a viewer": (member_caller(company, Role.VIEWER), own),
         "another company": (key_of(factories.company().id), foreign),
     }
 
@@ -107,9 +105,9 @@ def test_only_who_may_write_acts_and_only_on_the_companys_own(
 ) -> None:
     callers = strangers(company) | {
         "a key that may read": (key_of(company.id, Scope.READ), 403),
-        "a viewer": (member_of(company, Role.VIEWER), 403),
+        "a viewer": (member_caller(company, Role.VIEWER), 403),
         "another company": (key_of(factories.company().id), foreign),
-        "a recruiter": (member_of(company, Role.RECRUITER), own),
+        "a recruiter": (member_caller(company, Role.RECRUITER), own),
     }
 
     got = {

@@ -13,9 +13,16 @@ from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.models import Application
 from tasks.scheduling.schedules import create_schedule
-from tests.api import tasks_of
-from tests.api.browser import member_of
-from tests.api.caller import Answer, Caller, code_of, key_of, pointers, signed_in
+from tests.support import background_tasks
+from tests.support.callers import (
+    Answer,
+    Caller,
+    code_of,
+    key_of,
+    member_caller,
+    pointers,
+    signed_in,
+)
 
 INSIDES = re.compile(
     r"Traceback|File \"|\.py|SELECT|INSERT|UPDATE |psycopg|django|pipeline_|jobs_job|relation|"
@@ -52,7 +59,7 @@ class Scene:
             "application_id": str(offered.id),
             "applicant_id": str(offered.applicant_id),
             "key_id": make_key(company),
-            "task_id": str(tasks_of.dead_sleep(company.id)),
+            "task_id": str(background_tasks.dead_sleep(company.id)),
             "schedule_id": str(make_schedule(company)),
             "file_id": "00000000-0000-7000-8000-000000000000",
             "type_key": "demo.sleep",
@@ -60,7 +67,7 @@ class Scene:
         self.callers: dict[str, Caller] = {
             "apiKey": key_of(company.id),
             "applicantToken": signed_in(offered.applicant),
-            "session": member_of(company, Role.OWNER),
+            "session": member_caller(company, Role.OWNER),
             "": Caller(),
         }
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job
-from tests.api.caller import Caller, code_of, pointers
+from tests.support.callers import Caller, code_of, pointers
 
 
 @pytest.mark.parametrize(

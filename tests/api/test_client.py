@@ -16,9 +16,9 @@ import pytest
 
 from applicants.services import issue_token
 from jobs.models import Company
-from tests.api.caller import key_of
-from tests.conftest import ROOT
 from tests.support import factories
+from tests.support.callers import key_of
+from tests.support.environment import ROOT
 from tests.support.server import serving
 
 PACKAGE = "client_of_next_in_line"

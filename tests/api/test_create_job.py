@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Company
 from jobs.policies import Policy
-from tests.api.caller import Caller, code_of, pointers
+from tests.support.callers import Caller, code_of, pointers
 
 FIELDS = {
     "id": str,

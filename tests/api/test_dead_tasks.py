@@ -6,9 +6,9 @@ import pytest
 
 from jobs.models import Company
 from tasks.models import TaskEvent, TaskType
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
-from tests.api.tasks_of import dead_sleep, row_of, sleep
 from tests.support import factories
+from tests.support.background_tasks import dead_sleep, row_of, sleep
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, pointers
 
 
 def test_dead_letters_are_listed_the_oldest_first(acme: Caller, company: Company) -> None:

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.api.caller import Caller
 from tests.support import factories
+from tests.support.callers import Caller
 from tests.support.clock import let_time_pass
 
 

@@ -17,8 +17,8 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.database.errors import ClusterError
-from tests.api.caller import Caller, code_of, person
 from tests.support import factories
+from tests.support.callers import Caller, code_of, person
 
 CONTRACT = {
     400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests.api.caller import Caller, code_of, pointers
 from tests.api.test_log import EVENT_FIELDS
 from tests.support import factories
+from tests.support.callers import Caller, code_of, pointers
 from tests.support.feeds import wait_for_the_feed
 
 

@@ -12,16 +12,16 @@ from jobs.models import ApiKey, Job
 from pipeline.limits import idempotency
 from pipeline.maintenance.retention import remove_expired
 from pipeline.models import Application, Event, IdempotencyRecord
-from tests.api import keyed
-from tests.api.caller import Caller, code_of, key_of, leave, pointers
-from tests.api.keyed import EVERY_POST, POSTS, Sent, replayed, told
+from tests.support import keyed_posts
+from tests.support.callers import Caller, code_of, key_of, leave, pointers
 from tests.support.clock import database_now
+from tests.support.keyed_posts import EVERY_POST, POSTS, Sent, replayed, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_every_post_is_tried() -> None:
-    assert keyed.routes_with_post(secret=False) == set(POSTS)
+    assert keyed_posts.routes_with_post(secret=False) == set(POSTS)
 
 
 @pytest.mark.parametrize("sent_by", EVERY_POST)
@@ -49,7 +49,7 @@ def test_every_post_does_without_a_key(sent_by: Callable[[], Sent]) -> None:
 
 
 def test_the_first_answer_is_given_again_although_things_have_moved_on() -> None:
-    sent = keyed.own_application()
+    sent = keyed_posts.own_application()
     first = sent.under("k")
     leave(Application.objects.get())
 
@@ -60,7 +60,7 @@ def test_the_first_answer_is_given_again_although_things_have_moved_on() -> None
 
 
 def test_another_body_under_the_key_is_refused() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     sent.under("k")
 
     answer = sent.under("k", capacity=3)
@@ -70,7 +70,7 @@ def test_another_body_under_the_key_is_refused() -> None:
 
 
 def test_another_address_under_the_key_is_refused() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     sent.under("k")
 
     answer = sent.caller.post(f"/jobs/{Job.objects.get().id}/pause", sent.body, idempotency_key="k")
@@ -79,7 +79,7 @@ def test_another_address_under_the_key_is_refused() -> None:
 
 
 def test_two_credentials_of_one_company_have_keys_of_their_own() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     sent.under("k")
     colleague = Sent(key_of(ApiKey.objects.get().company_id), sent.path, sent.body)
 
@@ -90,7 +90,7 @@ def test_two_credentials_of_one_company_have_keys_of_their_own() -> None:
 
 
 def test_another_key_is_another_request() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
 
     ids = {sent.under(key).json()["id"] for key in ("a", "b", "A", "a b")}
 
@@ -99,7 +99,7 @@ def test_another_key_is_another_request() -> None:
 
 @pytest.mark.parametrize("key", ["", " ", "x" * 256, "a\tb", "a\x7fb"])
 def test_what_is_no_key_is_refused(key: str) -> None:
-    answer = keyed.a_job().under(key)
+    answer = keyed_posts.a_job().under(key)
 
     assert code_of(answer) == (400, "VALIDATION_ERROR")
     assert pointers(answer) == ["/Idempotency-Key"]
@@ -108,7 +108,7 @@ def test_what_is_no_key_is_refused(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["x", "x" * 255, '"8e03978e-40d5"', "ü~ !"])
 def test_what_is_a_key_is_taken(key: str) -> None:
-    assert keyed.a_job().under(key).status_code == 201
+    assert keyed_posts.a_job().under(key).status_code == 201
 
 
 def test_a_key_means_nothing_to_a_read_or_a_patch(acme: Caller) -> None:
@@ -124,7 +124,7 @@ def test_a_key_means_nothing_to_a_read_or_a_patch(acme: Caller) -> None:
 
 
 def test_a_request_that_is_still_running_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     monkeypatch.setattr(idempotency, "keep", lambda *_, **__: None)
     sent.under("k")
 
@@ -136,9 +136,9 @@ def test_a_request_that_is_still_running_is_not_run_again(monkeypatch: pytest.Mo
 
 
 def test_after_a_day_the_key_is_new() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     sent.under("k")
-    keyed.let_a_day_pass()
+    keyed_posts.let_a_day_pass()
 
     again, other = sent.under("k"), sent.under("k", capacity=9)
 
@@ -148,9 +148,9 @@ def test_after_a_day_the_key_is_new() -> None:
 
 
 def test_what_was_kept_for_a_day_is_removed_and_nothing_else() -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     sent.under("old")
-    keyed.let_a_day_pass()
+    keyed_posts.let_a_day_pass()
     sent.under("new")
 
     remove_expired()
@@ -161,8 +161,8 @@ def test_what_was_kept_for_a_day_is_removed_and_nothing_else() -> None:
 
 def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
     before = database_now() - timedelta(milliseconds=1)
-    first = keyed.a_job().under("k").json()["id"]
-    second = keyed.a_job().under("k").json()["id"]
+    first = keyed_posts.a_job().under("k").json()["id"]
+    second = keyed_posts.a_job().under("k").json()["id"]
 
     made = UUID(first)
     milliseconds = made.int >> 80
@@ -173,7 +173,7 @@ def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
 
 def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
     late = idempotency.claim(b"i" * 32, b"f" * 32)
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
     later = idempotency.claim(b"i" * 32, b"f" * 32)
     assert isinstance(late, idempotency.Claim)
     assert isinstance(later, idempotency.Claim)
@@ -189,6 +189,6 @@ def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
 
 def test_a_lost_request_is_not_taken_over_by_another_one() -> None:
     idempotency.claim(b"i" * 32, b"f" * 32)
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     assert idempotency.claim(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()

@@ -18,24 +18,23 @@ from django.test import Client
 from jobs.models import Job
 from pipeline.limits import idempotency
 from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
-from tests.api import keyed
-from tests.api.caller import code_of, key_of
-from tests.api.keyed import Sent, replayed
-from tests.conftest import ROOT
-from tests.support import factories
+from tests.support import factories, keyed_posts
+from tests.support.callers import code_of, key_of
+from tests.support.environment import ROOT
 from tests.support.invariants import assert_line_is_sound
+from tests.support.keyed_posts import Sent, replayed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WITH_A_TOKEN = [
-    keyed.a_job,
-    keyed.own_application,
-    keyed.submission,
-    keyed.acknowledgement,
-    keyed.withdrawal,
-    keyed.removal,
-    *(keyed.POSTS[f"jobs/<uuid:job_id>/{verb}"][0] for verb in ("open", "pause", "close")),
+    keyed_posts.a_job,
+    keyed_posts.own_application,
+    keyed_posts.submission,
+    keyed_posts.acknowledgement,
+    keyed_posts.withdrawal,
+    keyed_posts.removal,
+    *(keyed_posts.POSTS[f"jobs/<uuid:job_id>/{verb}"][0] for verb in ("open", "pause", "close")),
 ]
 
 
@@ -47,7 +46,7 @@ def killed(environment: dict[str, str]) -> Callable[[Sent, str], None]:
 
     def send(sent: Sent, moment: str) -> None:
         what = [moment, str(sent.caller.token), "k", sent.path, json.dumps(sent.body)]
-        command = [sys.executable, "-m", "tests.api.one_call", *what]
+        command = [sys.executable, "-m", "tests.support.one_call", *what]
         run = subprocess.run(command, env=environment, cwd=ROOT, check=False, timeout=60)
         assert run.returncode == -signal.SIGKILL
 
@@ -56,7 +55,7 @@ def killed(environment: dict[str, str]) -> Callable[[Sent, str], None]:
 
 @pytest.mark.parametrize(
     ("moment", "sent_by"),
-    [("before", keyed.a_job), ("before", keyed.removal)]
+    [("before", keyed_posts.a_job), ("before", keyed_posts.removal)]
     + [("after", sent_by) for sent_by in WITH_A_TOKEN],
 )
 def test_a_retry_after_a_crash_is_answered_and_nothing_is_done_twice(
@@ -69,7 +68,7 @@ def test_a_retry_after_a_crash_is_answered_and_nothing_is_done_twice(
     done_by_the_killed = Event.objects.count() > events
 
     meanwhile = sent.under("k")
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
     retry, again = sent.under("k"), sent.under("k")
 
     assert done_by_the_killed == (moment == "after")
@@ -86,10 +85,10 @@ def test_a_retry_after_a_crash_is_answered_and_nothing_is_done_twice(
 
 
 def test_what_was_made_is_found_by_its_id(killed: Callable[[Sent, str], None]) -> None:
-    sent = keyed.own_application()
+    sent = keyed_posts.own_application()
     killed(sent, "after")
     made = Application.objects.get()
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     retry = sent.under("k")
 
@@ -98,11 +97,11 @@ def test_what_was_made_is_found_by_its_id(killed: Callable[[Sent, str], None]) -
 
 
 def test_it_is_found_even_if_it_has_ended_since(killed: Callable[[Sent, str], None]) -> None:
-    sent = keyed.own_application()
+    sent = keyed_posts.own_application()
     killed(sent, "after")
     made = Application.objects.get()
     sent.caller.post(f"/applications/{made.id}/withdraw")
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     retry = sent.under("k")
 
@@ -113,9 +112,9 @@ def test_it_is_found_even_if_it_has_ended_since(killed: Callable[[Sent, str], No
 @pytest.mark.parametrize(
     ("sent_by", "module", "answer"),
     [
-        (keyed.own_application, "applications", (409, "DUPLICATE_SUBMISSION")),
-        (keyed.removal, "applications", (409, "INVALID_TRANSITION")),
-        (keyed.a_job, "jobs", (201, None)),
+        (keyed_posts.own_application, "applications", (409, "DUPLICATE_SUBMISSION")),
+        (keyed_posts.removal, "applications", (409, "INVALID_TRANSITION")),
+        (keyed_posts.a_job, "jobs", (201, None)),
     ],
 )
 def test_only_the_id_from_the_key_makes_it_so(
@@ -129,21 +128,21 @@ def test_only_the_id_from_the_key_makes_it_so(
     sent = sent_by()
     jobs = Job.objects.count()
     killed(sent, "after")
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     retry = sent.under("k")
 
     assert code_of(retry) == answer
-    assert Job.objects.count() - jobs == (2 if sent_by is keyed.a_job else 0)
+    assert Job.objects.count() - jobs == (2 if sent_by is keyed_posts.a_job else 0)
 
 
 def test_a_decision_of_somebody_else_is_not_taken_for_the_retry_of_ones_own(
     killed: Callable[[Sent, str], None],
 ) -> None:
-    sent = keyed.removal()
+    sent = keyed_posts.removal()
     killed(sent, "before")
     sent.caller.post(sent.path, sent.body)
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     assert code_of(sent.under("k")) == (409, "INVALID_TRANSITION")
     assert DecisionNote.objects.count() == 1
@@ -164,7 +163,7 @@ def at_once(sent: Sent, times: int) -> Counter[int]:
 
 def test_of_eight_at_once_one_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
-        sent = keyed.a_job()
+        sent = keyed_posts.a_job()
 
         statuses = at_once(sent, 8)
 
@@ -181,7 +180,7 @@ def test_without_the_claim_all_eight_would_be_done(monkeypatch: pytest.MonkeyPat
 
     factories.job()
     monkeypatch.setattr(idempotency, "claim", grant)
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
 
     statuses = at_once(sent, 8)
 
@@ -199,7 +198,7 @@ def test_without_the_claim_the_id_still_lets_only_one_be_made(
         return idempotency.Claim(record_id, fingerprint, uuid4(), at)
 
     monkeypatch.setattr(idempotency, "claim", grant)
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
 
     statuses = at_once(sent, 8)
 
@@ -220,7 +219,7 @@ def test_a_claim_is_taken_by_one_of_eight() -> None:
 
 
 def test_a_credential_is_all_that_tells_two_clients_apart(company: Any) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     stranger = Sent(key_of(company.id), sent.path, sent.body)
 
     first, second = sent.under("k"), stranger.under("k")

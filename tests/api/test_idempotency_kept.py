@@ -10,18 +10,17 @@ from django.db import OperationalError
 from jobs.models import ApiKey, Job
 from pipeline.limits import idempotency
 from pipeline.models import Application, IdempotencyRecord
-from tests.api import keyed
-from tests.api.caller import Caller, code_of, signed_in
-from tests.api.keyed import Sent, key_of, replayed, told
-from tests.support import factories
+from tests.support import factories, keyed_posts
+from tests.support.callers import Caller, code_of, signed_in
 from tests.support.clock import let_time_pass
+from tests.support.keyed_posts import Sent, key_of, replayed, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("changes", [{"capacity": 0}, {"nonsense": 1}])
 def test_a_refusal_of_the_request_itself_is_kept(changes: dict[str, int]) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     first = sent.under("k", **changes)
 
     again, corrected = sent.under("k", **changes), sent.under("k")
@@ -46,7 +45,7 @@ def test_a_conflict_is_not_kept() -> None:
 
 
 def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.api.v1.views.jobs.create_job", _fail)
         first = sent.under("k")
@@ -60,7 +59,7 @@ def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_failure_after_the_change_was_made_makes_no_second_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
         first = sent.under("k")
@@ -75,7 +74,7 @@ def test_a_failure_after_the_change_was_made_makes_no_second_one(
 def test_after_a_failure_the_key_is_free_for_something_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
         sent.under("k")
@@ -93,11 +92,11 @@ def _fail(*_: object, **__: object) -> None:
 def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sent = keyed.a_job()
+    sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
         patch.setattr(idempotency, "keep", _fail)
         first = sent.under("k")
-    keyed.let_leases_run_out()
+    keyed_posts.let_leases_run_out()
 
     second = sent.under("k")
 
@@ -133,7 +132,7 @@ def test_who_is_not_let_in_leaves_nothing_behind(
 
 
 def test_without_a_credential_a_key_tells_nothing_about_others() -> None:
-    sent = keyed.unproved_application()
+    sent = keyed_posts.unproved_application()
     sent.under("k")
 
     other_body = sent.under("k", email="bob@example.org")
@@ -146,11 +145,11 @@ def test_without_a_credential_a_key_tells_nothing_about_others() -> None:
 
 
 def test_the_routes_whose_answers_hold_secrets_are_these() -> None:
-    assert keyed.routes_with_post(secret=True) == {"api-keys", "auth/token"}
+    assert keyed_posts.routes_with_post(secret=True) == {"api-keys", "auth/token"}
 
 
 def test_a_secret_is_never_stored() -> None:
-    _company, owner = keyed.owner()
+    _company, owner = keyed_posts.owner()
     sent = Sent(owner, "/api-keys", {"name": "mine", "scopes": ["read"]})
 
     first, second = sent.under("k"), sent.under("k")

@@ -13,11 +13,10 @@ from pipeline.imports.admit import take_in
 from pipeline.models import ImportRun, StoredFile
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tests.api.browser import member_of
-from tests.api.caller import UNKNOWN_ID, Answer, Caller, code_of
-from tests.api.keyed import let_leases_run_out
-from tests.api.tasks_of import move, row_of
 from tests.support import factories
+from tests.support.background_tasks import move, row_of
+from tests.support.callers import UNKNOWN_ID, Answer, Caller, code_of, member_caller
+from tests.support.keyed_posts import let_leases_run_out
 
 CSV = b"name,email\nMia,mia@example.org\nNoa,noa@example.org\nOle,nonsense\n"
 
@@ -76,7 +75,7 @@ def test_a_form_brings_it_just_as_well(
     boundary = "x" * 20
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="spring.csv"'
     form = f"{head}\r\n\r\n{CSV.decode()}\r\n--{boundary}--\r\n".encode()
-    caller = member_of(company, Role.RECRUITER) if session else acme
+    caller = member_caller(company, Role.RECRUITER) if session else acme
 
     answer = bring(
         caller, empty_job, form, content_type=f"multipart/form-data; boundary={boundary}"

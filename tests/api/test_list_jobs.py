@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs.models import Company
-from tests.api.caller import Caller, code_of, pointers
 from tests.support import factories
+from tests.support.callers import Caller, code_of, pointers
 
 FIELDS = {
     "id": str,

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
 from tests.support import factories
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, pointers
 
 EVENT_FIELDS = [
     "seq",

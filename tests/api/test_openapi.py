@@ -19,8 +19,8 @@ from pipeline.api.openapi.answers import ALL_KINDS
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.api.openapi.inspector import Inspector, NotDescribed
 from pipeline.api.schema import OPERATION
-from tests.api.caller import Caller
-from tests.conftest import ROOT
+from tests.support.callers import Caller
+from tests.support.environment import ROOT
 
 OPERATIONS = list(operations_of(document()))
 SCHEMAS = document()["components"]["schemas"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jobs.models import Company
 from pipeline.models import Application
-from tests.api.caller import Caller, leave, person, signed_in
 from tests.support import factories
+from tests.support.callers import Caller, leave, person, signed_in
 from tests.support.clock import let_time_pass
 
 

@@ -16,8 +16,8 @@ from jobs.models import Company
 from pipeline.api import errors as api
 from pipeline.api.problems import KINDS, kind_of
 from pipeline.domain import errors as line
-from tests.api.caller import Caller, code_of
 from tests.support import factories
+from tests.support.callers import Caller, code_of
 
 CONTRACT = {
     400: {"VALIDATION_ERROR", "MALFORMED_REQUEST"},

@@ -11,9 +11,8 @@ from pipeline.api.pagination import cursor
 from pipeline.models import Application
 from pipeline.selectors.applications import queue_of
 from tasks.stats import site
-from tests.api import tasks_of
-from tests.api.caller import Caller, person, signed_in
-from tests.support import factories
+from tests.support import background_tasks, factories
+from tests.support.callers import Caller, person, signed_in
 from tests.support.round_trips import round_trips_of
 
 PEOPLE = 7
@@ -36,7 +35,7 @@ def names(company: Company) -> dict[str, Any]:
         "application": first.id,
         "applicant": first.applicant_id,
         "behind": behind,
-        "task": tasks_of.sleep(company.id),
+        "task": background_tasks.sleep(company.id),
     }
 
 

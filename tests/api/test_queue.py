@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests.api.caller import Caller, code_of, pointers, signed_in
 from tests.support import factories
+from tests.support.callers import Caller, code_of, pointers, signed_in
 
 
 def ids(rows: list[dict[str, Any]]) -> list[str]:

@@ -9,10 +9,9 @@ import pytest
 from jobs.models import Company, Role
 from tasks import control
 from tasks.models.statuses import Status
-from tests.api.browser import member_of
-from tests.api.caller import Caller
-from tests.api.tasks_of import ERROR, dead_sleep, move, row_of, sleep
 from tests.support import factories
+from tests.support.background_tasks import ERROR, dead_sleep, move, row_of, sleep
+from tests.support.callers import Caller, member_caller
 
 SLEEP = {"type": "demo.sleep", "payload": {"seconds": 1}}
 
@@ -68,7 +67,7 @@ def test_they_are_told_apart_by_status_and_type(acme: Caller, company: Company) 
 
 
 def test_the_events_of_a_task_say_in_words_who_did_it(acme: Caller, company: Company) -> None:
-    browser = member_of(company, Role.OWNER)
+    browser = member_caller(company, Role.OWNER)
     task = acme.post("/tasks", SLEEP).json()["id"]
     browser.post(f"/tasks/{task}/cancel")
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.models import Event
-from tests.api.caller import Caller, code_of, pointers
+from tests.support.callers import Caller, code_of, pointers
 from tests.support.clock import database_now
 
 

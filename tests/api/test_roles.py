@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Role
-from tests.api.browser import Browser, member_of
 from tests.api.test_access import CALLERS, EXPECTED, Scene, ask
 from tests.support import factories
+from tests.support.callers import SessionCaller, member_caller
 
 AS = {
     "viewer": "reader",
@@ -37,11 +37,11 @@ def scene(company: Company) -> Scene:
     """The scene of the table, with browsers."""
     scene = Scene(company)
     scene.callers = {
-        "viewer": member_of(company, Role.VIEWER),
-        "recruiter": member_of(company, Role.RECRUITER),
-        "owner of the company": member_of(company, Role.OWNER),
-        "person": Browser().as_applicant(scene.application.applicant),
-        "owner of another company": member_of(factories.company(), Role.OWNER),
+        "viewer": member_caller(company, Role.VIEWER),
+        "recruiter": member_caller(company, Role.RECRUITER),
+        "owner of the company": member_caller(company, Role.OWNER),
+        "person": SessionCaller().as_applicant(scene.application.applicant),
+        "owner of another company": member_caller(factories.company(), Role.OWNER),
     }
     return scene
 

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.models import ApiKey
 from tasks.models import TaskAct
-from tests.api.caller import Caller
+from tests.support.callers import Caller
 
 pytestmark = pytest.mark.django_db
 PLAN = {"name": "Mondays", "cron": "0 9 * * 1", "type": "demo.sleep"}

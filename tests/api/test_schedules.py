@@ -8,8 +8,8 @@ import pytest
 
 from jobs.models import Company
 from tasks.models import Schedule
-from tests.api.caller import Caller, code_of, pointers
 from tests.support import factories
+from tests.support.callers import Caller, code_of, pointers
 
 MONDAYS = {
     "name": "Mondays",

@@ -10,9 +10,15 @@ from django.test import Client, RequestFactory
 
 from applicants.http import applicant_id_of, sign_in, sign_out
 from jobs.models import Company, Membership, Role, User
-from tests.api.browser import Browser, member_of
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
 from tests.support import factories
+from tests.support.callers import (
+    UNKNOWN_ID,
+    Caller,
+    SessionCaller,
+    code_of,
+    member_caller,
+    pointers,
+)
 
 NEW_JOB = {"title": "Cook", "capacity": 1}
 
@@ -27,7 +33,7 @@ def user(company: Company) -> User:
 
 
 def test_another_site_cannot_make_a_browser_change_anything(company: Company) -> None:
-    forged = member_of(company, Role.OWNER, forged=True)
+    forged = member_caller(company, Role.OWNER, forged=True)
 
     answer = forged.post("/jobs", NEW_JOB)
 
@@ -41,7 +47,7 @@ def test_another_site_cannot_make_an_applicants_browser_leave_a_line(
     transactional_db: None,
 ) -> None:
     application = factories.application(factories.job())
-    forged = Browser(forged=True).as_applicant(application.applicant)
+    forged = SessionCaller(forged=True).as_applicant(application.applicant)
 
     answer = forged.post(f"/applications/{application.id}/withdraw")
 
@@ -50,7 +56,7 @@ def test_another_site_cannot_make_an_applicants_browser_leave_a_line(
 
 
 def test_a_form_of_another_site_is_refused_too(company: Company) -> None:
-    browser = member_of(company, Role.OWNER, forged=True)
+    browser = member_caller(company, Role.OWNER, forged=True)
 
     answer = browser.post("/jobs", b"title=x", content_type="application/x-www-form-urlencoded")
 
@@ -72,11 +78,11 @@ def test_a_key_needs_no_csrf_token_and_goes_before_a_session(
 def test_who_belongs_to_several_companies_says_for_which_one_they_act(
     user: User, company: Company
 ) -> None:
-    browser = Browser().as_staff(user)
+    browser = SessionCaller().as_staff(user)
 
     unsaid = browser.get("/companies/me")
     by_query = browser.get("/companies/me", {"company": str(company.id)})
-    by_header = Browser(company=company).as_staff(user).get("/companies/me")
+    by_header = SessionCaller(company=company).as_staff(user).get("/companies/me")
 
     assert code_of(unsaid) == (400, "VALIDATION_ERROR")
     assert pointers(unsaid) == ["/company"]
@@ -84,7 +90,7 @@ def test_who_belongs_to_several_companies_says_for_which_one_they_act(
 
 
 def test_a_company_that_is_not_ones_own_is_not_there(user: User) -> None:
-    browser = Browser().as_staff(user)
+    browser = SessionCaller().as_staff(user)
 
     for name in (str(factories.company().id), UNKNOWN_ID, "1"):
         assert code_of(browser.get("/companies/me", {"company": name})) == (404, "NOT_FOUND")
@@ -92,7 +98,7 @@ def test_a_company_that_is_not_ones_own_is_not_there(user: User) -> None:
 
 def test_the_role_counts_in_the_company_where_it_was_given(user: User, company: Company) -> None:
     Membership.objects.filter(company=company).update(role=Role.VIEWER)
-    browser = Browser(company=company).as_staff(user)
+    browser = SessionCaller(company=company).as_staff(user)
 
     assert browser.post("/jobs", NEW_JOB).status_code == 403
     assert browser.get("/jobs").status_code == 200
@@ -102,14 +108,14 @@ def test_the_role_counts_in_the_company_where_it_was_given(user: User, company: 
 def test_an_account_that_was_closed_or_got_a_new_password_is_signed_out(
     company: Company, change: dict[str, Any]
 ) -> None:
-    browser = member_of(company, Role.OWNER)
+    browser = member_caller(company, Role.OWNER)
     User.objects.update(**change)
 
     assert code_of(browser.get("/companies/me")) == (401, "NOT_AUTHENTICATED")
 
 
 def test_who_is_no_longer_a_member_acts_for_nobody(company: Company) -> None:
-    browser = member_of(company, Role.OWNER)
+    browser = member_caller(company, Role.OWNER)
     Membership.objects.all().delete()
 
     assert code_of(browser.get("/companies/me")) == (401, "NOT_AUTHENTICATED")
@@ -135,12 +141,12 @@ def test_a_person_signs_in_with_a_new_session_and_signs_out(transactional_db: No
 def test_a_persons_browser_is_the_person(transactional_db: None) -> None:
     person = factories.applicant()
 
-    assert Browser().as_applicant(person).get("/me").json()["id"] == str(person.id)
+    assert SessionCaller().as_applicant(person).get("/me").json()["id"] == str(person.id)
 
 
 def test_a_session_of_somebody_who_is_gone_stands_for_nobody(transactional_db: None) -> None:
     person = factories.applicant()
-    browser = Browser().as_applicant(person)
+    browser = SessionCaller().as_applicant(person)
     person.delete()
 
     assert code_of(browser.get("/me")) == (401, "NOT_AUTHENTICATED")

@@ -9,8 +9,8 @@ from django.core import mail
 
 from applicants import codes
 from applicants.models import Applicant
-from tests.api.caller import Answer, Caller, code_of, person, pointers
 from tests.support import factories
+from tests.support.callers import Answer, Caller, code_of, person, pointers
 from tests.support.outbox import code_to, wrong
 
 ANN = "ann@example.org"

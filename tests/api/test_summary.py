@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tests.api.caller import Caller
+from tests.support.callers import Caller
 
 
 def test_a_job_in_numbers(acme: Caller, job: UUID) -> None:

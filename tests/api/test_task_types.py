@@ -7,7 +7,7 @@ from typing import Any
 from jobs.models import Company
 from pipeline.background.catalog import COMPANY_TYPES
 from tasks import control
-from tests.api.caller import Caller, code_of
+from tests.support.callers import Caller, code_of
 
 
 def told(caller: Caller, key: str = "demo.sleep") -> Any:

@@ -10,12 +10,11 @@ import pytest
 from jobs.models import Company, Role
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tests.api.browser import member_of
-from tests.api.caller import UNKNOWN_ID, Caller, code_of, pointers
-from tests.api.keyed import let_leases_run_out
-from tests.api.tasks_of import move, row_of, sleep
 from tests.support import factories
+from tests.support.background_tasks import move, row_of, sleep
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, member_caller, pointers
 from tests.support.clock import database_now
+from tests.support.keyed_posts import let_leases_run_out
 
 SLEEP = {"type": "demo.sleep", "payload": {"seconds": 1}}
 
@@ -36,7 +35,7 @@ def test_a_company_starts_work(acme: Caller, company: Company) -> None:
 
 
 def test_a_member_starts_work_under_their_own_name(company: Company) -> None:
-    browser = member_of(company, Role.RECRUITER)
+    browser = member_caller(company, Role.RECRUITER)
 
     told = browser.post("/tasks", SLEEP).json()
 

@@ -20,8 +20,8 @@ from pipeline.limits.rate_limit import Rate, count
 from pipeline.maintenance.retention import remove_expired
 from pipeline.models import Throttle
 from pipeline.web.client_address import client_address
-from tests.api.caller import Caller, code_of, person
 from tests.support import factories
+from tests.support.callers import Caller, code_of, person
 from tests.support.round_trips import round_trips_of
 from tests.support.together import together
 

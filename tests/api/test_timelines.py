@@ -8,9 +8,18 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
-from tests.api.caller import Answer, Caller, code_of, key_of, leave, person, pointers, signed_in
 from tests.api.test_log import EVENT_FIELDS
 from tests.support import factories
+from tests.support.callers import (
+    Answer,
+    Caller,
+    code_of,
+    key_of,
+    leave,
+    person,
+    pointers,
+    signed_in,
+)
 from tests.support.clock import let_time_pass
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from tests.api.caller import Caller, code_of, person, pointers
 from tests.support import factories
+from tests.support.callers import Caller, code_of, person, pointers
 
 
 def test_a_sound_log_verifies(acme: Caller, job: UUID) -> None:

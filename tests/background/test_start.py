@@ -31,11 +31,6 @@ def count_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def company() -> Company:
-    return factories.company()
-
-
-@pytest.fixture
 def key(company: Company) -> ApiKey:
     return create_api_key(company_id=company.id, name="CI", scopes=())[0]
 

@@ -9,38 +9,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.helpers import sign_in_staff
 from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World, make_world
-from tests.conftest import ROOT, url_of
-from tests.faults.line.decay_processes import Worker
+from tests.support.decay_worker import DecayProcess
+from tests.support.environment import process_environment
 from tests.support.server import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 WIDTHS = {"desktop": 1280, "phone": 360, "narrow": 320}
 PATIENCE_MS = 10_000
-
-OpenPage = Callable[..., Page]
-
-
-@dataclass(frozen=True)
-class Site:
-    """The running server: its address, what it said, and the folder with the mails it sent."""
-
-    url: str
-    log: Path
-    mails: Path
-    environment: dict[str, str]
 
 
 @pytest.fixture(scope="package")
@@ -67,27 +54,15 @@ def running_site(
     """The server, for all tests of this room that a worker runs."""
     folder = tmp_path_factory.mktemp("site")
     with django_db_blocker.unblock():
-        environment = _environment(url_of(connection.settings_dict), folder / "mails")
+        throttles = {f"THROTTLE_{name.upper()}": "off" for name in settings.THROTTLE_RATES}
+        environment = process_environment(
+            **throttles,
+            SECURE_COOKIES="off",
+            EMAIL_URL=f"filemail:///{folder / 'mails'}",
+            DJANGO_SETTINGS_MODULE=os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
+        )
     with serving(environment, folder / "web.log") as url:
         yield Site(url, folder / "web.log", folder / "mails", environment)
-
-
-def _environment(database_url: str, mails: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    throttles = {f"THROTTLE_{name.upper()}": "off" for name in settings.THROTTLE_RATES}
-    return (
-        kept
-        | throttles
-        | {
-            "DATABASE_URL": database_url,
-            "SECRET_KEY": settings.SECRET_KEY,
-            "SECURE_COOKIES": "off",
-            "EMAIL_URL": f"filemail:///{mails}",
-            "DJANGO_SETTINGS_MODULE": os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-    )
 
 
 @pytest.fixture
@@ -97,9 +72,9 @@ def site(running_site: Site, transactional_db: None) -> Site:
 
 
 @pytest.fixture
-def decay_worker(site: Site, tmp_path: Path) -> Iterator[Worker]:
+def decay_worker(site: Site, tmp_path: Path) -> Iterator[DecayProcess]:
     """A decay worker beside the server."""
-    worker = Worker(site.environment, tmp_path / "decay.log")
+    worker = DecayProcess(site.environment, tmp_path / "decay.log")
     yield worker
     worker.end()
 

@@ -16,9 +16,8 @@ from playwright.sync_api import BrowserContext, Page
 
 from applicants.http import JUST_SENT, PROVING, remember_address, sign_in
 from applicants.models import Applicant
-from jobs.models import Company, Membership, Role, User
-from tests.conftest import ROOT
-from tests.support import factories
+from jobs.models import User
+from tests.support.environment import ROOT
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 PICTURES = ROOT / "screenshots"
@@ -51,13 +50,6 @@ def half_a_minute_later(page: Page, email: str) -> None:
     for cookie in page.context.cookies():
         if cookie["name"] == PROVING:
             page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])
-
-
-def member(company: Company, role: Role = Role.OWNER) -> User:
-    """A new staff account that belongs to the company."""
-    user = factories.UserFactory.create(password=None)
-    Membership.objects.create(company=company, user=user, role=role)
-    return user
 
 
 def axe(page: Page) -> None:

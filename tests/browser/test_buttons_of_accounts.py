@@ -16,19 +16,20 @@ from playwright.sync_api import Page, expect
 from applicants.models import Applicant
 from pipeline.models import Application
 from tests.browser.buttons import PASSKEYS, PRESSED, STORIES, shows
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import half_a_minute_later, member, sign_in_applicant, sign_in_staff
+from tests.browser.helpers import half_a_minute_later, sign_in_applicant, sign_in_staff
 from tests.browser.mails import code_in, last_mail
 from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
-from tests.conftest import ROOT
 from tests.support import factories
+from tests.support.accounts import member_of
+from tests.support.environment import ROOT
 
 pytestmark = pytest.mark.slow
 
 
 def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
-    user = member(factories.company(name="Acme"))
+    user = member_of(factories.company(name="Acme"))
     they = Hands(page, "mouse")
     page.goto("/account/login/")
     they.follow("Send me a code by mail")
@@ -52,7 +53,7 @@ def is_staff_code(line: str) -> bool:
 
 
 def test_a_forgotten_password(page: Page, site: Site) -> None:
-    user = member(factories.company())
+    user = member_of(factories.company())
     they = Hands(page, "mouse")
     page.goto("/account/password/reset/")
 

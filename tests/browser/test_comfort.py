@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from pipeline.templatetags.line import countdown, duration, when
-from tests.browser.conftest import OpenPage, Site
+from tests.browser.site import OpenPage, Site
 
 pytestmark = pytest.mark.slow
 

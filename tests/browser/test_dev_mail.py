@@ -10,8 +10,8 @@ from django.core.mail import send_mail
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage
 from tests.browser.helpers import axe, no_sideways_scroll, shot
+from tests.browser.site import OpenPage
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from jobs.models import ApiKey, Membership, Role
 from tests.browser.buttons import shows
-from tests.browser.conftest import Site
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
+from tests.browser.site import Site
 from tests.browser.world import World
 from tests.support import factories
 

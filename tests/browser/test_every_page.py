@@ -19,8 +19,8 @@ from jobs.models import User
 from pipeline.mail.links import Offer, make_token
 from pipeline.models import Event
 from tests.browser.buttons import PRESSED
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from pipeline.imports.admit import take_in
 from pipeline.models import ImportRun
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 
 pytestmark = pytest.mark.slow

@@ -13,9 +13,10 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Company
 from pipeline.live.announcer import start_announcing, stop_announcing
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import member, sign_in_applicant, sign_in_staff
+from tests.browser.helpers import sign_in_applicant, sign_in_staff
+from tests.browser.site import OpenPage, Site
 from tests.support import factories
+from tests.support.accounts import member_of
 from tests.support.clock import let_time_pass
 from tests.support.server import serving
 
@@ -33,12 +34,6 @@ def announcing(site: Site) -> Iterator[None]:
 
 
 @pytest.fixture
-def company(site: Site) -> Company:
-    """The company whose board is looked at."""
-    return factories.company(name="Acme")
-
-
-@pytest.fixture
 def job_id(company: Company) -> UUID:
     """An open job with one seat, taken, and somebody who waits."""
     job_id = factories.job(company_id=company.id)
@@ -48,7 +43,7 @@ def job_id(company: Company) -> UUID:
 
 def board(page: Page, url: str, company: Company, job_id: UUID) -> Page:
     """The job's board, open in a browser in which an owner is signed in, and listening."""
-    sign_in_staff(page.context, url, member(company))
+    sign_in_staff(page.context, url, member_of(company))
     page.goto(f"{url}/company/jobs/{job_id}/")
     return page
 
@@ -199,7 +194,7 @@ def test_who_is_signed_out_meanwhile_is_told_and_can_reload(
 def test_a_page_follows_what_it_has_come_to_show(
     page: Page, site: Site, company: Company, job_id: UUID
 ) -> None:
-    sign_in_staff(page.context, site.url, member(company))
+    sign_in_staff(page.context, site.url, member_of(company))
     page.goto("/company/")
     expect(state_of(page)).to_have_text("Live")
     new = factories.job(company_id=company.id)
@@ -215,7 +210,7 @@ def test_a_page_without_jobs_opens_no_stream(page: Page, site: Site, company: Co
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.clock.install()
-    sign_in_staff(page.context, site.url, member(company))
+    sign_in_staff(page.context, site.url, member_of(company))
     page.goto("/company/")
 
     page.clock.run_for(70_000)

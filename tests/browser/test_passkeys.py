@@ -7,7 +7,7 @@ from django.core.cache import cache
 from playwright.sync_api import Page
 
 from jobs.models import Membership, Role, User
-from tests.browser.conftest import Site
+from tests.browser.site import Site
 from tests.support import factories
 
 PASSWORD = "correct horse"

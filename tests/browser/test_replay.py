@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from jobs.models import Company
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import member, no_sideways_scroll, sign_in_staff
+from tests.browser.helpers import no_sideways_scroll, sign_in_staff
+from tests.browser.site import OpenPage, Site
 from tests.support import factories
+from tests.support.accounts import member_of
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ def address(site: Site) -> tuple[Company, str]:
 def replay(page: Page, site: Site, address: tuple[Company, str]) -> Page:
     """The page, at its last moment."""
     company, url = address
-    sign_in_staff(page.context, site.url, member(company))
+    sign_in_staff(page.context, site.url, member_of(company))
     page.goto(url)
     return page
 
@@ -128,7 +129,7 @@ def test_nothing_sticks_out_on_a_narrow_phone(
 ) -> None:
     company, url = address
     narrow = browser_page("narrow", javascript=scripted)
-    sign_in_staff(narrow.context, site.url, member(company))
+    sign_in_staff(narrow.context, site.url, member_of(company))
 
     narrow.goto(f"{url}?seq=3&with=6")
 

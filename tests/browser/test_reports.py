@@ -16,14 +16,15 @@ from pipeline.models import StoredFile
 from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 from tests.browser.buttons import shows
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import axe, member, no_sideways_scroll, shot, sign_in_staff
+from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
 from tests.support import factories
+from tests.support.accounts import member_of
 from tests.support.crowd import crowd
 from tests.support.handlers import Run
+from tests.support.task_workers import TaskWorker
 from tests.support.weeks import last_week, two_weeks
-from tests.tasks.workers import TaskWorker
 
 pytestmark = pytest.mark.slow
 
@@ -32,13 +33,8 @@ PATIENCE_MS = 30_000
 
 
 @pytest.fixture
-def company(site: Site) -> Company:
-    return factories.company(name="Acme")
-
-
-@pytest.fixture
 def owner(page: Page, site: Site, company: Company) -> Hands:
-    sign_in_staff(page.context, site.url, member(company))
+    sign_in_staff(page.context, site.url, member_of(company))
     return Hands(page, "mouse")
 
 
@@ -86,12 +82,12 @@ def _can_be_used_by_everybody(
     address: str, browser_page: OpenPage, site: Site, company: Company
 ) -> None:
     dark = browser_page(dark=True)
-    sign_in_staff(dark.context, site.url, member(company))
+    sign_in_staff(dark.context, site.url, member_of(company))
     dark.goto(address)
     axe(dark)
     shot(dark, "report-dark")
     narrow = browser_page("narrow")
-    sign_in_staff(narrow.context, site.url, member(company))
+    sign_in_staff(narrow.context, site.url, member_of(company))
     narrow.goto(address)
     no_sideways_scroll(narrow)
     shot(narrow, "report-narrow")

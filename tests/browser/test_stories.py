@@ -10,13 +10,14 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Job, Membership, Role
 from pipeline.models import Application
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import axe, member, shot, sign_in_applicant, sign_in_staff
+from tests.browser.helpers import axe, shot, sign_in_applicant, sign_in_staff
 from tests.browser.mails import code_in, last_mail, link_in
 from tests.browser.pointer import Hands, Way
-from tests.faults.line.decay_processes import Worker
+from tests.browser.site import OpenPage, Site
 from tests.support import factories
+from tests.support.accounts import member_of
 from tests.support.clock import let_time_pass
+from tests.support.decay_worker import DecayProcess
 from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.slow
@@ -129,12 +130,12 @@ def test_two_browsers_race_for_the_last_seat(browser_page: OpenPage, site: Site)
 
 
 def test_the_whole_story_of_a_missed_deadline(
-    browser_page: OpenPage, site: Site, decay_worker: Worker
+    browser_page: OpenPage, site: Site, decay_worker: DecayProcess
 ) -> None:
     company = factories.company(name="Acme")
     job_id = factories.job(company_id=company.id, acknowledge_first_seat=True)
     board = browser_page()
-    sign_in_staff(board.context, site.url, member(company))
+    sign_in_staff(board.context, site.url, member_of(company))
     board.goto(f"/company/jobs/{job_id}/")
 
     for name in ("Ana Li", "Bo Berg", "Cy Okafor"):

@@ -11,12 +11,14 @@ from playwright.sync_api import Page, expect
 from jobs.models import Company, Role
 from tasks.models import Schedule, Task
 from tests.browser.buttons import shows
-from tests.browser.conftest import OpenPage, Site
-from tests.browser.helpers import axe, member, no_sideways_scroll, shot, sign_in_staff
+from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
-from tests.pages.background.conftest import dead, started, status_of
+from tests.browser.site import OpenPage, Site
 from tests.support import factories
-from tests.tasks.workers import TaskWorker, eventually
+from tests.support.accounts import member_of
+from tests.support.background_tasks import dead, started, status_of
+from tests.support.task_workers import TaskWorker
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -24,15 +26,9 @@ BAR = "#live progress"
 
 
 @pytest.fixture
-def company(site: Site) -> Company:
-    """The company whose work it is."""
-    return factories.company(name="Acme")
-
-
-@pytest.fixture
 def recruiter(page: Page, site: Site, company: Company) -> Hands:
     """The hands of one of its recruiters."""
-    sign_in_staff(page.context, site.url, member(company, Role.RECRUITER))
+    sign_in_staff(page.context, site.url, member_of(company, Role.RECRUITER))
     return Hands(page, "mouse")
 
 
@@ -118,7 +114,7 @@ def test_dead_letters_are_replayed_all_at_once_and_discarded(
 
 
 def test_a_type_is_paused_and_resumed(page: Page, site: Site, company: Company) -> None:
-    sign_in_staff(page.context, site.url, member(company, Role.RECRUITER))
+    sign_in_staff(page.context, site.url, member_of(company, Role.RECRUITER))
     hands = Hands(page, "keyboard")
     started(company)
     page.goto("/company/work/types/")
@@ -135,7 +131,7 @@ def test_a_schedule_is_made_changed_switched_off_and_deleted(
     browser_page: OpenPage, site: Site, company: Company
 ) -> None:
     page = browser_page("narrow", javascript=False)
-    sign_in_staff(page.context, site.url, member(company, Role.RECRUITER))
+    sign_in_staff(page.context, site.url, member_of(company, Role.RECRUITER))
     hands = Hands(page, "no JavaScript")
     factories.job(company_id=company.id)
     page.goto("/company/work/schedules/new/")

@@ -17,9 +17,9 @@ from pipeline.services.lifecycle import Posting, close_job, create_job, pause_jo
 from pipeline.services.remove import remove
 from pipeline.services.update_job import Alteration, alter_job
 from pipeline.services.withdraw import withdraw
-from tests.browser.helpers import member
 from tests.browser.work_rows import Work, make_work
 from tests.support import factories
+from tests.support.accounts import member_of
 from tests.support.clock import let_time_pass
 
 HOUR = 3_600
@@ -58,8 +58,8 @@ class World:
 def make_world() -> World:
     """Make it, the way the product makes it; times lie in the past days."""
     company = factories.company(name="Northwind Labs")
-    owner = member(company)
-    colleague = Membership.objects.get(user=member(company, Role.RECRUITER))
+    owner = member_of(company)
+    colleague = Membership.objects.get(user=member_of(company, Role.RECRUITER))
     actor = Actor(ActorKind.COMPANY, owner.id)
     key, _ = create_api_key(company_id=company.id, name="Payroll", scopes=[Scope.READ])
     job = _job(company, actor, "Backend engineer, payments", seats=8)

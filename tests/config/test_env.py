@@ -15,8 +15,8 @@ from environ import Env
 
 from pipeline import settings as settings_module
 from pipeline.config import env
-from tests.conftest import ROOT, url_of
 from tests.support import factories
+from tests.support.environment import ROOT, url_of
 
 ODD = "/srv/Ünï c+de/a%2Fb, c?d#e:f@g'h/run"
 

@@ -14,6 +14,7 @@ from pipeline.domain.errors import IllegalMove
 from pipeline.domain.states import DECISIONS, EVENTS, MOVES, Move, Outcome, Status, after
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 from pipeline.services.remove import remove
@@ -91,7 +92,7 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
 
     with transaction.atomic():
         job = lock_job_of(person.id)
-        job.move(job.application(person.id), Move(pair[1]))
+        make_move(job, job.application(person.id), Move(pair[1]))
         fill_seats(job)
         write(job)
 
@@ -112,7 +113,7 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
     with transaction.atomic():
         job = lock_job_of(person.id)
         with pytest.raises(IllegalMove):
-            job.move(job.application(person.id), pair[1])
+            make_move(job, job.application(person.id), pair[1])
         write(job)
 
     assert state_of(person.job_id) == before

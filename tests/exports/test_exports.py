@@ -27,11 +27,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def company(transactional_db: None) -> Company:
-    return factories.company(name="Acme")
-
-
-@pytest.fixture
 def job(company: Company) -> UUID:
     """A job with two seats and three people who wait."""
     job = factories.job(company_id=company.id, capacity=2)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
 
 PACKAGES = ("tasks", "jobs", "applicants", "pipeline")
 SELF = Path(__file__).resolve().parent

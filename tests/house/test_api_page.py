@@ -18,8 +18,8 @@ import pytest
 from pipeline.api.openapi.answers import ALL_KINDS
 from pipeline.api.openapi.document import document
 from pipeline.config import env
-from tests.conftest import ROOT
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
+from tests.support.environment import ROOT
 
 PAGE = (ROOT / "docs" / "api.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.house.files import functions_in
+from tests.support.environment import ROOT
 
 PAGE = ROOT / "docs" / "background-work.md"
 TEXT = PAGE.read_text()

@@ -12,15 +12,17 @@ import pytest
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
-from tests.conftest import ROOT
 from tests.house.files import PACKAGES, SELF, name_of, project_files, python_files, tree_of
+from tests.support.environment import ROOT
 
 LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
 LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}
 TEAM_ROOM = {"jobs/team.py"}  # locks who is in a company's team, never a job
 WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
-    f"pipeline/services/{name}.py" for name in ("bulk_import", "erase_files", "files")
+    "pipeline/imports/admit.py",
+    "pipeline/privacy/erase_files.py",
+    "pipeline/files/write.py",
 }
 
 

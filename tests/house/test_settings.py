@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
 
 EXAMPLE = re.compile(r"^(?:# )?([A-Z][A-Z_]*)=", re.M)
 NOT_HANDED_ON = {

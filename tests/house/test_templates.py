@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import URLPattern, get_resolver
 
-from tests.conftest import ROOT
 from tests.house.files import name_of
+from tests.support.environment import ROOT
 
 INLINE = re.compile(
     r"\sstyle=|<style|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)(?![^>]*json)", re.I

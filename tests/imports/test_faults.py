@@ -18,9 +18,9 @@ from pipeline.imports.admit import take_in
 from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase
-from tests.conftest import ROOT
 from tests.imports.files import as_csv, people, refusals, stored
 from tests.support import factories
+from tests.support.environment import ROOT
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
 

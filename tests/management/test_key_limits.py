@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from jobs.models import ApiKey
 from pipeline.models import Producer
 from tasks.models.statuses import Status
-from tests.api.caller import Caller, code_of
-from tests.api.tasks_of import dead_sleep, row_of
 from tests.support import factories
+from tests.support.background_tasks import dead_sleep, row_of
+from tests.support.callers import Caller, code_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,18 +12,12 @@ from django.core.management import CommandError, call_command
 from jobs.models import Scope
 from pipeline.management.commands import submit_tasks
 from tasks.models import Task
-from tests.api.caller import Caller, key_of
 from tests.support import factories
+from tests.support.callers import Caller, key_of
 from tests.support.server import serving
-from tests.tasks.workers import StartWorker, start_worker
+from tests.support.task_workers import StartWorker
 
-__all__ = ["start_worker"]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def acme() -> Caller:
-    return key_of(factories.company().id)
 
 
 def submit(**options: Any) -> str:

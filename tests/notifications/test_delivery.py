@@ -18,8 +18,8 @@ from pipeline.line.signals import committed
 from pipeline.mail.links import read_token
 from pipeline.notifications import delivery
 from pipeline.services.withdraw import withdraw
-from tests.pages.applicant.browser import decide
 from tests.support import factories
+from tests.support.applicants import decide
 from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)

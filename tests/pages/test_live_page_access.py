@@ -8,18 +8,12 @@ from django.contrib.messages.storage.session import SessionStorage
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from applicants.http import sign_in
-from applicants.models import Applicant
-from jobs.models import Company, Membership, Role, User
+from jobs.models import Company, Membership, Role
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
+from tests.support.applicants import applicant_browser
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def company() -> Company:
-    """The company whose board is looked at."""
-    return factories.company(name="Acme")
 
 
 @pytest.fixture
@@ -30,33 +24,14 @@ def board(company: Company) -> str:
     return f"/company/jobs/{job}/?fragment=1"
 
 
-def browser_of(company: Company, role: Role) -> tuple[Client, User]:
-    """The browser of a new member, and the member's account."""
-    user = factories.UserFactory.create(password=None)
-    Membership.objects.create(company=company, user=user, role=role)
-    client = Client()
-    client.force_login(user)
-    return client, user
-
-
-def browser_of_person(person: Applicant) -> Client:
-    """The browser of somebody who applied."""
-    client = Client()
-    request = RequestFactory().get("/")
-    request.session = client.session
-    sign_in(request, person)
-    request.session.save()
-    client.cookies["sessionid"] = request.session.session_key
-    return client
-
-
 def again(client: Client, path: str, before: HttpResponse) -> HttpResponse:
     """The answer to a browser that has what it was answered before."""
     return client.get(path, headers={"If-None-Match": before["ETag"]})
 
 
 def test_a_viewer_is_not_shown_what_was_made_for_an_owner(company: Company, board: str) -> None:
-    owner, viewer = browser_of(company, Role.OWNER)[0], browser_of(company, Role.VIEWER)[0]
+    owner = browser_of(member_of(company, Role.OWNER))
+    viewer = browser_of(member_of(company, Role.VIEWER))
     made = owner.get(board)
 
     answer, asked_with_its_tag = viewer.get(board), again(viewer, board, made)
@@ -67,7 +42,8 @@ def test_a_viewer_is_not_shown_what_was_made_for_an_owner(company: Company, boar
 
 
 def test_who_loses_a_role_loses_its_fragment_at_once(company: Company, board: str) -> None:
-    client, user = browser_of(company, Role.OWNER)
+    user = member_of(company)
+    client = browser_of(user)
     before = client.get(board)
     assert again(client, board, before).status_code == 304
 
@@ -82,7 +58,7 @@ def test_who_loses_a_role_loses_its_fragment_at_once(company: Company, board: st
 
 
 def test_who_signs_out_gets_neither_304_nor_what_is_kept(company: Company, board: str) -> None:
-    client, _ = browser_of(company, Role.OWNER)
+    client = browser_of(member_of(company))
     before = client.get(board)
 
     client.logout()
@@ -92,14 +68,15 @@ def test_who_signs_out_gets_neither_304_nor_what_is_kept(company: Company, board
 
 
 def test_another_company_gets_neither_304_nor_what_is_kept(company: Company, board: str) -> None:
-    before = browser_of(company, Role.OWNER)[0].get(board)
-    stranger, _ = browser_of(factories.company(name="Other"), Role.OWNER)
+    before = browser_of(member_of(company, Role.OWNER)).get(board)
+    stranger = browser_of(member_of(factories.company(name="Other")))
 
     assert again(stranger, board, before).status_code == 404
 
 
 def test_two_companies_of_one_account_are_kept_apart(company: Company, board: str) -> None:
-    client, user = browser_of(company, Role.OWNER)
+    user = member_of(company)
+    client = browser_of(user)
     other = factories.company(name="Zeta")
     Membership.objects.create(company=other, user=user, role=Role.OWNER)
     client.get(board)
@@ -114,7 +91,7 @@ def test_two_companies_of_one_account_are_kept_apart(company: Company, board: st
 
 
 def test_readers_in_two_time_zones_get_their_own_times(company: Company, board: str) -> None:
-    client, _ = browser_of(company, Role.OWNER)
+    client = browser_of(member_of(company))
     before = client.get(board)
 
     client.cookies["time_zone"] = "Asia/Tokyo"
@@ -125,7 +102,7 @@ def test_readers_in_two_time_zones_get_their_own_times(company: Company, board: 
 
 
 def test_what_is_said_once_is_neither_used_up_nor_kept(company: Company, board: str) -> None:
-    client, _ = browser_of(company, Role.OWNER)
+    client = browser_of(member_of(company))
     request = RequestFactory().get("/")
     request.session = client.session
     said = SessionStorage(request)
@@ -139,14 +116,14 @@ def test_what_is_said_once_is_neither_used_up_nor_kept(company: Company, board: 
     assert b"my eyes" not in fragment.content
     assert list(get_messages(page.wsgi_request)) == [] or b"my eyes" in page.content
     assert b"my eyes" in page.content
-    assert b"my eyes" not in browser_of(company, Role.OWNER)[0].get(board).content
+    assert b"my eyes" not in browser_of(member_of(company, Role.OWNER)).get(board).content
 
 
 def test_of_two_people_each_is_shown_only_their_own_applications() -> None:
     job = factories.job()
     people = [factories.applicant(name="Ana"), factories.applicant(name="Bo")]
     mine = [factories.application(job, person) for person in people]
-    ana, bo = (browser_of_person(person) for person in people)
+    ana, bo = (applicant_browser(person) for person in people)
     address = f"/me/applications/{mine[0].id}/?fragment=1"
     before = ana.get(address)
 
@@ -154,7 +131,7 @@ def test_of_two_people_each_is_shown_only_their_own_applications() -> None:
     assert again(bo, address, before).status_code == 404
     assert again(Client(), address, before).status_code == 302
     nothing = [
-        browser_of_person(factories.applicant(name=name)).get("/me/?fragment=1")["ETag"]
+        applicant_browser(factories.applicant(name=name)).get("/me/?fragment=1")["ETag"]
         for name in ("Cy", "Dee")
     ]
     assert nothing[0] != nothing[1]

@@ -8,8 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.audit.replay import Line, Place, replay
+from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
+from pipeline.selectors.past_states import Place
 from tests.properties.model import Model, Standing
 
 

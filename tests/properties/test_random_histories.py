@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from jobs.models import Job
 from pipeline.domain.states import Outcome
-from pipeline.line import close_out
+from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -171,7 +171,7 @@ class History(Beside, RuleBasedStateMachine):
 
     @rule(touch=st.booleans())
     def settles(self, touch: bool) -> None:
-        with patch.object(close_out, "SLICE", SLICE):
+        with patch.object(line_settle, "SLICE", SLICE):
             self.do(
                 (lambda: settle(job_id=self.job_id)) if touch else settle_next_due,
                 lambda _: self.model.close_out(SLICE) if self.model.status == "CLOSED" else None,

@@ -46,14 +46,14 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
         if not request.param:
             monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
     for service in (applying, withdrawing, acknowledging):
-        monkeypatch.setattr(service, "finish", _after_thinking(write.finish))
+        monkeypatch.setattr(service, "write", _after_thinking(write.write))
     return bool(request.param)
 
 
-def _after_thinking(act: Callable[[Any], None]) -> Callable[[Any], None]:
-    def run(job: Any) -> None:
+def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
+    def run(job: Any, *, commit: bool = False) -> None:
         time.sleep(THINK_SECONDS)
-        act(job)
+        act(job, commit=commit)
 
     return run
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.support import factories
+from tests.support.environment import ROOT
 from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,9 +20,9 @@ from tasks.models import Schedule
 from tasks.payloads import checked
 from tasks.registry import find
 from tests.support import factories
+from tests.support.applicants import named
 from tests.support.clock import let_time_pass
 from tests.support.handlers import Run
-from tests.support.members import named
 from tests.support.weeks import DAY, last_week
 
 pytestmark = pytest.mark.django_db(transaction=True)

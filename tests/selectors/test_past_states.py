@@ -6,31 +6,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from pipeline.audit.replay import Line, Place, replay
+from pipeline.audit.replay import Line, replay
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
 from pipeline.selectors import past_states
 from pipeline.selectors import past_states_sql as sql
-from pipeline.selectors.past_states import Moment, Person, differences, moment_of
+from pipeline.selectors.past_states import Moment, Place, differences, moment_of
 from tests.support import factories
 from tests.support.busy_line import busy_job
 from tests.support.clock import database_now
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def of_replay(places: list[Place]) -> list[tuple[object, ...]]:
-    return [
-        (p.application_id, n, p.status_since, p.decay_count, p.acknowledge_by, p.eligible_at)
-        for n, p in enumerate(places, 1)
-    ]
-
-
-def of_moment(people: list[Person]) -> list[tuple[object, ...]]:
-    return [
-        (p.application_id, p.place, p.since, p.decay_count, p.acknowledge_by, p.eligible_at)
-        for p in people
-    ]
 
 
 def assert_same(moment: Moment, line: Line) -> None:
@@ -43,7 +29,7 @@ def assert_same(moment: Moment, line: Line) -> None:
         ("pending", line.pending),
         ("waitlist", line.waitlist),
     ):
-        assert of_moment(getattr(moment, name)) == of_replay(people), name
+        assert getattr(moment, name) == people, name
     assert list(moment.counts.values()) == [
         len(line.active),
         len(line.pending),
@@ -140,7 +126,7 @@ def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
 
     moment = moment_of(job, shown=4)
 
-    assert [person.place for person in moment.waitlist] == [1, 2, 3, 4]
+    assert [place.position for place in moment.waitlist] == [1, 2, 3, 4]
     assert moment.counts == {"active": 2, "pending": 0, "waiting": 10}
     shown = differences(job, 1, moment.head, shown=3) or []
     assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3

@@ -16,7 +16,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.conftest import url_of
+from tests.support.environment import url_of
 from tests.support.server import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.domain.errors import IllegalJobMove, IllegalMove, JobNotFound
 from pipeline.domain.states import Outcome
-from pipeline.line import close_out
+from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
@@ -142,8 +142,8 @@ def closing_job() -> tuple[UUID, list[str], list[UUID]]:
 def test_closing_in_slices_ends_with_everybody_closed_out_but_who_is_active(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert close_out.SLICE <= 5_000
-    monkeypatch.setattr(close_out, "SLICE", 3)
+    assert line_settle.SLICE <= 5_000
+    monkeypatch.setattr(line_settle, "SLICE", 3)
     job_id, before, _ = closing_job()
     assert (
         before
@@ -171,7 +171,7 @@ def test_closing_in_slices_ends_with_everybody_closed_out_but_who_is_active(
 def test_while_a_job_closes_people_can_leave_but_nobody_moves_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(close_out, "SLICE", 1)
+    monkeypatch.setattr(line_settle, "SLICE", 1)
     job_id = factories.job(capacity=1)
     holder, first, second, third = factories.applications(job_id, 4)
     close_job(job_id=job_id, actor=factories.RECRUITER)

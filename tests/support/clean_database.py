@@ -1,4 +1,4 @@
-"""Emptying the test database after a test that committed: only what has rows, and in one go.
+"""Empty the test database after a test that committed: only tables with rows, in one statement.
 
 Django's own way truncates every table and then runs all that follows a migration, which takes a
 tenth of a second; a thousand tests do it.
@@ -6,14 +6,18 @@ tenth of a second; a thousand tests do it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 
+from pipeline.models import Event
 from tasks import registry
 
+# Written by `migrate` and changed by no test. The task types are written anew.
 KEPT = ("django_migrations", "django_content_type", "auth_permission")
-"""What `migrate` wrote and no test changes. The types of tasks are written anew."""
 
 _EMPTY = """
 DO $$
@@ -33,7 +37,7 @@ END $$
 def empty_the_database() -> None:
     """Remove every row that a test can have left.
 
-    A process that a test has just killed may still hold locks for a moment: then once more.
+    Try three times: a process that a test has just killed may still hold locks for a moment.
     """
     for tries_left in (2, 1, 0):
         try:
@@ -49,3 +53,18 @@ def empty_the_database() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _empty_quickly() -> None:
     TransactionTestCase._fixture_teardown = lambda _case: empty_the_database()  # type: ignore[method-assign]
+
+
+def switch_truncate_trigger(how: str) -> None:
+    """ENABLE or DISABLE the trigger that refuses TRUNCATE on the log."""
+    trigger = next(t for t in Event._meta.triggers if t.name == "no_truncate")
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE pipeline_event {how} TRIGGER {trigger.get_pgid(Event)}")
+
+
+@pytest.fixture
+def empty_cache() -> Iterator[None]:
+    """Empty the cache before and after the test, and rate limits with it."""
+    cache.clear()
+    yield
+    cache.clear()

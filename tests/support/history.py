@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
-from django.test import Client
 
-from applicants.http import KEY
-from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.models import Application, Event
 from pipeline.services.acknowledge import acknowledge
@@ -49,15 +46,6 @@ def past(company: Company) -> History:
 def page(job_id: UUID, name: str) -> str:
     """The address of a page about a job's past."""
     return f"/company/jobs/{job_id}/{name}"
-
-
-def person_browser(applicant: Applicant) -> Client:
-    """A browser that stands for an applicant."""
-    client = Client()
-    session = client.session
-    session[KEY] = str(applicant.id)
-    session.save()
-    return client
 
 
 def log_lengths() -> int:

@@ -22,8 +22,9 @@ class AtOnce:
         return done
 
 
-def send_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on in this test a mail is in the outbox as soon as its cause is committed."""
+@pytest.fixture
+def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put emails into the outbox as soon as their cause is committed."""
     monkeypatch.setattr(sending, "_sender", AtOnce())
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.server.gunicorn_config import workers as WORKERS
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
 
 START_SECONDS = 120  # each process reads the whole program, and other tests run beside it
 ANSWER_SECONDS = 5

@@ -14,9 +14,6 @@ from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
 
 AT_ONCE = Backoff(base_seconds=0.1, cap_seconds=0.1, jitter_seconds=0.0)
-MARKS = (
-    "CREATE TABLE IF NOT EXISTS task_marks (name text, at timestamptz DEFAULT clock_timestamp())"
-)
 
 
 def mark(name: str) -> None:

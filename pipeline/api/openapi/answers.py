@@ -14,6 +14,7 @@ from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.types import Types
 from pipeline.api.problems import MEDIA_TYPE, Kind
 from pipeline.api.schema import File, Operation, Schema
+from pipeline.domain.permissions import RULES
 
 ALL_KINDS = sorted(
     (each for each in vars(problems).values() if isinstance(each, Kind)),
@@ -165,7 +166,7 @@ class Answers:
 def kinds_of(operation: Operation, method: str, path: str) -> set[Kind]:
     """Every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
-    if {} not in operation.who.security:
+    if not RULES[operation.action].public:
         kinds.add(problems.PERMISSION_DENIED)
     if "{" in path:
         kinds.add(problems.NOT_FOUND)

@@ -11,6 +11,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
+from pipeline.api.openapi.security import callers_of, security_of
 from pipeline.api.schema import OPERATION, Operation, Parameter, Schema, Shape
 from pipeline.api.v1.serializers.fields import Text
 
@@ -39,8 +40,10 @@ class Inspector(AutoSchema):
             "operationId": operation.name,
             "tags": [operation.tag.value],
             "summary": _first_sentence(words),
-            "description": _paragraphs(words, operation.about, f"**Who:** {operation.who.value}."),
-            "security": operation.who.security,
+            "description": _paragraphs(
+                words, operation.about, f"**Who:** {callers_of(operation.action)}."
+            ),
+            "security": security_of(operation.action),
             "parameters": self._parameters_of(operation),
         }
         if operation.takes or operation.bodies:

@@ -10,8 +10,8 @@ from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
+# No rest is longer, whatever the interval: /health/ready asks for a sign of life every 30 s.
 SIGN_OF_LIFE_SECONDS = 10.0
-"""No rest is longer, whatever the interval: /health/ready asks for a sign of life every 30 s."""
 
 
 class Command(BaseCommand):

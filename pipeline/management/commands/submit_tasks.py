@@ -21,8 +21,8 @@ from pipeline.management.demo import seed
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200
 LOOK_SECONDS = 1.0
+# How long nothing may move, once all are due, before the rest counts as not done.
 PATIENCE_SECONDS = 60.0
-"""How long nothing may move, once all are due, before the rest counts as not done."""
 ENDED = {"SUCCEEDED", "CANCELLED", "DEAD", "DISCARDED"}
 
 

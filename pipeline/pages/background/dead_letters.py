@@ -11,10 +11,10 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.models import Role
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
 from pipeline.background.tasks import tasks_of
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import error_line
@@ -52,7 +52,7 @@ class Group:
 @for_members()
 def dead_letters_page(request: HttpRequest) -> HttpResponse:
     """Every dead letter of the company, or of one type; the newest first."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
     page = tasks_of(
         member.company.id,
@@ -79,10 +79,10 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def dead_replay(request: HttpRequest) -> HttpResponse:
     """Let all dead letters of a type run again."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
         raise Http404

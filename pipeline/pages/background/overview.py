@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from jobs.models import Role
 from pipeline.background.catalog import COMPANY_TYPES, company_types
 from pipeline.background.page_data import Lately, done_lately, paused_for, running_tasks
 from pipeline.background.start import Order, start
 from pipeline.background.tasks import tasks_of
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
 from pipeline.pages.background.forms import SleepForm
@@ -72,12 +72,12 @@ def work(request: HttpRequest) -> HttpResponse:
     """The company's tasks; and a form that starts one which only sleeps, to see how it goes."""
     if request.method == "POST":
         return _start_sleeping(request)
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     return _show(request, member, SleepForm(initial={"seconds": 20}))
 
 
 def _start_sleeping(request: HttpRequest) -> HttpResponse:
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_TASKS)
     form = SleepForm(request.POST)
     if form.is_valid() and requests.attempt(form, lambda: _start(member, form)):
         _tell_started(request, member)

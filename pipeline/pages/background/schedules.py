@@ -12,10 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from jobs.models import Role
 from pipeline.background.page_data import job_choices, subjects_of_payloads
 from pipeline.background.schedules import change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.cron_descriptions import in_words
@@ -43,7 +43,7 @@ class Shown:
 @for_members()
 def schedules(request: HttpRequest) -> HttpResponse:
     """Every schedule of the company: what it runs, when next, and whether it does."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     page = schedules_of(member.company.id, after=requests.uuid_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
@@ -64,10 +64,10 @@ def _shown(company_id: UUID, rows: list[Schedule]) -> list[Shown]:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_SCHEDULES)
 def new_schedule(request: HttpRequest) -> HttpResponse:
     """Say what to run and how often, see the next five runs, and save."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     form = _form(request, member, initial_of_new())
     if _is_saved(request, form, lambda: _create(member, form)):
         messages.success(request, f"“{form.cleaned_data['name']}” was saved: it runs by itself.")
@@ -85,10 +85,10 @@ def _create(member: Member, form: ScheduleForm) -> object:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_SCHEDULES)
 def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """The same for a schedule that is there."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     form = _form(request, member, initial_of(schedule))
     if _is_saved(request, form, lambda: _change(member, schedule, form)):
@@ -162,10 +162,10 @@ def _next_runs(form: ScheduleForm) -> tuple[list[datetime], str, str]:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_SCHEDULES)
 def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Switch a schedule on or off."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     on = request.POST.get("enabled") == "yes"
     try:
         changed = change_schedule(
@@ -183,10 +183,10 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_SCHEDULES)
 def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Ask once, then delete a schedule."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     if request.method == "GET":
         [shown] = _shown(member.company.id, [schedule])

@@ -12,10 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from jobs.models import Role
 from pipeline.background.ownership import foreign_ids
 from pipeline.background.page_data import last_event_id, paused_for, told_events_of
 from pipeline.background.tasks import actors_named
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, act_for, for_members, require
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import failures_of
@@ -34,7 +34,9 @@ from tasks.payloads import redacted
 EVENTS_SHOWN = 100
 
 
-def own_task(request: HttpRequest, task_id: UUID, role: Role = Role.VIEWER) -> tuple[Member, Task]:
+def own_task(
+    request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
+) -> tuple[Member, Task]:
     """A task of one of the member's companies, with its type. Raises Http404, PermissionDenied."""
     try:
         found = control.find_task(task_id)
@@ -43,7 +45,7 @@ def own_task(request: HttpRequest, task_id: UUID, role: Role = Role.VIEWER) -> t
     member = act_for(request, found.owner_id) if found.owner_id else None
     if member is None:
         raise Http404
-    return require(member, role), found
+    return require(member, action), found
 
 
 @require_safe
@@ -75,7 +77,7 @@ def _context(
     actors = actors_named({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
     [row] = rows_of(member.company.id, [found], now, paused=paused)
-    is_dead, is_recruiter = found.status == Status.DEAD, member.is_recruiter
+    is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)
     return {
         "member": member,
         "task": found,
@@ -89,7 +91,7 @@ def _context(
         "first_url": requests.url_with(request, events=None) if after else "",
         "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
         "now": now,
-        "may": {"cancel": is_recruiter and row.is_open, "decide": is_recruiter and is_dead},
+        "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
     }
 
 
@@ -98,10 +100,10 @@ def _pretty(value: Any) -> str:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Cancel a task that waits or runs."""
-    member, found = own_task(request, task_id, Role.RECRUITER)
+    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
         now = control.cancel(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
     except WrongStatus as error:
@@ -113,10 +115,10 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Let a dead task run again as it is."""
-    member, found = own_task(request, task_id, Role.RECRUITER)
+    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
         dead_letters.replay(
             found.id,
@@ -134,10 +136,10 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Change what a dead task was given, and let it run again."""
-    member, found = own_task(request, task_id, Role.RECRUITER)
+    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     shown = _pretty(redacted(found.type.schema, found.payload))
     form = PayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and requests.attempt(
@@ -170,10 +172,10 @@ def _replay_edited(request: HttpRequest, member: Member, found: Task, form: Payl
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Ask once, then give a dead task up for good."""
-    member, found = own_task(request, task_id, Role.RECRUITER)
+    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
         [row] = rows_of(member.company.id, [found], database_now())
         return render(request, "background/discard.html", {"task": found, "row": row})

@@ -12,10 +12,10 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.models import Role
 from pipeline.background.catalog import COMPANY_TYPES, CompanyType, company_types
 from pipeline.background.page_data import stopped_types
 from pipeline.background.tasks import actors_named
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
 from pipeline.pages.background.wording import limits_of
@@ -59,7 +59,7 @@ class Shown:
 @for_members()
 def work_types(request: HttpRequest) -> HttpResponse:
     """Every type, whether it runs, and if not, why."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     context = {"tab": "types", "types": _shown(member.company.id)}
     return render(request, "background/types.html", context)
 
@@ -85,7 +85,7 @@ def _shown(company_id: UUID) -> list[Shown]:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def type_pause(request: HttpRequest, key: str) -> HttpResponse:
     """Start no more tasks of a type for this company."""
     member, chosen = _chosen(request, key)
@@ -97,7 +97,7 @@ def type_pause(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MANAGE_TASKS)
 def type_resume(request: HttpRequest, key: str) -> HttpResponse:
     """Start them again."""
     member, chosen = _chosen(request, key)
@@ -108,7 +108,7 @@ def type_resume(request: HttpRequest, key: str) -> HttpResponse:
 
 def _chosen(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Who acts, and on what. Raises PermissionDenied, Http404."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)
     if chosen is None:
         raise Http404

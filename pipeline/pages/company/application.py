@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
 from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
@@ -68,17 +69,17 @@ def _application(request: HttpRequest, member: Member, seen: Seen, job: Job) -> 
         "is_cooling": bool(
             seen.application.eligible_at and seen.application.eligible_at > seen.now
         ),
-        "may_decide": member.is_recruiter and bool(_possible(seen)),
+        "may_decide": member.may(Action.DECIDE) and bool(_possible(seen)),
         "events": told(page.rows, timezone.get_current_timezone()),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.DECIDE)
 def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Ask once, naming what follows; then end the application and say what followed."""
-    member, seen = received_application(request, application_id, Role.RECRUITER)
+    member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
     if not _possible(seen):
         return redirect("application", application_id=application_id)
@@ -167,6 +168,6 @@ def _who(seen: Seen) -> str:
 def _if_filled(member: Member, status: JobStatus) -> str:
     """What the member can do when nobody else is looked for."""
     ways = ["pause the job"] if status is JobStatus.OPEN else []
-    if member.is_owner and status is not JobStatus.CLOSED:
+    if member.may(Action.CLOSE_JOB) and status is not JobStatus.CLOSED:
         ways.append("close it for good" if ways else "close the job for good")
     return f" If nobody else is looked for, {' or '.join(ways)}." if ways else ""

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 
 from jobs.models import Job, JobStatus
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import cursors
 from pipeline.pages.company.consequences import are_promoted
@@ -62,23 +63,25 @@ def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]
         "may": _may(member, shown.job),
         "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
         "on_resuming": _on_resuming(shown),
-        "owner_could": member.is_recruiter and not member.is_owner and not is_closed,
+        "owner_could": not is_closed
+        and member.may(Action.EDIT_POSTING)
+        and not member.may(Action.CHANGE_RULES),
         **_pages(request, shown),
     }
 
 
 def _may(member: Member, job: Job) -> dict[str, bool]:
     """Which buttons the member has in the job's present state."""
-    status, recruiter = JobStatus(job.status), member.is_recruiter
+    status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
-        "open": recruiter and status is JobStatus.DRAFT,
-        "resume": recruiter and status is JobStatus.PAUSED,
-        "pause": recruiter and status is JobStatus.OPEN,
-        "add": recruiter and status is JobStatus.OPEN,
-        "decide": recruiter,
-        "capacity": member.is_owner and not closed,
-        "close": member.is_owner and status in (JobStatus.OPEN, JobStatus.PAUSED),
+        "open": runs and status is JobStatus.DRAFT,
+        "resume": runs and status is JobStatus.PAUSED,
+        "pause": runs and status is JobStatus.OPEN,
+        "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
+        "decide": member.may(Action.DECIDE),
+        "capacity": member.may(Action.CHANGE_RULES) and not closed,
+        "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
     }
 
 

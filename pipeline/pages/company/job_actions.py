@@ -11,8 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from applicants.services import find_or_create_applicant
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotOpen, LineError
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import Status
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import consequences
@@ -27,27 +28,27 @@ from pipeline.services.update_job import Alteration, alter_job
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.OPEN_OR_PAUSE_JOB)
 def job_open(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Open a draft, or resume a paused job."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is open: people can apply."
     return _act(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.OPEN_OR_PAUSE_JOB)
 def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause a job."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is paused: nobody can apply and nobody is promoted. Deadlines run on."
     return _act(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
 
 
-@for_members(Role.OWNER)
+@for_members(Action.CLOSE_JOB)
 def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask once who is let go by closing a job for good; then close it."""
-    member, job = own_job(request, job_id, Role.OWNER)
+    member, job = own_job(request, job_id, Action.CLOSE_JOB)
     if request.method != "POST":
         let_go = job.waitlist_count + job.pending_count
         context = {"job": job, "tab": "board", "let_go": let_go}
@@ -65,10 +66,10 @@ def _act(request: HttpRequest, job: Job, done: str, verb: Callable[[], object]) 
     return redirect("board", job_id=job.id)
 
 
-@for_members(Role.OWNER)
+@for_members(Action.CHANGE_RULES)
 def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask for a number of seats, say what it will do, and then do it."""
-    member, job = own_job(request, job_id, Role.OWNER)
+    member, job = own_job(request, job_id, Action.CHANGE_RULES)
     if job.status == JobStatus.CLOSED:
         return _capacity_page(request, job, CapacityForm(), None, "")
     given = request.POST or request.GET
@@ -117,10 +118,10 @@ def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int
     )
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.SUBMIT_APPLICATION)
 def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Put somebody into the line, with a proved address: the company answers for it."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.SUBMIT_APPLICATION)
     form = PersonForm(request.POST or None)
     before = decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
     is_asked = before is not None and request.POST.get("again") != str(before.id)

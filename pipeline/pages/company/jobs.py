@@ -9,8 +9,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from jobs.models import JobStatus, Role
+from jobs.models import JobStatus
 from jobs.policies import Policy
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.company import cursors, forms
 from pipeline.pages.company.seat_bar import SeatBar
@@ -39,7 +40,7 @@ SHORT_WINDOW = (
 @for_members()
 def company_jobs(request: HttpRequest) -> HttpResponse:
     """The company's jobs at a glance, newest first."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     page = _jobs(request, member)
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
     now = int(decay_worker().now.timestamp()) // A_WHILE_SECONDS
@@ -91,7 +92,7 @@ def _overview(request: HttpRequest, member: Member, page: Page[Any]) -> dict[str
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Describe a job, see how its line will work, and create it as a draft or open."""
-    member = require(member_who_sent(request), Role.RECRUITER)
+    member = require(member_who_sent(request), Action.CREATE_JOB)
     if request.method != "POST":
         initial = forms.policy_values(Policy()) | {"capacity": 3}
         return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)

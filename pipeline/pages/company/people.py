@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from jobs.models import Role
+from pipeline.domain.permissions import Action
 from pipeline.models import Event
 from pipeline.pages.access import current_member, for_members, require
 from pipeline.pages.company import cursors
@@ -36,7 +36,7 @@ LONGEST_SEARCH = 254
 def people(request: HttpRequest) -> HttpResponse:
     """Search among the company's own applicants, by name or by whole address; without a search,
     who applied last."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
     if "@" in search:
@@ -69,7 +69,7 @@ def _with_address(company_id: UUID, address: str) -> list[Seen]:
 @reads_for_a_while
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """One person as this company was told of them: applications here, and what happened."""
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
     here = cursors.uuid_in(request, "applications")

@@ -9,8 +9,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
 from pipeline.domain.errors import IllegalJobMove, StaleVersion
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job, require
 from pipeline.pages.company.forms import (
     REASONS,
@@ -36,7 +37,7 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return _page(request, member, job)
     is_whole = request.POST.get("section") != "posting"
-    require(member, Role.OWNER if is_whole else Role.RECRUITER)
+    require(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
     form = SettingsForm(request.POST) if is_whole else PostingForm(request.POST)
     if not form.is_valid():
         return _page(request, member, job, form, status=422)
@@ -116,8 +117,8 @@ def _page(
         "tab": "settings",
         "form": form or SettingsForm(initial=values),
         "meanwhile": _changed_meanwhile(form, values) if form and status == 409 else [],
-        "may_edit": member.is_recruiter and not is_closed,
-        "may_rule": member.is_owner and not is_closed,
+        "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
+        "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
         "works": how_the_line_works(job.policy, job.capacity),
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),

@@ -16,11 +16,12 @@ from django.utils.dateparse import parse_date
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.models import Job, Role
+from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.start import Order, start
 from pipeline.domain.errors import ScheduleNotFound
+from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, csv_lines
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures import week_charts, week_rows
@@ -77,7 +78,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "has_failed": task and task.status in (Status.DEAD, Status.DISCARDED),
         "schedule": schedule,
         "weeks": _weeks(job, zone),
-        "may_make": member.is_recruiter,
+        "may_make": member.may(Action.MAKE_REPORT),
     }
     last = max((each.made_at for each in page.rows), default=None)
     status = (task.id, task.status) if task else None
@@ -117,7 +118,7 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
         "occupancy": week_charts.occupancy(figures, span),
         "parts": parts if any(part.seconds for part in parts) else [],
         "seat_bar": bar,
-        "may_make": member.is_recruiter,
+        "may_make": member.may(Action.MAKE_REPORT),
     }
     return render(request, "figures/report.html", context)
 
@@ -137,10 +138,10 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MAKE_REPORT)
 def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start making the report of a week in the background: the last whole one, if none is named."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.MAKE_REPORT)
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
     if week := _as_date(request.POST.get("week", "")):
         payload["week"] = week.isoformat()
@@ -157,10 +158,10 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@for_members(Role.RECRUITER)
+@for_members(Action.MAKE_REPORT)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Have the report made every Monday at 08:00, or no more."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.MAKE_REPORT)
     actor, own = f"member:{member.user.id}", schedule_id(job.id)
     try:
         if request.POST.get("do") == "stop":

@@ -26,7 +26,7 @@ from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
     Moment,
-    Person,
+    Place,
     differences,
     moment_of,
 )
@@ -144,7 +144,7 @@ def _people(moment: Moment) -> dict[str, Any]:
     names = names_of(person.application_id for person in everybody)
     at = moment.event.at
 
-    def rows(people: list[Person]) -> list[dict[str, Any]]:
+    def rows(people: list[Place]) -> list[dict[str, Any]]:
         return [
             {
                 "person": person,

@@ -9,8 +9,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job, Role
+from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.domain.permissions import Action
 from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
 from pipeline.imports.report import report_of
 from pipeline.models import ImportRun
@@ -37,7 +38,7 @@ _TASK = {
 
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """The page of one import, which keeps itself up to date while it runs."""
     job, seen = _own_import(request, job_id, import_id)
@@ -82,7 +83,7 @@ def _tone(seen: SeenImport) -> str:
 
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Every row that was not taken in, and why, as a file for a spreadsheet. Streamed."""
     _, seen = _own_import(request, job_id, import_id)
@@ -93,7 +94,7 @@ def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpR
 
 
 def _own_import(request: HttpRequest, job_id: UUID, import_id: UUID) -> tuple[Job, SeenImport]:
-    _, job = own_job(request, job_id, Role.RECRUITER)
+    _, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     seen = import_of(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound

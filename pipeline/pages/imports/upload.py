@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job, JobStatus, Role
+from jobs.models import Job, JobStatus
 from pipeline.background.errors import WorkError
 from pipeline.domain.errors import ImportFileRefused, JobNotOpen
+from pipeline.domain.permissions import Action
 from pipeline.imports.progress import import_of_task, imports_into
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
 from pipeline.imports.start import start_import
@@ -37,10 +38,10 @@ class FileForm(PlainForm):
     )
 
 
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The form for a file, and what became of the last ones; posted, the import begins."""
-    member, job = own_job(request, job_id, Role.RECRUITER)
+    member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     form = FileForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         form = FileForm(request.POST, request.FILES)
@@ -82,10 +83,10 @@ def _begin(member: Member, job: Job, form: FileForm) -> UUID | None:
 
 
 @require_safe
-@for_members(Role.RECRUITER)
+@for_members(Action.IMPORT_APPLICATIONS)
 def import_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """A small file of the right kind, to be filled in."""
-    own_job(request, job_id, Role.RECRUITER)
+    own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     response = HttpResponse(SAMPLE, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="people.csv"'
     return response

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_http_methods
 from uuid_utils.compat import uuid7
 
 from jobs.errors import ApiKeyNotFound, BadName
-from jobs.models import ApiKey, Role, Scope
+from jobs.models import ApiKey, Scope
 from jobs.selectors import key_of, keys_of
 from jobs.services import revoke_api_key
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key
 from pipeline.background.tasks import limits_of
+from pipeline.domain.permissions import Action
 from pipeline.models import Producer
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.forms import KeyForm
@@ -37,7 +38,7 @@ MADE_ALREADY = (
 def api_keys(request: HttpRequest) -> HttpResponse:
     """The keys, and a form for a new one. The answer to that form shows the key: it stands in
     no session and no address, so it is gone with the page."""
-    owner = require(member_who_sent(request), Role.OWNER)
+    owner = require(member_who_sent(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         return _show(request, owner, _empty_form())
     form = KeyForm(request.POST)
@@ -49,10 +50,10 @@ def api_keys(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.OWNER)
+@for_members(Action.MANAGE_KEYS)
 def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Ask once, then have a key open nothing any more."""
-    owner = require(current_member(request), Role.OWNER)
+    owner = require(current_member(request), Action.MANAGE_KEYS)
     try:
         if request.method == "GET":
             return render(

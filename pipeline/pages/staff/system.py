@@ -10,9 +10,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from applicants.mail import NOWHERE
-from jobs.models import Role
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import VerifierBusy
+from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, own_job, require
 from pipeline.pages.rate_limits import TooOften, limit
 from pipeline.selectors.health import FRESH, migrations_are_applied
@@ -30,7 +30,7 @@ def system(request: HttpRequest) -> HttpResponse:
 
     Verifying changes nothing, but it reads a whole log: so it is a button, and counted.
     """
-    member = require(current_member(request), Role.VIEWER)
+    member = require(current_member(request), Action.READ_COMPANY)
     if request.method == "GET":
         return _show(request, member)
     job_id = _id(request.POST.get("job", ""))

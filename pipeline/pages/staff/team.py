@@ -15,6 +15,7 @@ from jobs.errors import AlreadyMember, LastOwner, MemberNotFound
 from jobs.models import Membership, Role
 from jobs.selectors import member_of, team_of
 from jobs.services import add_member, change_role, remove_member
+from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.staff.emails import tell_new_member
@@ -32,10 +33,10 @@ LAST_OWNER = (
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
     """The members; owners add people here."""
-    member = require(member_who_sent(request), Role.VIEWER)
+    member = require(member_who_sent(request), Action.READ_COMPANY)
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
-        require(member, Role.OWNER)
+        require(member, Action.MANAGE_TEAM)
         if form.is_valid() and _add(request, member, form):
             return redirect("team")
     context = {"form": form, "team": team_of(member.company.id), "roles": ROLES}
@@ -43,10 +44,10 @@ def team(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@for_members(Role.OWNER)
+@for_members(Action.MANAGE_TEAM)
 def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
     """One member: another role, or out of the team."""
-    owner = require(current_member(request), Role.OWNER)
+    owner = require(current_member(request), Action.MANAGE_TEAM)
     try:
         colleague = member_of(owner.company.id, membership_id)
         if request.method == "POST":

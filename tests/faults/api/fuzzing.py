@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
 
 CONFIG = """
 hooks = "tests.faults.api.fuzz_hooks"

@@ -18,11 +18,9 @@ from applicants.services import issue_token
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
 from tasks.scheduling.schedules import create_schedule
-from tests.api import tasks_of
-from tests.api.browser import CSRF_TOKEN, member_of
-from tests.api.caller import key_of
 from tests.faults.api.fuzzing import fuzz
-from tests.support import factories
+from tests.support import background_tasks, factories
+from tests.support.callers import CSRF_TOKEN, key_of, member_caller
 from tests.support.invariants import assert_line_is_sound
 from tests.support.server import serving
 
@@ -47,11 +45,6 @@ def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def company() -> Company:
-    return factories.company()
-
-
-@pytest.fixture
 def people(company: Company) -> list[Application]:
     """Who has applied to a job: one has left, one is active, one has an offer, three wait."""
     job = factories.job(company_id=company.id, capacity=2)
@@ -73,7 +66,7 @@ def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, st
         case "applicant":
             return {"Authorization": f"Bearer {issue_token(person)}"}
         case "owner":
-            cookies = member_of(company, Role.OWNER)._client.cookies
+            cookies = member_caller(company, Role.OWNER)._client.cookies
             pairs = "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
             return {"Cookie": pairs, "X-CSRFToken": CSRF_TOKEN}
     return {}
@@ -91,7 +84,10 @@ def test_no_request_breaks_the_api_or_the_promises_of_its_document(
             "job_id": [str(people[0].job_id)],
             "application_id": [str(each.id) for each in people],
             "applicant_id": [str(people[0].applicant_id)],
-            "task_id": [str(tasks_of.sleep(company.id)), str(tasks_of.dead_sleep(company.id))],
+            "task_id": [
+                str(background_tasks.sleep(company.id)),
+                str(background_tasks.dead_sleep(company.id)),
+            ],
             "schedule_id": [str(some_schedule(company))],
             "type_key": ["demo.sleep", "log.export"],
         },

@@ -15,14 +15,14 @@ from pipeline.audit.verify import verify_job
 from pipeline.management.decay_worker import SET_ASIDE_SECONDS, DecayWorker
 from pipeline.models import Heartbeat
 from pipeline.services.lifecycle import close_job
-from tests.faults.line.decay_processes import Worker, eventually, start_worker
 from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.decay_worker import DecayProcess
+from tests.support.waiting import eventually
 
-__all__ = ["start_worker"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-StartWorker = Callable[..., Worker]
+StartWorker = Callable[..., DecayProcess]
 
 
 def offered(*, seconds_left: float, seats: int = 1, waiting: int | None = None) -> UUID:
@@ -43,9 +43,11 @@ def decayed(job_id: UUID) -> bool:
     return "DECAYED" in factories.event_names(job_id)
 
 
-def test_a_deadline_is_settled_on_time_and_not_a_poll_later(start_worker: StartWorker) -> None:
+def test_a_deadline_is_settled_on_time_and_not_a_poll_later(
+    start_decay_worker: StartWorker,
+) -> None:
     job_id = offered(seconds_left=6)
-    start_worker("--interval", "60")
+    start_decay_worker("--interval", "60")
 
     eventually(lambda: decayed(job_id))
 
@@ -53,10 +55,10 @@ def test_a_deadline_is_settled_on_time_and_not_a_poll_later(start_worker: StartW
     assert timedelta(0) <= miss.at - miss.effective_at < timedelta(seconds=15)  # of 60
 
 
-def test_what_is_due_at_once_wakes_a_worker_that_sleeps(start_worker: StartWorker) -> None:
+def test_what_is_due_at_once_wakes_a_worker_that_sleeps(start_decay_worker: StartWorker) -> None:
     job_id = factories.job()
     factories.applications(job_id, 3)
-    start_worker("--interval", "60")
+    start_decay_worker("--interval", "60")
     eventually(beats)
 
     close_job(job_id=job_id, actor=factories.RECRUITER)
@@ -64,8 +66,8 @@ def test_what_is_due_at_once_wakes_a_worker_that_sleeps(start_worker: StartWorke
     assert eventually(lambda: factories.row_of(job_id).waitlist_count == 0) < 15  # of 60
 
 
-def test_a_sleeping_worker_ends_at_once(start_worker: StartWorker) -> None:
-    worker = start_worker("--interval", "3600")
+def test_a_sleeping_worker_ends_at_once(start_decay_worker: StartWorker) -> None:
+    worker = start_decay_worker("--interval", "3600")
     eventually(beats)
 
     status, seconds = worker.end()
@@ -74,10 +76,10 @@ def test_a_sleeping_worker_ends_at_once(start_worker: StartWorker) -> None:
     assert seconds < 15  # of 3600
 
 
-def test_a_job_that_cannot_be_settled_stops_no_other(start_worker: StartWorker) -> None:
+def test_a_job_that_cannot_be_settled_stops_no_other(start_decay_worker: StartWorker) -> None:
     bad, good = offered(seconds_left=-60, waiting=0), offered(seconds_left=-30)
     Job.objects.filter(id=bad).update(pending_count=0)  # settling it would count below zero
-    worker = start_worker()
+    worker = start_decay_worker()
 
     eventually(lambda: decayed(good))
     eventually(beats)
@@ -88,8 +90,8 @@ def test_a_job_that_cannot_be_settled_stops_no_other(start_worker: StartWorker) 
     assert worker.end()[0] == 0
 
 
-def test_a_worker_outlives_the_loss_of_its_connections(start_worker: StartWorker) -> None:
-    worker = start_worker()
+def test_a_worker_outlives_the_loss_of_its_connections(start_decay_worker: StartWorker) -> None:
+    worker = start_decay_worker()
     eventually(beats)
     before = Heartbeat.objects.get().completed_at
 
@@ -107,11 +109,13 @@ def test_a_worker_outlives_the_loss_of_its_connections(start_worker: StartWorker
     assert worker.process.poll() is None
 
 
-def test_three_workers_share_the_jobs_and_each_is_settled_once(start_worker: StartWorker) -> None:
+def test_three_workers_share_the_jobs_and_each_is_settled_once(
+    start_decay_worker: StartWorker,
+) -> None:
     jobs = [offered(seconds_left=-5, seats=3) for _ in range(20)]
 
     for _ in range(3):
-        start_worker()
+        start_decay_worker()
     eventually(lambda: all(decayed(job_id) for job_id in jobs))
 
     for job_id in jobs:
@@ -120,21 +124,21 @@ def test_three_workers_share_the_jobs_and_each_is_settled_once(start_worker: Sta
         assert verify_job(job_id).is_sound
 
 
-def test_once_settles_what_is_due_says_so_and_ends(start_worker: StartWorker) -> None:
+def test_once_settles_what_is_due_says_so_and_ends(start_decay_worker: StartWorker) -> None:
     offered(seconds_left=-5)
     offered(seconds_left=500)
 
-    worker = start_worker("--once")
+    worker = start_decay_worker("--once")
 
     assert worker.process.wait(20) == 0
     assert worker.said.endswith("Settled 1 jobs.\n")
 
 
-def test_once_says_what_could_not_be_settled_and_fails(start_worker: StartWorker) -> None:
+def test_once_says_what_could_not_be_settled_and_fails(start_decay_worker: StartWorker) -> None:
     bad, _good = offered(seconds_left=-60, waiting=0), offered(seconds_left=-30)
     Job.objects.filter(id=bad).update(pending_count=0)
 
-    worker = start_worker("--once")
+    worker = start_decay_worker("--once")
 
     assert worker.process.wait(20) == 1
     assert "Settled 1 jobs." in worker.said
@@ -154,16 +158,16 @@ def test_no_rest_outlasts_the_setting_aside_of_a_job() -> None:
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "99999", "nan"])
-def test_an_interval_out_of_range_is_refused(start_worker: StartWorker, seconds: str) -> None:
-    worker = start_worker("--once", f"--interval={seconds}")
+def test_an_interval_out_of_range_is_refused(start_decay_worker: StartWorker, seconds: str) -> None:
+    worker = start_decay_worker("--once", f"--interval={seconds}")
 
     assert worker.process.wait(20) != 0
     assert "--interval" in worker.said
     assert "Traceback" not in worker.said
 
 
-def test_the_heartbeat_is_of_the_databases_clock(start_worker: StartWorker) -> None:
-    start_worker()
+def test_the_heartbeat_is_of_the_databases_clock(start_decay_worker: StartWorker) -> None:
+    start_decay_worker()
     eventually(beats)
 
     age: Any = datetime.now(UTC) - Heartbeat.objects.get().completed_at

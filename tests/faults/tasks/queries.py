@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from tests.support.task_workers import TaskWorker
 from tests.tasks.handlers import mark
 from tests.tasks.seen import task
-from tests.tasks.workers import TaskWorker
 
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.faults.tasks.settings"}
 SHORT = ("--slots", "2", "--lease", "2", "--poll", "0.5")

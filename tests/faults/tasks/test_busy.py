@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tasks.models import Task, TaskEvent
+from tests.support.task_workers import StartWorker, children_of
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, status
-from tests.tasks.workers import StartWorker, children_of, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

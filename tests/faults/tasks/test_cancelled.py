@@ -6,8 +6,9 @@ import pytest
 
 from tasks.control import cancel
 from tests.faults.tasks.queries import SETTINGS, SHORT, pid_of
+from tests.support.task_workers import StartWorker, alive
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, alive, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

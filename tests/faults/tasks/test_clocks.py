@@ -13,10 +13,11 @@ import pytest
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskWorker
 from tasks.scheduling.schedules import create_schedule
-from tests.conftest import ROOT
 from tests.faults.tasks.queries import SETTINGS, SHORT, let_go
+from tests.support.environment import ROOT
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, marks, status, task
-from tests.tasks.workers import StartWorker, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

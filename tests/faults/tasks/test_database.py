@@ -15,10 +15,10 @@ import psycopg
 import pytest
 
 from pipeline.database.cluster import PORT, Cluster
-from tests.conftest import ROOT
 from tests.faults.database.cluster_users import clean_up
-from tests.tasks.handlers import MARKS
-from tests.tasks.workers import PATIENCE_SECONDS, TaskWorker, eventually
+from tests.support.environment import ROOT
+from tests.support.task_workers import MARKS, TaskWorker
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 # Enqueues until it is told to end, and prints each task that was committed.
 PRODUCER = """

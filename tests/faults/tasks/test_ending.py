@@ -8,8 +8,9 @@ import pytest
 
 from tasks.models import TaskWorker
 from tests.faults.tasks.queries import SETTINGS, let_go
+from tests.support.task_workers import StartWorker, alive, children_of
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import PATIENCE_SECONDS, StartWorker, alive, children_of, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

@@ -9,8 +9,9 @@ import pytest
 
 from tasks.models import Task
 from tests.faults.tasks.queries import SETTINGS, SHORT, holder_of, let_go, pid_of
+from tests.support.task_workers import StartWorker, alive, children_of
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, alive, children_of, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

@@ -10,8 +10,9 @@ from django.db import connection, transaction
 from tasks.enqueue import enqueue, wake
 from tasks.models import TaskWorker
 from tests.faults.tasks.queries import SETTINGS, let_go, terminate_connections
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, marks, status
-from tests.tasks.workers import StartWorker, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

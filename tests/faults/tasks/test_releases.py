@@ -6,8 +6,9 @@ import pytest
 
 from tasks.enqueue import enqueue
 from tests.faults.tasks.queries import SETTINGS, holder_of
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, status, task
-from tests.tasks.workers import StartWorker, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

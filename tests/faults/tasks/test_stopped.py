@@ -9,8 +9,9 @@ from uuid import UUID
 import pytest
 
 from tests.faults.tasks.queries import SETTINGS, SHORT, let_go, pid_of
+from tests.support.task_workers import StartWorker, TaskWorker, alive
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, TaskWorker, alive, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

@@ -1,20 +1,10 @@
-"""What the tests of the applicants' pages share."""
+"""Send the emails of these tests at once."""
 
 from __future__ import annotations
 
 import pytest
-from django.test import Client
-
-from tests.support.outbox import send_at_once
 
 
 @pytest.fixture(autouse=True)
-def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mails are in the outbox as soon as their cause is committed."""
-    send_at_once(monkeypatch)
-
-
-@pytest.fixture
-def visitor() -> Client:
-    """A browser in which nobody is signed in."""
-    return Client()
+def _mail_at_once(mail_at_once: None) -> None:
+    """Send every email of these tests at once."""

@@ -9,17 +9,17 @@ from django.test import Client
 
 from pipeline.domain.states import Outcome, Reason
 from pipeline.services.lifecycle import close_job, pause_job
-from tests.pages.applicant.browser import (
+from tests.support import factories
+from tests.support.applicants import (
+    applicant_browser,
     confirm,
     decide,
     leave,
     mine,
     owner_signed_in,
-    signed_in,
-    text_of,
 )
-from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -151,7 +151,7 @@ def test_the_head_of_the_log_is_shown() -> None:
 @pytest.mark.parametrize("act", ["", "confirm/", "withdraw/"])
 def test_somebody_elses_application_does_not_exist(act: str) -> None:
     application = offered()
-    stranger, nobody = signed_in(factories.applicant()), Client()
+    stranger, nobody = applicant_browser(factories.applicant()), Client()
     verb = "get" if act == "" else "post"
 
     assert getattr(stranger, verb)(mine(application, act)).status_code == 404

@@ -12,9 +12,10 @@ from django.test import Client
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.services.lifecycle import close_job
-from tests.pages.applicant.browser import decide, mine, signed_in, text_of, who
 from tests.support import factories
+from tests.support.applicants import applicant_browser, decide, mine, who
 from tests.support.outbox import code_to
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +26,7 @@ def test_who_is_signed_in_goes_straight_to_their_place() -> None:
     job, person = factories.job(), factories.applicant()
     factories.application(job)
 
-    answer = signed_in(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
+    answer = applicant_browser(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
 
     [application] = Application.objects.filter(applicant=person)
     assert application.name == "Ana"
@@ -76,7 +77,7 @@ def test_a_second_application_leads_to_the_first() -> None:
     job, person = factories.job(), factories.applicant()
     first = factories.application(job, person)
 
-    answer = signed_in(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
+    answer = applicant_browser(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
 
     assert answer.redirect_chain == [(mine(first), 302)]
     assert "applied to this job before" in text_of(answer)
@@ -86,7 +87,7 @@ def test_who_was_decided_about_reads_who_can_add_them() -> None:
     job, person = factories.job(), factories.applicant()
     decide(factories.application(job, person), Outcome.REJECTED)
 
-    answer = signed_in(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
+    answer = applicant_browser(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
 
     assert "only the company can add this person again" in text_of(answer)
 
@@ -95,7 +96,7 @@ def test_a_job_that_closed_meanwhile_says_so(visitor: Client) -> None:
     job, person = factories.job(), factories.applicant()
     close_job(job_id=job, actor=factories.RECRUITER)
 
-    for client in (visitor, signed_in(person)):
+    for client in (visitor, applicant_browser(person)):
         answer = client.post(f"/jobs/{job}/apply/", ANN, follow=True)
         assert "takes no applications now" in text_of(answer)
 

@@ -13,9 +13,10 @@ from applicants.models import Applicant
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import MAX_AGE, Offer, make_token
 from pipeline.services.lifecycle import close_job
-from tests.pages.applicant.browser import confirm, decide, leave, mine, text_of, who
 from tests.support import factories
+from tests.support.applicants import confirm, decide, leave, mine, who
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

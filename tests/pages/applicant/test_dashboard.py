@@ -9,15 +9,16 @@ from django.test import Client
 
 from jobs.models import JobPosting
 from pipeline.domain.states import Outcome
-from tests.pages.applicant.browser import confirm, decide, leave, mine, signed_in, text_of
 from tests.support import factories
+from tests.support.applicants import applicant_browser, confirm, decide, leave, mine
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_who_has_not_applied_is_led_to_the_open_jobs() -> None:
-    page = text_of(signed_in(factories.applicant()).get("/me/"))
+    page = text_of(applicant_browser(factories.applicant()).get("/me/"))
 
     assert "You have not applied to anything yet" in page
     assert "See the open jobs" in page
@@ -39,7 +40,7 @@ def test_what_needs_the_person_comes_first() -> None:
         for w in (7200, 600)
     ]
 
-    page = signed_in(person).get("/me/")
+    page = applicant_browser(person).get("/me/")
 
     live = [card.application.id for card in page.context["live_cards"]]
     assert live == [each.id for each in (offers[1], offers[0], second, third, active)]
@@ -52,7 +53,7 @@ def test_a_card_says_status_place_and_deadline() -> None:
     factories.application(job, person)
     offer = factories.application(factories.job(acknowledge_first_seat=True), person)
 
-    page = signed_in(person).get("/me/")
+    page = applicant_browser(person).get("/me/")
 
     assert "Waiting Your place 3 of 3" in text_of(page)
     assert "Your turn" in text_of(page)
@@ -65,7 +66,7 @@ def test_somebody_elses_applications_are_not_there() -> None:
     JobPosting.objects.filter(job_id=job).update(title="Secret post")
     factories.application(job)
 
-    assert "Secret post" not in text_of(signed_in(factories.applicant()).get("/me/"))
+    assert "Secret post" not in text_of(applicant_browser(factories.applicant()).get("/me/"))
 
 
 def test_the_timeline_tells_everything_newest_first() -> None:
@@ -74,7 +75,7 @@ def test_the_timeline_tells_everything_newest_first() -> None:
     confirm(application)
     decide(application, Outcome.HIRED)
 
-    page = signed_in(person).get("/me/")
+    page = applicant_browser(person).get("/me/")
 
     assert [line.title for line in page.context["lines"]] == ["Hired", "Seat confirmed", "Applied"]
     assert "What you applied to earlier is below" in text_of(page)
@@ -83,7 +84,7 @@ def test_the_timeline_tells_everything_newest_first() -> None:
 def test_times_are_in_the_zone_of_the_reader() -> None:
     person = factories.applicant()
     factories.application(factories.job(acknowledge_first_seat=True), person)
-    client = signed_in(person)
+    client = applicant_browser(person)
 
     assert " UTC on " in text_of(client.get("/me/"))
     client.cookies["time_zone"] = "Asia/Kolkata"
@@ -100,7 +101,7 @@ def test_the_fragment_is_new_only_when_something_has_changed() -> None:
     person, job = factories.applicant(), factories.job()
     ahead, other = factories.applications(job, 2)
     factories.application(job, person)
-    client = signed_in(person)
+    client = applicant_browser(person)
     first = fragment(client)
     again = fragment(client, first["ETag"])
 
@@ -115,7 +116,7 @@ def test_the_fragment_is_new_only_when_something_has_changed() -> None:
 def test_a_deadline_that_has_passed_changes_the_fragment_before_it_is_settled() -> None:
     person, job = factories.applicant(), factories.job(acknowledge_first_seat=True)
     factories.application(job, person)
-    client = signed_in(person)
+    client = applicant_browser(person)
     first = fragment(client)
 
     let_time_pass(job, factories.WINDOW)
@@ -129,7 +130,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> 
     person = factories.applicant()
     for _ in range(4):
         factories.application(factories.job(), person)
-    client = signed_in(person)
+    client = applicant_browser(person)
 
     # session, person, their states; one instant: its snapshot, applications, jobs, events
     with django_assert_num_queries(9):

@@ -11,7 +11,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from pipeline.mail import dev_mailbox
-from tests.pages.applicant.browser import text_of
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,12 +16,13 @@ from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote, Event
 from pipeline.services.remove import remove
 from tests.support import factories
-from tests.support.history import History, page, person_browser
+from tests.support.applicants import applicant_browser
+from tests.support.history import History, page
 
 
 @pytest.fixture
 def bo(past: History) -> Client:
-    return person_browser(factories.fresh(past.bo).applicant)
+    return applicant_browser(factories.fresh(past.bo).applicant)
 
 
 def test_who_is_not_signed_in_signs_in_first(transactional_db: None) -> None:
@@ -101,7 +102,7 @@ def test_who_erased_themselves_is_signed_out_and_a_nobody_to_the_company(
 
 def test_other_browsers_of_an_erased_person_are_signed_out_too(past: History) -> None:
     person = Applicant.objects.get(id=past.bo.applicant_id)
-    here, there = person_browser(person), person_browser(person)
+    here, there = applicant_browser(person), applicant_browser(person)
 
     here.post("/me/data/erase/", {"sure": "on"})
 
@@ -110,7 +111,7 @@ def test_other_browsers_of_an_erased_person_are_signed_out_too(past: History) ->
 
 def test_the_queries_do_not_grow_with_what_is_kept(company: Company) -> None:
     person = factories.applicant()
-    browser = person_browser(person)
+    browser = applicant_browser(person)
     factories.application(factories.job(company_id=company.id), person)
     with CaptureQueriesContext(connection) as few:
         browser.get("/me/data/")

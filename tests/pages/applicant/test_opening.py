@@ -8,9 +8,10 @@ from django.test import Client
 from jobs.models import JobPosting, Membership, Role
 from pipeline.models import Application
 from pipeline.services.lifecycle import close_job, pause_job
-from tests.pages.applicant.browser import signed_in, text_of
 from tests.support import factories
+from tests.support.applicants import applicant_browser
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,7 +58,7 @@ def test_who_is_signed_in_is_asked_for_the_name_they_gave_last() -> None:
     factories.application(factories.job(), person)
     Application.objects.update(name="Ana Li")
 
-    page = signed_in(person).get(f"/jobs/{factories.job()}/")
+    page = applicant_browser(person).get(f"/jobs/{factories.job()}/")
 
     assert list(page.context["form"].fields) == ["name"]
     assert page.context["form"]["name"].value() == "Ana Li"
@@ -67,7 +68,7 @@ def test_who_has_applied_is_led_to_the_application() -> None:
     person, job = factories.applicant(), factories.job()
     application = factories.application(job, person)
 
-    page = signed_in(person).get(f"/jobs/{job}/")
+    page = applicant_browser(person).get(f"/jobs/{job}/")
 
     assert "You have applied" in text_of(page)
     assert f"/me/applications/{application.id}/" in page.content.decode()

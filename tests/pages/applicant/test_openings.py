@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 
 from pipeline.pages.applicant import openings
-from tests.pages.applicant.browser import leave, text_of
 from tests.support import factories
+from tests.support.applicants import leave
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,9 +19,10 @@ from pipeline.config.logging import configure_logging
 from pipeline.mail.links import Offer, make_token
 from pipeline.maintenance.retention import remove_expired
 from pipeline.pages.rate_limits import TooOften
-from tests.pages.applicant.browser import owner_signed_in, signed_in, text_of, who
 from tests.support import factories
+from tests.support.applicants import applicant_browser, owner_signed_in, who
 from tests.support.outbox import code_to
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,7 +91,7 @@ def test_an_address_cannot_be_put_into_a_browser_by_hand(visitor: Client) -> Non
 
 def test_signing_out_and_erasing_leave_no_address_in_the_browser(visitor: Client) -> None:
     for address in ("/sign-out/", "/me/data/erase/"):
-        client = signed_in(factories.applicant())
+        client = applicant_browser(factories.applicant())
         client.post("/sign-in/", {"email": ANN})
         client.post(address, {"sure": "on"})
 
@@ -171,7 +172,7 @@ def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> N
 
 
 def test_expired_sessions_are_removed() -> None:
-    signed_in(factories.applicant()), signed_in(factories.applicant())
+    applicant_browser(factories.applicant()), applicant_browser(factories.applicant())
     first = Session.objects.first()
     Session.objects.filter(pk=first.pk).update(expire_date=F("expire_date") - timedelta(days=30))
 

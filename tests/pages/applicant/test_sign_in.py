@@ -12,9 +12,10 @@ from django.test import Client
 
 from applicants import http
 from applicants.models import Applicant, SignInCode
-from tests.pages.applicant.browser import signed_in, text_of, who
 from tests.support import factories
+from tests.support.applicants import applicant_browser, who
 from tests.support.outbox import code_to, wrong
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,7 +113,7 @@ def test_a_new_code_replaces_the_one_before(visitor: Client, a_while_later: None
 
 def test_the_code_box_is_there_only_for_who_asked_for_a_code(visitor: Client) -> None:
     assert visitor.get("/code/")["Location"] == "/sign-in/"
-    assert signed_in(factories.applicant()).get("/code/")["Location"] == "/me/"
+    assert applicant_browser(factories.applicant()).get("/code/")["Location"] == "/me/"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_the_rates_hold_for_asking_and_for_guessing(
 
 
 def test_signing_out_ends_the_session() -> None:
-    client = signed_in(factories.applicant())
+    client = applicant_browser(factories.applicant())
 
     assert client.get("/sign-out/").status_code == 405
     page = client.post("/sign-out/", follow=True)

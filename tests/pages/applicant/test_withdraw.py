@@ -7,9 +7,10 @@ import pytest
 from pipeline.domain.states import Outcome
 from pipeline.pages.applicant.application import CONFIRMED, WITHDRAWN
 from pipeline.services.lifecycle import close_job, pause_job
-from tests.pages.applicant.browser import decide, mine, owner_signed_in, text_of
 from tests.support import factories
+from tests.support.applicants import decide, mine, owner_signed_in
 from tests.support.clock import let_time_pass
+from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

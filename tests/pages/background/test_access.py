@@ -9,7 +9,7 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.background.schedules import Plan, create_schedule
-from tests.pages.background.conftest import dead, started, status_of
+from tests.support.background_tasks import dead, started, status_of
 
 READ = ["", "dead/", "types/", "schedules/", "{task}/"]
 RECRUIT = ["schedules/new/", "schedules/{schedule}/", "schedules/{schedule}/delete/"]

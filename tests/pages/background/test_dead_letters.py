@@ -8,8 +8,8 @@ from django.test import Client
 
 from jobs.models import Company
 from tasks.models import TaskType
-from tests.pages.background.conftest import ERROR, dead, started, status_of
-from tests.pages.company.browsing import follow, page_of
+from tests.support.background_tasks import ERROR, dead, started, status_of
+from tests.support.pages import follow, page_of
 
 DEAD = "/company/work/dead/"
 TYPES = "/company/work/types/"

@@ -14,8 +14,8 @@ from django.utils import timezone
 from jobs.models import Company
 from pipeline.models import ImportRun, StoredFile
 from tasks.models import Task
-from tests.pages.background.conftest import dead, ended, started
-from tests.pages.company.browsing import follow, page_of
+from tests.support.background_tasks import dead, ended, started
+from tests.support.pages import follow, page_of
 
 WORK = "/company/work/"
 

@@ -13,8 +13,8 @@ from jobs.models import Company
 from pipeline.background.schedules import MOST_SCHEDULES, Plan, create_schedule
 from pipeline.pages.background.cron_descriptions import RHYTHMS, cron_of, in_words, rhythm_of
 from tasks.models import Schedule
-from tests.pages.company.browsing import follow, page_of
 from tests.support import factories
+from tests.support.pages import follow, page_of
 
 LIST = "/company/work/schedules/"
 NEW = f"{LIST}new/"

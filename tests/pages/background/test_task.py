@@ -9,9 +9,9 @@ from django.test import Client
 
 from jobs.models import Company
 from tasks.models import Task, TaskEvent
-from tests.pages.background.conftest import ERROR, dead, ended, started, status_of
-from tests.pages.company.browsing import follow, page_of
 from tests.support import factories
+from tests.support.background_tasks import ERROR, dead, ended, started, status_of
+from tests.support.pages import follow, page_of
 
 
 def at(task: UUID, what: str = "") -> str:
@@ -89,7 +89,7 @@ def test_errors_tell_lines_of_code_but_not_where_it_lies(
     recruiter: Client, company: Company
 ) -> None:
     trace = (
-        f'  File "{settings.BASE_DIR}/pipeline/tasks/exports.py", line 3, in run\n'
+        f'  File "{settings.BASE_DIR}/pipeline/exports/task.py", line 3, in run\n'
         '  File "/opt/venv/lib/python3.11/site-packages/psycopg/cursor.py", line 97, in execute\n'
         '  File "/usr/lib/python3.11/json/decoder.py", line 5, in decode\n'
         "FileNotFoundError: '/var/lib/secret/place.csv'\n"

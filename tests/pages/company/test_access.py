@@ -11,7 +11,7 @@ from jobs.models import Company, Membership, Role
 from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Application, Event
 from tests.support import factories
-from tests.support.members import named
+from tests.support.applicants import named
 
 READ = [
     "/company/",

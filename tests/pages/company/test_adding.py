@@ -12,10 +12,10 @@ from pipeline.domain.states import SYSTEM, Outcome
 from pipeline.models import Application
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
-from tests.pages.company.browsing import follow, page_of
 from tests.support import factories
+from tests.support.applicants import named
 from tests.support.clock import let_time_pass
-from tests.support.members import named
+from tests.support.pages import follow, page_of
 
 
 def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -> None:

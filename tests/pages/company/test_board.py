@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.models import Heartbeat
-from tests.pages.company.browsing import leave, page_of
 from tests.support import factories
+from tests.support.applicants import leave, named
 from tests.support.clock import database_now, let_time_pass
-from tests.support.members import named
+from tests.support.pages import page_of
 
 
 def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, job: UUID) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.test import Client
 
 from jobs.models import Job
-from tests.pages.company.browsing import page_of
+from tests.support.pages import page_of
 
 
 def test_a_closed_job_shows_as_closed_and_stays_as_it_is(owner: Client, job: UUID) -> None:

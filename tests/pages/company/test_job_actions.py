@@ -15,10 +15,10 @@ from jobs.models import Company, Job
 from pipeline.domain.states import SYSTEM
 from pipeline.models import Application, DecisionNote
 from pipeline.services.lifecycle import pause_job
-from tests.pages.company.browsing import follow, leave, page_of
 from tests.support import factories
+from tests.support.applicants import leave, named
 from tests.support.clock import database_now, let_time_pass
-from tests.support.members import named
+from tests.support.pages import follow, page_of
 
 
 def offered(button: str, follows: str) -> str:

@@ -20,8 +20,8 @@ from pipeline.selectors.recent_stats import NOTHING_YET, recent_waits
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
+from tests.support.applicants import named
 from tests.support.clock import let_time_pass
-from tests.support.members import named
 
 
 @pytest.fixture

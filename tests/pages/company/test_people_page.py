@@ -9,7 +9,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from pipeline.maintenance.name_index import learn_names
-from tests.support.members import named
+from tests.support.applicants import named
 
 
 def test_without_a_search_the_last_applicants_show(

@@ -11,7 +11,7 @@ from django.test import Client
 
 from jobs.models import Company, Job
 from tests.support import factories
-from tests.support.members import named
+from tests.support.applicants import named
 
 RULES = {
     "window": 2,

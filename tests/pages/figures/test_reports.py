@@ -20,8 +20,8 @@ from pipeline.reports.read import KEY
 from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
 from tests.support.handlers import Run
-from tests.support.members import browser_of
 from tests.support.weeks import last_week
 
 
@@ -33,16 +33,6 @@ def text_of(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
     return " ".join(response.content.decode().split())
-
-
-@pytest.fixture
-def viewer(company: Company) -> Client:
-    return browser_of(company, Role.VIEWER)
-
-
-@pytest.fixture
-def recruiter(company: Company) -> Client:
-    return browser_of(company, Role.RECRUITER)
 
 
 @pytest.fixture
@@ -120,7 +110,7 @@ def test_a_report_is_read_in_few_queries(viewer: Client, made: str) -> None:
 
 
 def test_of_another_companys_job_there_is_nothing(job: UUID, made: str) -> None:
-    stranger = browser_of(factories.company(name="Other"), Role.OWNER)
+    stranger = browser_of(member_of(factories.company(name="Other"), Role.OWNER))
 
     for address in (url(job), made, made.removesuffix("/") + ".csv"):
         assert stranger.get(address).status_code == 404

@@ -14,14 +14,9 @@ from pipeline.exports.formats import LONG_LOG
 from pipeline.models import StoredFile
 from tasks.models import Task
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
 from tests.support.crowd import crowd
 from tests.support.handlers import Run
-from tests.support.members import browser_of
-
-
-@pytest.fixture
-def company(transactional_db: None) -> Company:
-    return factories.company(name="Acme")
 
 
 @pytest.fixture
@@ -38,7 +33,7 @@ def address(job: UUID, company: Company) -> str:
 
 @pytest.mark.parametrize("role", list(Role))
 def test_every_member_can_take_a_file_away(address: str, company: Company, role: Role) -> None:
-    response = browser_of(company, role).get(address)
+    response = browser_of(member_of(company, role)).get(address)
     body = b"".join(response)
 
     assert response.status_code == 200
@@ -50,14 +45,14 @@ def test_every_member_can_take_a_file_away(address: str, company: Company, role:
 
 
 def test_nobody_else_can(address: str) -> None:
-    stranger = browser_of(factories.company(name="Other"), Role.OWNER).get(address)
+    stranger = browser_of(member_of(factories.company(name="Other"), Role.OWNER)).get(address)
 
     assert stranger.status_code == 404
     assert Client().get(address).status_code == 302
 
 
 def test_a_member_of_two_companies_finds_the_files_of_both(address: str, company: Company) -> None:
-    client = browser_of(factories.company(name="A first one"), Role.VIEWER)
+    client = browser_of(member_of(factories.company(name="A first one"), Role.VIEWER))
     user = User.objects.get(id=client.session["_auth_user_id"])
     Membership.objects.create(company=company, user=user, role=Role.VIEWER)
 
@@ -67,7 +62,7 @@ def test_a_member_of_two_companies_finds_the_files_of_both(address: str, company
 def test_a_file_that_is_over_or_not_complete_is_said_to_be_gone(
     address: str, company: Company
 ) -> None:
-    viewer = browser_of(company, Role.VIEWER)
+    viewer = browser_of(member_of(company, Role.VIEWER))
 
     for change in ({"expires_at": timezone.now() - timedelta(seconds=1)}, {"is_complete": False}):
         before = StoredFile.objects.values(*change).get()
@@ -84,7 +79,7 @@ def prepare(client: Client, job: UUID, file: str) -> int:
 
 
 def test_a_member_asks_for_a_file_and_sees_how_far_it_is(job: UUID, company: Company) -> None:
-    viewer = browser_of(company, Role.VIEWER)
+    viewer = browser_of(member_of(company, Role.VIEWER))
 
     response = viewer.post(f"/company/jobs/{job}/export/", {"file": "applications.csv"})
 
@@ -96,16 +91,16 @@ def test_a_member_asks_for_a_file_and_sees_how_far_it_is(job: UUID, company: Com
 
 
 def test_what_is_no_file_or_somebody_elses_is_not_prepared(job: UUID, company: Company) -> None:
-    viewer = browser_of(company, Role.VIEWER)
+    viewer = browser_of(member_of(company, Role.VIEWER))
 
     assert prepare(viewer, job, "people.csv") == 404
     assert prepare(viewer, job, "log.xlsx") == 404
-    assert prepare(browser_of(factories.company(), Role.OWNER), job, "log.csv") == 404
+    assert prepare(browser_of(member_of(factories.company(), Role.OWNER)), job, "log.csv") == 404
     assert not Task.objects.exists()
 
 
 def test_the_timeline_offers_it_for_long_logs_only(job: UUID, company: Company) -> None:
-    viewer = browser_of(company, Role.VIEWER)
+    viewer = browser_of(member_of(company, Role.VIEWER))
     address = f"/company/jobs/{job}/timeline/"
 
     assert "Prepare the log" not in viewer.get(address).content.decode()

@@ -20,9 +20,9 @@ from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote
 from pipeline.services.remove import remove
-from tests.conftest import ROOT
 from tests.support import factories
 from tests.support.crowd import crowd
+from tests.support.environment import ROOT
 from tests.support.history import History, page
 
 

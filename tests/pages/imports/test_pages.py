@@ -19,24 +19,14 @@ from pipeline.services.lifecycle import pause_job
 from tasks.models import Task
 from tests.imports.files import as_csv, people
 from tests.support import factories
-from tests.support.members import browser_of
+from tests.support.accounts import browser_of, member_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def company(transactional_db: None) -> Company:
-    return factories.company(name="Acme")
-
-
-@pytest.fixture
 def job_id(company: Company) -> UUID:
     return factories.job(company_id=company.id, capacity=2)
-
-
-@pytest.fixture
-def recruiter(company: Company) -> Client:
-    return browser_of(company, Role.RECRUITER)
 
 
 def give(client: Client, job_id: UUID, content: bytes, name: str = "people.csv") -> str:
@@ -152,8 +142,9 @@ def test_imports_are_for_recruiters_of_that_company_and_of_that_job(
     elsewhere = here.replace(str(job_id), str(other))
     form = f"/company/jobs/{job_id}/import/"
     pages = [form, f"{form}sample.csv", here, f"{here}not-taken-in.csv"]
-    viewer, owner = browser_of(company, Role.VIEWER), browser_of(company, Role.OWNER)
-    stranger = browser_of(factories.company(), Role.OWNER)
+    viewer = browser_of(member_of(company, Role.VIEWER))
+    owner = browser_of(member_of(company, Role.OWNER))
+    stranger = browser_of(member_of(factories.company(), Role.OWNER))
 
     for page in pages:
         assert owner.get(page).status_code == 200

@@ -1,63 +1,26 @@
-"""Accounts and browsers, in the tests of the staff's pages."""
+"""An owner with a password, fast hashing, and rates that no other test used up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.cache import cache
-from django.test import Client
 
-from jobs.models import Company, Membership, Role, User
-from tests.support import factories
-from tests.support.outbox import send_at_once
-
-PASSWORD = "correct horse"
+from jobs.models import Company, User
+from tests.support.accounts import PASSWORD, member_of
 
 
 @pytest.fixture(autouse=True)
-def _nothing_counted(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> Iterator[None]:
-    """Every test starts with whole rates; mails are there at once, passwords are hashed fast."""
-    send_at_once(monkeypatch)
+def _fresh_start(transactional_db: None, empty_cache: None, mail_at_once: None) -> None:
+    """Start every test with whole rates, and send its emails at once."""
+
+
+@pytest.fixture(autouse=True)
+def _hash_passwords_fast(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    cache.clear()
-    yield
-    cache.clear()
-
-
-@pytest.fixture
-def company() -> Company:
-    return factories.company(name="Acme")
 
 
 @pytest.fixture
 def ada(company: Company) -> User:
-    """An owner of Acme, with a password."""
-    return member(company, Role.OWNER, email="ada@example.org")
-
-
-def member(company: Company, role: Role, **fields: Any) -> User:
-    """A new member of a company."""
-    user = factories.UserFactory.create(**fields)
-    Membership.objects.create(company=company, user=user, role=role)
-    return user
-
-
-def browser_of(user: User) -> Client:
-    """A browser in which an account has signed in."""
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def sign_in(email: str, password: str = PASSWORD, client: Client | None = None) -> Any:
-    """What the sign-in form answers."""
-    form = {"login": email, "password": password}
-    return (client or Client()).post("/account/login/", form)
-
-
-def is_signed_in(client: Client) -> bool:
-    return client.get("/account/").status_code == 200
+    """Return the account of an owner of Acme, with a password."""
+    return member_of(company, email="ada@example.org", password=PASSWORD)

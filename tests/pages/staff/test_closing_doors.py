@@ -13,7 +13,7 @@ from django.core import mail
 from django.test import Client
 
 from jobs.models import Company, Role, User
-from tests.pages.staff.conftest import PASSWORD, browser_of, is_signed_in, member, sign_in
+from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of, sign_in
 from tests.support.together import together
 
 NEW = "a better horse"
@@ -83,7 +83,7 @@ def test_new_recovery_codes_void_the_old_ones(ada: User, codes: list[str]) -> No
 def test_a_passkey_is_removed_by_its_owner_and_by_nobody_else(
     ada: User, company: Company, codes: list[str]
 ) -> None:
-    bob = member(company, Role.OWNER)
+    bob = member_of(company, Role.OWNER)
     mine, theirs = (
         Authenticator.objects.create(user=user, type="webauthn", data={"name": "Laptop"})
         for user in (ada, bob)

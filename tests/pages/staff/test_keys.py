@@ -11,9 +11,9 @@ from jobs.models import ApiKey, Company, Role, Scope, User
 from jobs.services import create_api_key
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import Producer
-from tests.api.caller import UNKNOWN_ID
-from tests.pages.staff.conftest import browser_of, member
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
+from tests.support.callers import UNKNOWN_ID
 
 KEYS = "/company/keys/"
 KEY = re.compile(r"nilk_[\w-]{43}")
@@ -77,7 +77,7 @@ def test_a_revoked_key_stops_working(ada: User) -> None:
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.RECRUITER])
 def test_only_owners_have_to_do_with_keys(company: Company, role: Role) -> None:
     row, key = create_api_key(company_id=company.id, name="K", scopes=[Scope.READ])
-    client = browser_of(member(company, role))
+    client = browser_of(member_of(company, role))
 
     answers = [
         client.get(KEYS),

@@ -8,8 +8,8 @@ from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 
 from jobs.models import User
-from tests.pages.staff.conftest import is_signed_in, sign_in
 from tests.pages.staff.test_sign_in import ask_for_code, code_to, try_code
+from tests.support.accounts import is_signed_in, sign_in
 
 SECOND_STEP = "/account/2fa/authenticate/"
 

@@ -12,9 +12,9 @@ from django.test import Client
 
 from applicants.http import KEY
 from jobs.models import Company, Role, User
-from tests.conftest import ROOT
-from tests.pages.staff.conftest import PASSWORD, browser_of, is_signed_in, member, sign_in
 from tests.support import factories
+from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of, sign_in
+from tests.support.environment import ROOT
 
 CODE = re.compile(r"^[B-Z]{4}-[B-Z]{4}$", re.M)
 
@@ -52,7 +52,7 @@ def test_a_wrong_password_is_told_with_422_and_tells_nothing_of_the_account(ada:
 
 
 def test_a_member_without_a_password_signs_in_by_the_code_of_a_mail(company: Company) -> None:
-    user, client = member(company, Role.VIEWER, password=None), Client()
+    user, client = member_of(company, Role.VIEWER, password=None), Client()
     ask_for_code(client, user.email)
 
     status = try_code(client, code_to(user.email).lower())
@@ -62,7 +62,7 @@ def test_a_member_without_a_password_signs_in_by_the_code_of_a_mail(company: Com
 
 
 def test_a_newcomer_is_welcomed_once_and_not_by_their_address(company: Company) -> None:
-    user = member(company, Role.VIEWER, password=None)
+    user = member_of(company, Role.VIEWER, password=None)
 
     def signs_in() -> str:
         client = Client()
@@ -198,7 +198,7 @@ def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail(ada: User) -> No
 def test_a_new_member_who_chooses_a_password_by_a_link_has_proved_the_address(
     company: Company,
 ) -> None:
-    user, client = member(company, Role.VIEWER, password=None), Client()
+    user, client = member_of(company, Role.VIEWER, password=None), Client()
     Client().post("/account/password/reset/", {"email": user.email})
     link = re.search(r"http://[^/]+(/account/password/reset/key/\S+)", str(mail.outbox[-1].body))
     assert link

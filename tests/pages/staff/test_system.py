@@ -13,10 +13,10 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role, User
 from pipeline.models import Heartbeat
 from pipeline.pages.staff.system import VERSION
-from tests.conftest import ROOT
-from tests.pages.staff.conftest import browser_of, member
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
 from tests.support.clock import let_time_pass
+from tests.support.environment import ROOT
 
 SYSTEM = "/company/system/"
 
@@ -37,7 +37,7 @@ def words(user: User) -> str:
 def test_a_viewer_sees_that_the_worker_runs(company: Company) -> None:
     Heartbeat.objects.create(worker="decay", completed_at=Now())
 
-    assert "Running" in words(member(company, Role.VIEWER))
+    assert "Running" in words(member_of(company, Role.VIEWER))
 
 
 def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
@@ -45,7 +45,7 @@ def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
 
 
 def test_an_overdue_deadline_is_told_to_its_own_company_only(ada: User, job: UUID) -> None:
-    stranger = member(factories.company(), Role.OWNER)
+    stranger = member_of(factories.company(), Role.OWNER)
     let_time_pass(job, seconds=factories.WINDOW + 5)
 
     assert "is not dealt with yet" in words(ada)
@@ -69,7 +69,7 @@ def test_a_log_that_does_not_agree_with_the_rows_shows(ada: User, job: UUID) -> 
 
 
 def test_another_companys_log_is_not_there(job: UUID) -> None:
-    stranger = browser_of(member(factories.company(), Role.OWNER))
+    stranger = browser_of(member_of(factories.company(), Role.OWNER))
 
     assert str(job) not in stranger.get(SYSTEM).content.decode()
     assert stranger.post(SYSTEM, {"job": str(job)}).status_code == 404

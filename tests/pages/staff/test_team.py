@@ -11,8 +11,8 @@ from django.test import Client
 from jobs.errors import LastOwner
 from jobs.models import Company, Membership, Role, User
 from jobs.services import change_role, remove_member
-from tests.pages.staff.conftest import browser_of, member
 from tests.support import factories
+from tests.support.accounts import browser_of, member_of
 from tests.support.together import kinds, together
 
 TEAM = "/company/team/"
@@ -50,7 +50,7 @@ def test_somebody_of_the_team_is_not_added_twice(ada: User) -> None:
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.RECRUITER])
 def test_others_read_the_team_and_change_nothing(company: Company, ada: User, role: Role) -> None:
-    client = browser_of(member(company, role))
+    client = browser_of(member_of(company, role))
 
     answers = [
         client.post(TEAM, {"email": "x@example.org", "role": "OWNER"}),
@@ -64,7 +64,7 @@ def test_others_read_the_team_and_change_nothing(company: Company, ada: User, ro
 
 
 def test_an_owner_changes_a_role_and_removes_somebody(company: Company, ada: User) -> None:
-    colleague, client = member(company, Role.VIEWER), browser_of(ada)
+    colleague, client = member_of(company, Role.VIEWER), browser_of(ada)
     theirs = browser_of(colleague)
     page = page_of(colleague)
 
@@ -78,7 +78,7 @@ def test_an_owner_changes_a_role_and_removes_somebody(company: Company, ada: Use
 
 
 def test_looking_at_a_member_changes_nothing(company: Company, ada: User) -> None:
-    colleague = member(company, Role.VIEWER)
+    colleague = member_of(company, Role.VIEWER)
 
     page = browser_of(ada).get(page_of(colleague) + "?remove=").content.decode()
 
@@ -98,7 +98,7 @@ def test_the_last_owner_stays(ada: User, form: dict[str, str]) -> None:
 def test_of_two_owners_who_leave_at_once_one_stays(
     company: Company, ada: User, round_number: int
 ) -> None:
-    member(company, Role.OWNER)
+    member_of(company, Role.OWNER)
     first, second = Membership.objects.filter(company=company).values_list("id", flat=True)
     acts = [
         partial(remove_member, company_id=company.id, membership_id=first),
@@ -112,7 +112,7 @@ def test_of_two_owners_who_leave_at_once_one_stays(
 
 
 def test_another_companys_team_is_not_there(ada: User) -> None:
-    stranger = member(factories.company(), Role.OWNER)
+    stranger = member_of(factories.company(), Role.OWNER)
 
     assert browser_of(ada).get(page_of(stranger)).status_code == 404
     assert browser_of(ada).post(page_of(stranger), {"remove": ""}).status_code == 404
@@ -142,7 +142,7 @@ def test_a_long_team_takes_no_more_queries(
     company: Company, ada: User, django_assert_max_num_queries: object
 ) -> None:
     for _ in range(20):
-        member(company, Role.VIEWER)
+        member_of(company, Role.VIEWER)
     client: Client = browser_of(ada)
 
     with django_assert_max_num_queries(5):  # type: ignore[operator]

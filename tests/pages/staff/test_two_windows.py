@@ -11,8 +11,8 @@ from django.test import Client
 
 from applicants.http import KEY
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
-from tests.pages.staff.conftest import browser_of, is_signed_in
 from tests.support import factories
+from tests.support.accounts import browser_of, is_signed_in
 from tests.support.outbox import code_to
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')

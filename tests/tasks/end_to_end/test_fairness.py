@@ -9,10 +9,10 @@ import pytest
 from tasks import control
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import Task
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, status
-from tests.tasks.workers import StartWorker, eventually, start_worker
 
-__all__ = ["start_worker"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

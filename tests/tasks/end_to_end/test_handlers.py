@@ -9,9 +9,10 @@ import pytest
 
 from tasks.enqueue import enqueue
 from tasks.models import TaskEvent
+from tests.support.task_workers import TaskWorker
+from tests.support.waiting import eventually
 from tests.tasks.django_functions import add_up, count_attempts
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import TaskWorker, eventually
 
 HOOKS = ("on_start", "on_success", "on_fail", "on_end")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, marks, status, task
-from tests.tasks.workers import StartWorker, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 

@@ -16,9 +16,9 @@ from tasks.worker.chores import Upkeep
 from tasks.worker.connection import Store, Unavailable
 from tasks.worker.task_store import Ledger
 from tasks.worker.worker import Options
+from tests.support.waiting import eventually
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, status
-from tests.tasks.workers import eventually
 
 __all__ = ["claimer"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,10 +23,11 @@ from pipeline.api.v1.serializers.shapes import (
     VerdictOut,
 )
 from pipeline.api.v1.serializers.summary_shapes import ConversionOut, SummaryOut
-from pipeline.audit.replay import Line, Place
+from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.models import Event
 from pipeline.selectors.applications import Seen
+from pipeline.selectors.past_states import Place
 from pipeline.stats.job_totals import Conversion, Figures
 from pipeline.wording.sentences import Reader, sentence
 

@@ -12,7 +12,6 @@ from rest_framework.response import Response
 
 from applicants.models import Applicant
 from applicants.services import find_or_create_applicant, normal_address
-from jobs.models import Scope
 from pipeline.api.access import (
     knows,
     own_application,
@@ -31,7 +30,7 @@ from pipeline.api.problems import (
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
 )
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.serializers.inputs import (
     DecisionIn,
@@ -43,6 +42,7 @@ from pipeline.api.v1.serializers.inputs import (
 from pipeline.api.v1.serializers.outputs import application_out
 from pipeline.api.v1.serializers.shapes import ApplicationOut, DetailOut
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.selectors.applications import (
@@ -68,7 +68,7 @@ class JobApplications(Endpoint):
     @describes(
         "apply",
         Tag.APPLICATIONS,
-        Who.ANYONE,
+        Action.APPLY,
         {201: ApplicationOut, 202: DetailOut},
         takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
         refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
@@ -89,7 +89,7 @@ class JobApplications(Endpoint):
 class OneApplication(Endpoint):
     """`/applications/{id}`"""
 
-    @describes("get_application", Tag.APPLICATIONS, Who.EITHER_SIDE, ApplicationOut)
+    @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
         """An application, for whose it is and for the company that received it."""
         caller = caller_of(request)
@@ -107,14 +107,14 @@ class Acknowledge(Endpoint):
     @describes(
         "acknowledge",
         Tag.APPLICATIONS,
-        Who.APPLICANT,
+        Action.CONFIRM_SEAT,
         ApplicationOut,
         takes=(Nothing,),
         refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Take the offered seat. Once more is harmless."""
-        caller, facts = own_application(caller_of(request), application_id)
+        caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
         body_of(request, Nothing)
         return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
 
@@ -125,14 +125,14 @@ class Withdraw(Endpoint):
     @describes(
         "withdraw",
         Tag.APPLICATIONS,
-        Who.APPLICANT,
+        Action.WITHDRAW,
         ApplicationOut,
         takes=(Nothing,),
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Leave the line. Once more is harmless."""
-        caller, facts = own_application(caller_of(request), application_id)
+        caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
         body_of(request, Nothing)
         return _answer(facts, withdraw(application_id=application_id, actor=caller.actor))
 
@@ -143,14 +143,14 @@ class Remove(Endpoint):
     @describes(
         "remove_application",
         Tag.APPLICATIONS,
-        Who.WRITER,
+        Action.DECIDE,
         ApplicationOut,
         takes=(DecisionIn,),
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
-        caller, facts = received_application(caller_of(request), application_id, Scope.WRITE)
+        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
         given = body_of(request, DecisionIn)
         application = remove(
             application_id=application_id,
@@ -184,7 +184,7 @@ def _apply_unproved(request: Request, job_id: UUID) -> Response:
 
 
 def _submit(request: Request, caller: CompanyCaller, job_id: UUID) -> Response:
-    _caller, job = own_job(caller, job_id, Scope.WRITE)
+    _caller, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
     given = body_of(request, SubmissionIn)
     person = _submitted(caller, given)
     return _take_in(request, caller, job, person, given.get("name") or person.name)

@@ -7,7 +7,6 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company
 from pipeline.api.callers import caller_of
@@ -20,7 +19,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.background_inputs import TaskReplayIn, TaskReplaysIn
 from pipeline.api.v1.serializers.background_outputs import task_out
 from pipeline.api.v1.serializers.background_shapes import ReplayedOut, TaskOut
@@ -29,6 +28,7 @@ from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.api.v1.views.tasks import cursor_after
 from pipeline.background.rerun import replay, replay_many
 from pipeline.background.tasks import dead_of, task_of
+from pipeline.domain.permissions import Action
 from tasks import dead_letters
 
 
@@ -38,7 +38,7 @@ class DeadTasks(Endpoint):
     @describes(
         "list_dead_tasks",
         Tag.TASKS,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[TaskOut],
         parameters=(OF_TASK_TYPE, *PAGED),
         about="A task by itself shows its payload, and all its errors with their tracebacks.",
@@ -46,7 +46,7 @@ class DeadTasks(Endpoint):
     def get(self, request: Request) -> Response:
         """The company's dead letters, the oldest first, each with its last error."""
         page = dead_of(
-            as_company(caller_of(request), Scope.READ).company_id,
+            as_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=parameters.short_text(request, "type"),
             after=pagination.id_after(request),
             limit=pagination.limit_of(request),
@@ -60,7 +60,7 @@ class ReplayTask(Endpoint):
     @describes(
         "replay_task",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         TaskOut,
         takes=(TaskReplayIn,),
         refuses=(
@@ -73,7 +73,7 @@ class ReplayTask(Endpoint):
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Let a dead letter run again with all its attempts, and with another payload if given."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         given = body_of(request, TaskReplayIn)
         replay(
             company_id=caller.company_id,
@@ -92,14 +92,14 @@ class DiscardTask(Endpoint):
     @describes(
         "discard_task",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         TaskOut,
         takes=(Nothing,),
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Give a dead letter up for good."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)))
@@ -111,14 +111,14 @@ class ReplayTasks(Endpoint):
     @describes(
         "replay_tasks",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         ReplayedOut,
         takes=(TaskReplaysIn,),
         refuses=(CONFIRMATION_NEEDED, UNKNOWN_TASK_TYPE, TYPE_NOT_ALLOWED),
     )
     def post(self, request: Request) -> Response:
         """Let the oldest dead letters of a type run again, and say how many those were."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         given = body_of(request, TaskReplaysIn)
         count = replay_many(
             company_id=caller.company_id,

@@ -8,16 +8,16 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.parameters import AFTER, LIMIT
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.outputs import event_out
 from pipeline.api.v1.serializers.shapes import EventOut, FeedOut, PageOf
 from pipeline.domain.errors import UnknownPlace
+from pipeline.domain.permissions import Action
 from pipeline.models import Event
 from pipeline.selectors.feed import Place, feed_of
 from pipeline.selectors.paging import Page
@@ -31,19 +31,19 @@ class Feed(Endpoint):
     @describes(
         "list_events",
         Tag.EVENTS,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[EventOut],
         parameters=(AFTER, LIMIT),
         headers=("Link",),
     )
-    @describes("follow_events", Tag.EVENTS, Who.READER, FeedOut, parameters=(LIMIT, AFTER))
+    @describes("follow_events", Tag.EVENTS, Action.READ_COMPANY, FeedOut, parameters=(LIMIT, AFTER))
     def get(self, request: Request) -> Response:
         """All events of the company's jobs in the order of their commits; none lost, none twice.
 
         `next_cursor` is always there, to be sent as `after`: behind the last event it is where the
         next poll goes on. An event shows as soon as no older transaction still runs.
         """
-        company_id = as_company(caller_of(request), Scope.READ).company_id
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         after = _after(request)
         page = _read(company_id, after, pagination.limit_of(request))
         payload = {"data": [event_out(event) for event in page.rows], "next_cursor": _START}

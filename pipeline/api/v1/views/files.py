@@ -17,17 +17,17 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api.access import as_company, own_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
-from pipeline.api.schema import File, Tag, Who, describes
+from pipeline.api.schema import File, Tag, describes
 from pipeline.api.v1.serializers.background_outputs import task_out
 from pipeline.api.v1.serializers.background_shapes import TaskOut
 from pipeline.background.tasks import task_of
+from pipeline.domain.permissions import Action
 from pipeline.files.read import file_of, pieces_of
 from pipeline.imports.progress import import_of_task
 from pipeline.imports.read_csv import MOST_BYTES
@@ -80,7 +80,7 @@ class ImportApplications(Endpoint):
     @describes(
         "import_applications",
         Tag.APPLICATIONS,
-        Who.WRITER,
+        Action.IMPORT_APPLICATIONS,
         TaskOut,
         status=202,
         bodies={CSV: _CSV, "multipart/form-data": _FORM},
@@ -91,7 +91,7 @@ class ImportApplications(Endpoint):
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Have the people of a CSV file apply, one after the other: 202 and the task."""
-        caller, job = own_job(caller_of(request), job_id, Scope.WRITE)
+        caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
         name, content = _file_in(request)
         made = start_import(
             company_id=caller.company_id,
@@ -116,14 +116,14 @@ class RefusedRows(Endpoint):
     @describes(
         "get_refused_rows",
         Tag.TASKS,
-        Who.READER,
+        Action.READ_COMPANY,
         File((CSV,)),
         headers=("Content-Disposition",),
         about="Mended, the file can be imported once more.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """The rows that an import did not take in, and why, as CSV."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
         return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
 
@@ -136,14 +136,14 @@ class OneFile(Endpoint):
     @describes(
         "get_file",
         Tag.TASKS,
-        Who.READER,
+        Action.READ_COMPANY,
         File((CSV, "application/jsonl")),
         headers=("Content-Disposition",),
         about="Its id is in the result of the task that made it. It is there for seven days.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """A file that was made for the company."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         file = file_of(caller.company_id, file_id)
         return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Job, JobStatus, Scope
+from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company, as_owner, own_job, sees
+from pipeline.api.access import as_company, authorize, own_job, sees
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
@@ -20,11 +20,12 @@ from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.inputs import JobChangeIn, JobIn, Nothing
 from pipeline.api.v1.serializers.outputs import job_out
 from pipeline.api.v1.serializers.shapes import JobOut, PageOf
 from pipeline.domain.errors import JobNotFound
+from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
@@ -48,7 +49,7 @@ class Jobs(Endpoint):
     @describes(
         "list_jobs",
         Tag.JOBS,
-        Who.ANYONE,
+        Action.SEE_JOBS,
         PageOf[JobOut],
         parameters=(JOB_STATUS, SEARCH, *PAGED),
         about="Everybody else than its company sees a job here only while it is OPEN.",
@@ -61,11 +62,17 @@ class Jobs(Endpoint):
         )
 
     @describes(
-        "create_job", Tag.JOBS, Who.WRITER, JobOut, status=201, takes=(JobIn,), headers=("ETag",)
+        "create_job",
+        Tag.JOBS,
+        Action.CREATE_JOB,
+        JobOut,
+        status=201,
+        takes=(JobIn,),
+        headers=("ETag",),
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.CREATE_JOB)
         given = body_of(request, JobIn)
         job_id = create_job(
             company_id=caller.company_id,
@@ -82,7 +89,7 @@ class Jobs(Endpoint):
 class OneJob(Endpoint):
     """`/jobs/{id}`"""
 
-    @describes("get_job", Tag.JOBS, Who.ANYONE, JobOut, tagged=True)
+    @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """A job, with its ETag; 304 if the client has it already."""
         job = read_job(job_id)
@@ -93,7 +100,7 @@ class OneJob(Endpoint):
     @describes(
         "change_job",
         Tag.JOBS,
-        Who.WRITER,
+        Action.EDIT_POSTING,
         JobOut,
         takes=(JobChangeIn,),
         parameters=(IF_MATCH,),
@@ -103,11 +110,11 @@ class OneJob(Endpoint):
     )
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if it has changed since the client read it."""
-        caller, facts = own_job(caller_of(request), job_id, Scope.WRITE)
+        caller, facts = own_job(caller_of(request), job_id, Action.EDIT_POSTING)
         given = body_of(request, JobChangeIn)
         guarded = any(name in given for name in _GUARDED)
         if guarded:
-            as_owner(caller)
+            authorize(caller, Action.CHANGE_RULES)
         seen = _version_seen(request, facts, needed=guarded)
         change = Alteration(
             capacity=given.get("capacity"),
@@ -121,28 +128,28 @@ class OneJob(Endpoint):
 class OpenJob(Endpoint):
     """`/jobs/{id}/open`"""
 
-    @describes("open_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
+    @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Open a draft, or resume a paused job."""
-        return _change_status(request, job_id, open_job)
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
 
 
 class PauseJob(Endpoint):
     """`/jobs/{id}/pause`"""
 
-    @describes("pause_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
+    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Take no applications and promote nobody for now."""
-        return _change_status(request, job_id, pause_job)
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
 
 
 class CloseJob(Endpoint):
     """`/jobs/{id}/close`"""
 
-    @describes("close_job", Tag.JOBS, Who.WRITER, JobOut, **_LIFECYCLE)
+    @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close the job for good: only an owner does."""
-        return _change_status(request, job_id, close_job, only_owners=True)
+        return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
 
 
 def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
@@ -150,7 +157,7 @@ def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
     search, limit = parameters.search(request), pagination.limit_of(request)
     after = pagination.id_after(request)
     if isinstance(caller, CompanyCaller):
-        company_id = as_company(caller, Scope.READ).company_id
+        company_id = as_company(caller, Action.READ_COMPANY).company_id
         return jobs_of_company(company_id, status=status, search=search, after=after, limit=limit)
     if status not in (None, JobStatus.OPEN):
         return Page([], more=False)
@@ -158,11 +165,9 @@ def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
 
 
 def _change_status(
-    request: Request, job_id: UUID, verb: Callable[..., None], *, only_owners: bool = False
+    request: Request, job_id: UUID, action: Action, verb: Callable[..., None]
 ) -> Response:
-    caller, _facts = own_job(caller_of(request), job_id, Scope.WRITE)
-    if only_owners:
-        as_owner(caller)
+    caller, _facts = own_job(caller_of(request), job_id, action)
     body_of(request, Nothing)
     verb(job_id=job_id, actor=caller.actor)
     return _answer(job_id)

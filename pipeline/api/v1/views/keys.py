@@ -11,14 +11,15 @@ from jobs.models import ApiKey, Scope
 from jobs.selectors import keys_of
 from jobs.services import create_api_key, revoke_api_key
 from pipeline.api import pagination
-from pipeline.api.access import as_owner_in_person
+from pipeline.api.access import as_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
 from pipeline.api.openapi.parameters import PAGED
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.inputs import ApiKeyIn, Nothing
 from pipeline.api.v1.serializers.outputs import api_key_out
 from pipeline.api.v1.serializers.shapes import ApiKeyOut, NewApiKeyOut, PageOf
+from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page
 
 
@@ -28,11 +29,11 @@ class ApiKeys(Endpoint):
     answers_hold_secrets = True
 
     @describes(
-        "list_api_keys", Tag.COMPANIES, Who.OWNER_SESSION, PageOf[ApiKeyOut], parameters=PAGED
+        "list_api_keys", Tag.COMPANIES, Action.MANAGE_KEYS, PageOf[ApiKeyOut], parameters=PAGED
     )
     def get(self, request: Request) -> Response:
         """The company's keys, newest first, revoked ones too. The keys themselves are not kept."""
-        caller = as_owner_in_person(caller_of(request))
+        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
         after, limit = pagination.id_after(request), pagination.limit_of(request)
         page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
         return page_answer(request, pagination.listing(page, api_key_out, _cursor_after))
@@ -40,14 +41,14 @@ class ApiKeys(Endpoint):
     @describes(
         "create_api_key",
         Tag.COMPANIES,
-        Who.OWNER_SESSION,
+        Action.MANAGE_KEYS,
         NewApiKeyOut,
         status=201,
         takes=(ApiKeyIn,),
     )
     def post(self, request: Request) -> Response:
         """Make a key: 201. This answer is the only one that ever shows it."""
-        caller = as_owner_in_person(caller_of(request))
+        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
         given = body_of(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
         row, key = create_api_key(company_id=caller.company_id, name=given["name"], scopes=scopes)
@@ -58,7 +59,7 @@ class ApiKeys(Endpoint):
 class OneApiKey(Endpoint):
     """`/api-keys/{id}`"""
 
-    @describes("delete_api_key", Tag.COMPANIES, Who.OWNER_SESSION, None, status=204)
+    @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
     def delete(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key. Once more is harmless."""
         _revoke(request, key_id)
@@ -68,7 +69,7 @@ class OneApiKey(Endpoint):
 class RevokeApiKey(Endpoint):
     """`/api-keys/{id}/revoke`"""
 
-    @describes("revoke_api_key", Tag.COMPANIES, Who.OWNER_SESSION, ApiKeyOut, takes=(Nothing,))
+    @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
     def post(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key, and show it as it is then. Once more is harmless."""
         body_of(request, Nothing)
@@ -76,7 +77,7 @@ class RevokeApiKey(Endpoint):
 
 
 def _revoke(request: Request, key_id: UUID) -> ApiKey:
-    caller = as_owner_in_person(caller_of(request))
+    caller = as_company(caller_of(request), Action.MANAGE_KEYS)
     return revoke_api_key(company_id=caller.company_id, key_id=key_id)
 
 

@@ -9,7 +9,6 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
 from pipeline.api.callers import Caller, PersonCaller, caller_of
@@ -26,7 +25,7 @@ from pipeline.api.openapi.parameters import (
     PAGED,
     REPLAY_SEQ,
 )
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.serializers.outputs import (
     application_out,
@@ -46,6 +45,7 @@ from pipeline.api.v1.serializers.shapes import (
 from pipeline.audit.replay import replay
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
+from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType
 from pipeline.models import Event
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
@@ -58,10 +58,12 @@ from pipeline.selectors.pipeline import pipeline_of
 class PipelineOfJob(Endpoint):
     """`/jobs/{id}/pipeline`"""
 
-    @describes("get_pipeline", Tag.LINE, Who.READER, PipelineOut, tagged=True, parameters=(LIMIT,))
+    @describes(
+        "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Who holds a seat, and the front of the waitlist; its cursor goes on in `/queue`."""
-        own_job(caller_of(request), job_id, Scope.READ)
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=pagination.limit_of(request))
         payload = {
             "job": job_out(whole.job),
@@ -76,11 +78,16 @@ class Queue(Endpoint):
     """`/jobs/{id}/queue`"""
 
     @describes(
-        "get_queue", Tag.LINE, Who.READER, PageOf[ApplicationOut], tagged=True, parameters=PAGED
+        "get_queue",
+        Tag.LINE,
+        Action.READ_COMPANY,
+        PageOf[ApplicationOut],
+        tagged=True,
+        parameters=PAGED,
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """A page of the waitlist, in order, each with its position."""
-        own_job(caller_of(request), job_id, Scope.READ)
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = pagination.place_after(request) or BEFORE_THE_FIRST
         page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
         return tagged_answer(request, _waitlist(page))
@@ -92,14 +99,14 @@ class Events(Endpoint):
     @describes(
         "list_job_events",
         Tag.LINE,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[EventOut],
         tagged=True,
         parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """A page of the log, oldest first; of one application or kind of event, if asked."""
-        own_job(caller_of(request), job_id, Scope.READ)
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
         payload = pagination.listing(
             _log(request, job_id), event_out, lambda event: pagination.cursor(event.seq)
         )
@@ -112,14 +119,14 @@ class Replay(Endpoint):
     @describes(
         "replay_job",
         Tag.LINE,
-        Who.READER,
+        Action.READ_COMPANY,
         LineOut,
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """The line as it was at a time or after an event; with neither, after the last event."""
-        own_job(caller_of(request), job_id, Scope.READ)
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.whole(request, "seq")
         if as_of and seq is not None:
@@ -135,7 +142,7 @@ class Verify(Endpoint):
     @describes(
         "verify_job",
         Tag.LINE,
-        Who.EITHER_SIDE,
+        Action.VERIFY_LOG,
         VerdictOut,
         tagged=True,
         parameters=(NOTED_SEQ, NOTED_HASH),
@@ -180,7 +187,7 @@ def _noted(request: Request) -> tuple[int, str] | None:
 
 def _refuse_verifying(caller: Caller, job_id: UUID, noted: tuple[int, str] | None) -> None:
     if not isinstance(caller, PersonCaller):
-        own_job(caller, job_id, Scope.READ)
+        own_job(caller, job_id, Action.VERIFY_LOG)
     elif not has_applied(caller.applicant_id, job_id):
         raise JobNotFound
     elif noted is None:

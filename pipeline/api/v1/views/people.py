@@ -7,15 +7,15 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company, as_person, known_applicant
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.outputs import application_out, company_out, person_out
 from pipeline.api.v1.serializers.shapes import ApplicationOut, CompanyOut, PageOf, PersonOut
+from pipeline.domain.permissions import Action
 from pipeline.selectors.applications import Seen, applications_of
 from pipeline.selectors.people import applicants_with_address, read_applicant, read_company
 
@@ -23,20 +23,20 @@ from pipeline.selectors.people import applicants_with_address, read_applicant, r
 class OwnCompany(Endpoint):
     """`/companies/me`"""
 
-    @describes("get_own_company", Tag.COMPANIES, Who.READER, CompanyOut)
+    @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
     def get(self, request: Request) -> Response:
         """The company that the caller acts for."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         return Response(company_out(read_company(caller.company_id)))
 
 
 class Me(Endpoint):
     """`/me`"""
 
-    @describes("get_me", Tag.PEOPLE, Who.APPLICANT, PersonOut)
+    @describes("get_me", Tag.PEOPLE, Action.USE_OWN_ACCOUNT, PersonOut)
     def get(self, request: Request) -> Response:
         """The signed-in person."""
-        caller = as_person(caller_of(request))
+        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         return Response(person_out(read_applicant(caller.applicant_id)))
 
 
@@ -46,13 +46,14 @@ class MyApplications(Endpoint):
     @describes(
         "list_my_applications",
         Tag.PEOPLE,
-        Who.APPLICANT,
+        Action.USE_OWN_ACCOUNT,
         PageOf[ApplicationOut],
         parameters=PAGED,
     )
     def get(self, request: Request) -> Response:
         """The signed-in person's applications, newest first."""
-        return _applications(request, as_person(caller_of(request)).applicant_id)
+        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        return _applications(request, caller.applicant_id)
 
 
 class Applicants(Endpoint):
@@ -61,13 +62,13 @@ class Applicants(Endpoint):
     @describes(
         "find_applicants",
         Tag.PEOPLE,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[PersonOut],
         parameters=(WITH_ADDRESS, *PAGED),
     )
     def get(self, request: Request) -> Response:
         """Who of the company's applicants has an address, in whatever case: one person, or none."""
-        company_id = as_company(caller_of(request), Scope.READ).company_id
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         pagination.limit_of(request), pagination.id_after(request)
         found = applicants_with_address(company_id, parameters.address(request))
         return Response({"data": [person_out(person) for person in found], "next_cursor": None})
@@ -76,7 +77,7 @@ class Applicants(Endpoint):
 class OneApplicant(Endpoint):
     """`/applicants/{id}`"""
 
-    @describes("get_applicant", Tag.PEOPLE, Who.EITHER_SIDE, PersonOut)
+    @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """A person: oneself, or one of the company's applicants."""
         return Response(person_out(known_applicant(caller_of(request), applicant_id)))
@@ -88,7 +89,7 @@ class ApplicationsOfApplicant(Endpoint):
     @describes(
         "list_applications_of_applicant",
         Tag.PEOPLE,
-        Who.EITHER_SIDE,
+        Action.READ_APPLICANT,
         PageOf[ApplicationOut],
         parameters=PAGED,
     )

@@ -8,7 +8,6 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination
 from pipeline.api.access import as_company
 from pipeline.api.callers import caller_of
@@ -22,13 +21,14 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.background_inputs import TaskScheduleChangeIn, TaskScheduleIn
 from pipeline.api.v1.serializers.background_outputs import schedule_out
 from pipeline.api.v1.serializers.background_shapes import TaskScheduleOut
 from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import database_now
 from tasks.models import Schedule
 
@@ -40,10 +40,12 @@ _COLUMNS = {"type": "type_key", "version": "type_version"}
 class Schedules(Endpoint):
     """`/schedules`"""
 
-    @describes("list_schedules", Tag.TASKS, Who.READER, PageOf[TaskScheduleOut], parameters=PAGED)
+    @describes(
+        "list_schedules", Tag.TASKS, Action.READ_COMPANY, PageOf[TaskScheduleOut], parameters=PAGED
+    )
     def get(self, request: Request) -> Response:
         """The company's schedules, newest first, each with its next five times."""
-        company_id = as_company(caller_of(request), Scope.READ).company_id
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         after, limit = pagination.id_after(request), pagination.limit_of(request)
         page, now = schedules_of(company_id, after=after, limit=limit), database_now()
         listing = pagination.listing(page, lambda each: schedule_out(each, now), _cursor_after)
@@ -52,7 +54,7 @@ class Schedules(Endpoint):
     @describes(
         "create_schedule",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_SCHEDULES,
         TaskScheduleOut,
         status=201,
         takes=(TaskScheduleIn,),
@@ -62,7 +64,7 @@ class Schedules(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Have work started again and again: 201."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = create_schedule(
             company_id=caller.company_id,
             plan=Plan(**_columns(body_of(request, TaskScheduleIn))),
@@ -77,24 +79,24 @@ class Schedules(Endpoint):
 class OneSchedule(Endpoint):
     """`/schedules/{id}`"""
 
-    @describes("get_schedule", Tag.TASKS, Who.READER, TaskScheduleOut, tagged=True)
+    @describes("get_schedule", Tag.TASKS, Action.READ_COMPANY, TaskScheduleOut, tagged=True)
     def get(self, request: Request, schedule_id: UUID) -> Response:
         """A schedule with its next five times."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         schedule = schedule_of(caller.company_id, schedule_id)
         return tagged_answer(request, schedule_out(schedule, database_now()))
 
     @describes(
         "change_schedule",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_SCHEDULES,
         TaskScheduleOut,
         takes=(TaskScheduleChangeIn,),
         refuses=_REFUSES,
     )
     def patch(self, request: Request, schedule_id: UUID) -> Response:
         """Change a schedule, all or nothing."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = change_schedule(
             company_id=caller.company_id,
             schedule_id=schedule_id,
@@ -104,10 +106,10 @@ class OneSchedule(Endpoint):
         )
         return Response(schedule_out(schedule, database_now()))
 
-    @describes("delete_schedule", Tag.TASKS, Who.WRITER, None, status=204)
+    @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
     def delete(self, request: Request, schedule_id: UUID) -> Response:
         """End a schedule: 204. What it has started stays."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
         delete_schedule(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
         )

@@ -14,10 +14,11 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.errors import WrongCode
 from pipeline.api.problems import NOT_AUTHENTICATED
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.serializers.inputs import CodeIn, CodeRequestIn
 from pipeline.api.v1.serializers.shapes import DetailOut, TokenOut
+from pipeline.domain.permissions import Action
 from pipeline.web.client_address import client_address
 
 SENT = "If mail reaches this address, a code is on its way to it."
@@ -31,7 +32,7 @@ class Code(Endpoint):
     @describes(
         "request_code",
         Tag.SIGNING_IN,
-        Who.ANYONE,
+        Action.SIGN_IN,
         DetailOut,
         status=202,
         takes=(CodeRequestIn,),
@@ -59,7 +60,7 @@ class Token(Endpoint):
     @describes(
         "create_token",
         Tag.SIGNING_IN,
-        Who.ANYONE,
+        Action.SIGN_IN,
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
@@ -75,10 +76,10 @@ class Token(Endpoint):
         token, expires_at = granted
         return Response({"token": token, "expires_at": expires_at})
 
-    @describes("revoke_token", Tag.SIGNING_IN, Who.APPLICANT, None, status=204)
+    @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
     def delete(self, request: Request) -> Response:
         """Revoke the token that the request carries."""
-        person = as_person(caller_of(request))
+        person = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
             raise PermissionDenied("Send the token that is to be revoked as the credential.")
         revoke_token(person.token_id)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api.access import as_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.background_outputs import type_out
 from pipeline.api.v1.serializers.background_shapes import TaskTypeOut, TaskTypesOut
 from pipeline.api.v1.serializers.inputs import Nothing
@@ -17,16 +16,17 @@ from pipeline.background.catalog import KnownType, known_type, known_types
 from pipeline.background.start import may_start
 from pipeline.background.tasks import actors_named
 from pipeline.domain.errors import TaskTypeNotFound
+from pipeline.domain.permissions import Action
 from tasks import control
 
 
 class TaskTypes(Endpoint):
     """`/task-types`"""
 
-    @describes("list_task_types", Tag.TASKS, Who.READER, TaskTypesOut)
+    @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
     def get(self, request: Request) -> Response:
         """What the company may start, with the limits of each and whether it is paused."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         return Response({"data": _told(caller, known_types()), "next_cursor": None})
 
 
@@ -36,14 +36,14 @@ class PauseTaskType(Endpoint):
     @describes(
         "pause_task_type",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         TaskTypeOut,
         takes=(Nothing,),
         about="What runs goes on, and what is started waits. Nobody else's work is held up.",
     )
     def post(self, request: Request, type_key: str) -> Response:
         """Let no more of the company's tasks of a type begin. Once more is harmless."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         found = _type(type_key)
         control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
@@ -53,10 +53,10 @@ class PauseTaskType(Endpoint):
 class ResumeTaskType(Endpoint):
     """`/task-types/{key}/resume`"""
 
-    @describes("resume_task_type", Tag.TASKS, Who.WRITER, TaskTypeOut, takes=(Nothing,))
+    @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
     def post(self, request: Request, type_key: str) -> Response:
         """Take the company's pause of a type back. Once more is harmless."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         found = _type(type_key)
         control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)

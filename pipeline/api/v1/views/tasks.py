@@ -10,7 +10,6 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.models import Scope
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company
 from pipeline.api.callers import CompanyCaller, caller_of
@@ -24,7 +23,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import note_count
 from pipeline.api.v1.serializers.background_inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
 from pipeline.api.v1.serializers.background_outputs import (
@@ -45,6 +44,7 @@ from pipeline.api.v1.serializers.inputs import Nothing
 from pipeline.api.v1.serializers.shapes import PageOf
 from pipeline.background.start import RATE, Order, start
 from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
+from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import database_now
 from tasks import control
 from tasks.models import Task
@@ -61,7 +61,7 @@ class Tasks(Endpoint):
     @describes(
         "list_tasks",
         Tag.TASKS,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[TaskOut],
         parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED),
         about="Ended tasks are there for a week, dead ones for thirty days.",
@@ -69,7 +69,7 @@ class Tasks(Endpoint):
     def get(self, request: Request) -> Response:
         """The company's tasks, newest first."""
         page = tasks_of(
-            as_company(caller_of(request), Scope.READ).company_id,
+            as_company(caller_of(request), Action.READ_COMPANY).company_id,
             status=parameters.word(request, "status", Status),
             type_key=parameters.short_text(request, "type"),
             after=pagination.id_after(request),
@@ -80,7 +80,7 @@ class Tasks(Endpoint):
     @describes(
         "start_task",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         {200: NewTaskOut, 201: NewTaskOut},
         takes=(TaskIn,),
         refuses=STARTS,
@@ -90,7 +90,7 @@ class Tasks(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Start background work: 201."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         [(task, is_new)] = _started(request, caller, [body_of(request, TaskIn)])
         where = {"Location": f"{request.path}/{task.id}"}
         answer = new_task_out(task, is_new=is_new)
@@ -103,7 +103,7 @@ class TaskBatch(Endpoint):
     @describes(
         "start_tasks",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         NewTasksOut,
         status=201,
         takes=(TaskBatchIn,),
@@ -111,7 +111,7 @@ class TaskBatch(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Start up to 100 pieces of work, all of them or none: 201."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         started = _started(request, caller, body_of(request, TaskBatchIn)["tasks"])
         data = [new_task_out(task, is_new=is_new) for task, is_new in started]
         where = {"Location": request.path.removesuffix("/batch")}
@@ -121,10 +121,10 @@ class TaskBatch(Endpoint):
 class OneTask(Endpoint):
     """`/tasks/{id}`"""
 
-    @describes("get_task", Tag.TASKS, Who.READER, FullTaskOut, tagged=True)
+    @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
         """A task with its payload and all its errors; 304 if nothing has changed."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         return tagged_answer(request, full_task_out(task_of(caller.company_id, task_id)))
 
 
@@ -134,7 +134,7 @@ class CancelTask(Endpoint):
     @describes(
         "cancel_task",
         Tag.TASKS,
-        Who.WRITER,
+        Action.MANAGE_TASKS,
         TaskOut,
         status=202,
         takes=(Nothing,),
@@ -143,7 +143,7 @@ class CancelTask(Endpoint):
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Call a task off: 202. Once more is harmless."""
-        caller = as_company(caller_of(request), Scope.WRITE)
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)), status=202)
@@ -155,13 +155,13 @@ class EventsOfTask(Endpoint):
     @describes(
         "list_task_events",
         Tag.TASKS,
-        Who.READER,
+        Action.READ_COMPANY,
         PageOf[TaskEventOut],
         parameters=PAGED,
     )
     def get(self, request: Request, task_id: UUID) -> Response:
         """What happened to a task, oldest first, and who did it."""
-        caller = as_company(caller_of(request), Scope.READ)
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
         page = events_of(task.id, after=after, limit=limit)
@@ -172,10 +172,10 @@ class EventsOfTask(Endpoint):
 class TaskStats(Endpoint):
     """`/tasks/stats`"""
 
-    @describes("get_task_stats", Tag.TASKS, Who.READER, TaskStatsOut)
+    @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
         """The company's background work in numbers."""
-        owner_id = as_company(caller_of(request), Scope.READ).company_id
+        owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         counts = site.own_counts(owner_id)
         depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
         return Response(

@@ -13,9 +13,10 @@ from pipeline.api.access import known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, page_answer
 from pipeline.api.openapi.parameters import PAGED
-from pipeline.api.schema import Tag, Who, describes
+from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.serializers.outputs import told_out
 from pipeline.api.v1.serializers.shapes import PageOf, ToldEventOut
+from pipeline.domain.permissions import Action
 from pipeline.line.event_log import stamp
 from pipeline.models import Event
 from pipeline.selectors.paging import Page
@@ -29,7 +30,7 @@ class TimelineOfApplication(Endpoint):
     @describes(
         "get_timeline_of_application",
         Tag.APPLICATIONS,
-        Who.EITHER_SIDE,
+        Action.READ_APPLICATION,
         PageOf[ToldEventOut],
         parameters=PAGED,
     )
@@ -51,7 +52,7 @@ class TimelineOfApplicant(Endpoint):
     @describes(
         "get_timeline_of_applicant",
         Tag.PEOPLE,
-        Who.EITHER_SIDE,
+        Action.READ_APPLICANT,
         PageOf[ToldEventOut],
         parameters=PAGED,
     )

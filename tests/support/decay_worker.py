@@ -1,4 +1,4 @@
-"""Decay workers as processes of their own, and waiting for what they do."""
+"""Decay workers as processes of their own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 20.0
 
-
-class Worker:
+class DecayProcess:
     """One `manage.py run_decay`."""
 
     def __init__(self, environment: dict[str, str], log: Path, *options: str) -> None:
@@ -43,25 +42,18 @@ class Worker:
 
 
 @pytest.fixture
-def start_worker(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Worker]]:
+def start_decay_worker(
+    environment: dict[str, str], tmp_path: Path
+) -> Iterator[Callable[..., DecayProcess]]:
     """Starts workers, and kills those that are left at the end."""
-    workers: list[Worker] = []
+    workers: list[DecayProcess] = []
 
-    def start(*options: str) -> Worker:
+    def start(*options: str) -> DecayProcess:
         log = tmp_path / f"worker-{len(workers)}.log"
-        workers.append(Worker(environment, log, *options))
+        workers.append(DecayProcess(environment, log, *options))
         return workers[-1]
 
     yield start
     for worker in workers:
         worker.process.kill()
         worker.process.wait()
-
-
-def eventually(what: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> float:
-    """Wait until something is so; how many seconds it took. Fails when it never is."""
-    start = time.monotonic()
-    while not what():
-        assert time.monotonic() - start < seconds, "it never was so"
-        time.sleep(0.01)
-    return time.monotonic() - start

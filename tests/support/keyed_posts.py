@@ -10,12 +10,11 @@ from uuid import UUID
 from django.db import connection
 from django.urls import URLPattern
 
-from jobs.models import Membership, Role
 from jobs.services import create_api_key
 from pipeline.api.v1.urls import urlpatterns
-from tests.api import tasks_of
-from tests.api.caller import JSON, Answer, Caller, key_of, person, signed_in
-from tests.support import factories
+from tests.support import background_tasks, factories
+from tests.support.accounts import member_of
+from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 
 
 @dataclass(frozen=True)
@@ -103,10 +102,8 @@ def code() -> Sent:
 def owner() -> tuple[UUID, Caller]:
     """A company, and its owner in a browser."""
     company = factories.company()
-    user = factories.UserFactory.create()
-    Membership.objects.create(company=company, user=user, role=Role.OWNER)
     caller = Caller()
-    caller._client.force_login(user)
+    caller._client.force_login(member_of(company))
     return company.id, caller
 
 
@@ -146,14 +143,14 @@ def _verb_on_a_task(verb: str, make_one: Callable[[UUID], UUID]) -> Callable[[],
 
 def replays() -> Sent:
     company = factories.company().id
-    tasks_of.dead_sleep(company)
+    background_tasks.dead_sleep(company)
     return Sent(key_of(company), "/tasks/dead/replay", {"type": "demo.sleep"})
 
 
 def _verb_on_a_type(verb: str) -> Callable[[], Sent]:
     def sent() -> Sent:
         company = factories.company().id
-        tasks_of.sleep(company)
+        background_tasks.sleep(company)
         return Sent(key_of(company), f"/task-types/demo.sleep/{verb}", {})
 
     return sent
@@ -172,9 +169,9 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "tasks": [some_work],
     "tasks/batch": [some_batch],
     "tasks/dead/replay": [replays],
-    "tasks/<uuid:task_id>/cancel": [_verb_on_a_task("cancel", tasks_of.sleep)],
-    "tasks/<uuid:task_id>/replay": [_verb_on_a_task("replay", tasks_of.dead_sleep)],
-    "tasks/<uuid:task_id>/discard": [_verb_on_a_task("discard", tasks_of.dead_sleep)],
+    "tasks/<uuid:task_id>/cancel": [_verb_on_a_task("cancel", background_tasks.sleep)],
+    "tasks/<uuid:task_id>/replay": [_verb_on_a_task("replay", background_tasks.dead_sleep)],
+    "tasks/<uuid:task_id>/discard": [_verb_on_a_task("discard", background_tasks.dead_sleep)],
     "task-types/<str:type_key>/pause": [_verb_on_a_type("pause")],
     "task-types/<str:type_key>/resume": [_verb_on_a_type("resume")],
     "schedules": [some_plan],

@@ -1,12 +1,9 @@
-"""Browsers of people who apply, and what stands on the pages that they get."""
+"""Browsers of applicants, and what happens to their applications."""
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from applicants.http import KEY
@@ -19,8 +16,8 @@ from pipeline.services.withdraw import withdraw
 from tests.support import factories
 
 
-def signed_in(person: Applicant) -> Client:
-    """A browser in which that person has proved their address."""
+def applicant_browser(person: Applicant) -> Client:
+    """Return a browser in which a person has proved their address."""
     client = Client()
     session = client.session
     session[KEY] = str(person.id)
@@ -29,37 +26,35 @@ def signed_in(person: Applicant) -> Client:
 
 
 def owner_signed_in(application: Application) -> Client:
-    """A browser of the person whose application it is."""
-    return signed_in(Applicant.objects.get(id=application.applicant_id))
+    """Return a browser of the person whose application it is."""
+    return applicant_browser(Applicant.objects.get(id=application.applicant_id))
 
 
 def who(client: Client) -> str | None:
-    """The id of the person whom a browser stands for."""
+    """Return the id of the person who is signed in."""
     return client.session.get(KEY)
 
 
-def text_of(response: HttpResponse | Any) -> str:
-    """What a person reads in the main part of a page, without its markup."""
-    page = response.content.decode()
-    main = page[page.find("<main") : page.find("</main>")] if "<main" in page else page
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
-
-
 def mine(application: Application, act: str = "") -> str:
-    """The address of an application's page, or of what is done there."""
+    """Return the address of an application's page, or of one of its actions."""
     return f"/me/applications/{application.id}/{act}"
 
 
+def named(job_id: Any, name: str) -> Application:
+    """Return the application to a job under that name."""
+    return Application.objects.get(job_id=job_id, name=name)
+
+
 def leave(application: Application) -> None:
-    """The applicant withdraws."""
+    """Withdraw, as the applicant."""
     withdraw(application_id=application.id, actor=factories.owner_of(application))
 
 
 def confirm(application: Application) -> None:
-    """The applicant takes the offered seat."""
+    """Confirm the offered seat, as the applicant."""
     acknowledge(application_id=application.id, actor=factories.owner_of(application))
 
 
 def decide(application: Application, outcome: Outcome, **how: Any) -> None:
-    """The company ends the application."""
+    """End the application, as the company."""
     remove(application_id=application.id, outcome=outcome, actor=factories.RECRUITER, **how)

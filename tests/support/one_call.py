@@ -1,6 +1,6 @@
 """A process that sends one request and is killed at once, before or after the change is made.
 
-Usage: python -m tests.api.one_call before|after TOKEN KEY PATH BODY
+Usage: python -m tests.support.one_call before|after TOKEN KEY PATH BODY
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import django
 django.setup()
 
 from pipeline.limits import idempotency  # noqa: E402
-from tests.api.caller import Caller  # noqa: E402
+from tests.support.callers import Caller  # noqa: E402
 
 
 def main(moment: str, token: str, key: str, path: str, body: str) -> None:

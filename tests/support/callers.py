@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any, Protocol
 from uuid import UUID
 
-from django.test import Client
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client, RequestFactory
 
+from applicants.http import sign_in
 from applicants.models import Applicant
 from applicants.services import issue_token
-from jobs.models import Scope
+from jobs.models import Company, Role, Scope, User
 from jobs.services import create_api_key, note_use
 from pipeline.models import Application
 from tests.support import factories
+from tests.support.accounts import member_of
 
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
@@ -99,3 +102,44 @@ def _named(headers: dict[str, str]) -> dict[str, str]:
 def leave(application: Application) -> Answer:
     """The person withdraws."""
     return signed_in(application.applicant).post(f"/applications/{application.id}/withdraw")
+
+
+CSRF_TOKEN = "a" * 32
+
+
+class SessionCaller(Caller):
+    """Caller with the cookies of a browser, which sends the CSRF token along, as our pages do.
+
+    `company`: the company of the X-Company header. `forged`: leave the CSRF token out.
+    """
+
+    def __init__(self, *, company: Company | None = None, forged: bool = False) -> None:
+        super().__init__()
+        headers = {"X-Company": str(company.id)} if company else {}
+        self._client = Client(enforce_csrf_checks=True, headers=headers)
+        self._client.cookies["csrftoken"] = CSRF_TOKEN
+        self._forged = forged
+
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Answer:
+        token = {} if self._forged else {"X-CSRFToken": CSRF_TOKEN}
+        return super()._send(method, path, body, token | headers)
+
+    def as_staff(self, user: User) -> SessionCaller:
+        """The browser, after a staff account signed in."""
+        self._client.force_login(user)
+        self._client.cookies["csrftoken"] = CSRF_TOKEN
+        return self
+
+    def as_applicant(self, person: Applicant) -> SessionCaller:
+        """The browser, after a person signed in."""
+        request = RequestFactory().get("/")
+        request.session = SessionStore()
+        sign_in(request, person)
+        request.session.save()
+        self._client.cookies["sessionid"] = str(request.session.session_key)
+        return self
+
+
+def member_caller(company: Company, role: Role, **how: Any) -> SessionCaller:
+    """Return a caller in whose browser a new member of a company has signed in."""
+    return SessionCaller(**how).as_staff(member_of(company, role))

@@ -1,4 +1,4 @@
-"""Workers as processes of their own, and types that misbehave for the tests."""
+"""Task workers as processes of their own, and the table in which handlers leave marks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
-from tests.conftest import ROOT
+from tests.support.environment import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 30.0
+MARKS = (
+    "CREATE TABLE IF NOT EXISTS task_marks (name text, at timestamptz DEFAULT clock_timestamp())"
+)
 
 
 class TaskWorker:
@@ -67,13 +71,14 @@ def start_worker(environment: dict[str, str], tmp_path: Path) -> Iterator[StartW
         worker.process.wait()
 
 
-def eventually(what: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> float:
-    """Wait until something is so; how many seconds it took. Fails when it never is."""
-    start = time.monotonic()
-    while not what():
-        assert time.monotonic() - start < seconds, "it never was so"
-        time.sleep(0.02)
-    return time.monotonic() - start
+@pytest.fixture
+def marks(transactional_db: None) -> Iterator[None]:
+    """Create the table in which handlers leave marks."""
+    with connection.cursor() as cursor:
+        cursor.execute(MARKS)
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE task_marks")
 
 
 def children_of(process: TaskWorker) -> set[int]:

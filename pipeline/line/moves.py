@@ -1,0 +1,119 @@
+"""Moves made on a locked job: each changes rows in memory, counts, and logs one event.
+
+A move of an application goes through `make_move`, a change of the job itself through
+`record_job_event`. Nothing is in the database until `pipeline.line.write.write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from jobs.models import JobStatus
+from pipeline.domain.states import EVENTS, SYSTEM, Actor, EventType, Move, Status, after
+from pipeline.line import effects
+from pipeline.line.event_log import Entry
+from pipeline.line.locked_job import LockedJob
+from pipeline.models import Application
+
+_COUNTERS = {
+    Status.ACTIVE: "active_count",
+    Status.PENDING_ACKNOWLEDGMENT: "pending_count",
+    Status.WAITLIST: "waitlist_count",
+}
+
+
+def make_move(
+    job: LockedJob,
+    application: Application,
+    move: Move,
+    *,
+    actor: Actor = SYSTEM,
+    cause_seq: int | None = None,
+    effective_at: datetime | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> Entry:
+    """Make a move with an application (a new one has no status yet), count it and log it.
+
+    `facts` go into the log's data beside those that replay needs. Raises IllegalMove.
+    """
+    before = Status(application.status) if application.status else None
+    now_in = application.status = after(before, move)
+    (job.changed if before else job.created)[application.id] = application
+    effects.apply_effects(job, application, move)
+    for status, step in ((before, -1), (now_in, +1)):
+        if status in _COUNTERS:
+            counter = _COUNTERS[status]
+            setattr(job, counter, getattr(job, counter) + step)
+    entry = _record(
+        job,
+        EVENTS[move],
+        actor=actor,
+        application=application,
+        statuses=(before, now_in),
+        data={**facts, **effects.replay_facts(application)},
+        cause_seq=cause_seq,
+        effective_at=effective_at,
+    )
+    left_seat = before and before.holds_seat and not now_in.holds_seat
+    if left_seat and job.seats_free:  # not while a lowered capacity drains
+        job.freed_by.append(entry.seq)
+    return entry
+
+
+def record_job_event(
+    job: LockedJob,
+    event: EventType,
+    *,
+    actor: Actor,
+    statuses: tuple[JobStatus | None, JobStatus | None] = (None, None),
+) -> Entry:
+    """Log a change of the job itself, with all that replay needs of the job from here on."""
+    data = {
+        "status": job.status.value,
+        "capacity": job.capacity,
+        "policy": job.policy.values(),
+    }
+    return _record(job, event, actor=actor, statuses=statuses, data=data)
+
+
+def _record(
+    job: LockedJob,
+    event: EventType,
+    *,
+    actor: Actor,
+    data: dict[str, Any],
+    statuses: tuple[str | None, str | None],
+    application: Application | None = None,
+    cause_seq: int | None = None,
+    effective_at: datetime | None = None,
+) -> Entry:
+    """Append one row to the log: the next `seq`, with the counters, chained to the row before."""
+    counters = {
+        "active": job.active_count,
+        "pending": job.pending_count,
+        "waiting": job.waitlist_count,
+        "next_ticket": job.next_ticket,
+    }
+    entry = Entry(
+        job_id=job.id,
+        seq=job.seq + 1,
+        application_id=application.id if application else None,
+        event=event.value,
+        from_status=statuses[0] and str(statuses[0]),
+        to_status=statuses[1] and str(statuses[1]),
+        outcome=application.outcome and str(application.outcome) if application else None,
+        actor_kind=actor.kind.value,
+        actor_id=actor.id,
+        cause_seq=cause_seq,
+        policy_version=job.policy_version,
+        at=job.now,
+        effective_at=effective_at or job.now,
+        data=data | counters,
+        prev_hash=job.chain_head,
+    ).sealed()
+    job.seq, job.chain_head, job.last_event_at = entry.seq, entry.hash, entry.at
+    job.entries.append(entry)
+    return entry
