@@ -1,4 +1,4 @@
-# The web pages and the workers: one image, the command decides. PostgreSQL is another container.
+# One image for the web server and both workers; the command decides. PostgreSQL runs elsewhere.
 FROM python:3.13-slim
 
 ENV PYTHONDONTWRITEBYTECODE=1 \
@@ -9,7 +9,7 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent app
 WORKDIR /app
 
-# Only wheels, each with its hash: nothing is compiled, and nothing else gets in.
+# Wheels only, each with its hash: nothing is compiled here. requirements.txt holds no PostgreSQL.
 COPY requirements.txt ./
 RUN pip install --require-hashes --only-binary :all: -r requirements.txt
 
@@ -22,6 +22,13 @@ COPY templates templates
 COPY static static
 RUN python -m compileall -q tasks jobs applicants pipeline
 
+# Static files get the hash of their content into their names, so that browsers keep them for ever.
+# Both values only let the settings load; neither stays in the image.
+RUN SECRET_KEY=build DATABASE_URL=postgres://build@localhost/build \
+    python manage.py collectstatic --no-input --verbosity 0
+
 USER app
+# gunicorn's own conventions: it binds to 0.0.0.0:$PORT and starts $WEB_CONCURRENCY workers.
+ENV PORT=8000
 EXPOSE 8000
-CMD ["gunicorn", "-c", "python:pipeline.server.gunicorn_config", "--bind", "0.0.0.0:8000", "--worker-tmp-dir", "/dev/shm", "pipeline.asgi"]
+CMD ["gunicorn", "-c", "python:pipeline.server.gunicorn_config", "--worker-tmp-dir", "/dev/shm", "pipeline.asgi"]

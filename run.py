@@ -32,8 +32,8 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed.json"
 LOCK = ROOT / ".local" / "install.lock"
 CUT_OFF = ROOT / ".local" / "installing"  # there while we install, and after an install was cut off
-RUNTIME = ROOT / "requirements.txt"
-TESTS = ROOT / "requirements-dev.txt"  # contains the other one
+RUNTIME = ROOT / "requirements-embedded.txt"  # contains requirements.txt
+TESTS = ROOT / "requirements-dev.txt"  # contains both others
 
 OLDEST_PYTHON = (3, 11)
 TICK_SECONDS = 1
@@ -124,8 +124,12 @@ def installed() -> dict[str, str]:
 
 
 def fingerprint(file: Path) -> str:
-    """Differs when the file does, or the Python that its packages are installed for."""
-    return hashlib.sha256(file.read_bytes() + sys.version.encode()).hexdigest()
+    """Return a hash of the file, of the files it includes with -r, and of this Python's version."""
+    text = file.read_bytes()
+    for line in text.splitlines():
+        if line.startswith(b"-r "):
+            text += (file.parent / line[3:].decode().strip()).read_bytes()
+    return hashlib.sha256(text + sys.version.encode()).hexdigest()
 
 
 def runs_this_python(python: Path) -> bool:

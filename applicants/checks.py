@@ -1,4 +1,4 @@
-"""What `manage.py` says before every command if it is not in order."""
+"""System checks that `manage.py` runs before every command."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from applicants.mail import NOWHERE
 
 @register
 def mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
-    """Warn when mails are thrown away: then nobody can sign in as an applicant."""
+    """Warn when emails are discarded: then no applicant can sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:
         return []
     hint = "Set EMAIL_URL, for example to smtp+tls://user:password@mail.example.com:587"
-    return [Warning("No mail is sent: codes reach nobody.", hint=hint, id="applicants.W001")]
+    return [Warning("No email is sent: applicants get no codes.", hint=hint, id="applicants.W001")]

@@ -1,7 +1,7 @@
-"""Codes that prove an address: sent to it by mail, good for one sign-in within a few minutes.
+"""Codes that prove an address: emailed to it, valid for one sign-in within a few minutes.
 
-What limits them (codes per address and hour, tries per code) is decided by PostgreSQL, each in one
-statement: however many processes ask at once, a row is updated by one of them after the other.
+PostgreSQL decides their limits (codes per address and hour, tries per code), each in one statement:
+processes that ask at the same time update a row one after the other.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from applicants.models import SignInCode
 LIFETIME = timedelta(minutes=15)
 # Guesses at one code.
 MOST_TRIES = 5
-# Codes to one address within a window: more than one client may ask for in that time, so that no
-# stranger can use them all up.
+# Codes to one address within a window. A client's own limit is lower, so that no stranger can use
+# them all up.
 MOST_CODES = 20
 WINDOW = timedelta(hours=1)
-# Expired rows that sending a code clears away.
+# Expired rows that sending a code deletes.
 CLEARED_AT_ONCE = 20
 
 SUBJECT = "Your code for Next in Line"
-SIGNING_IN = "Somebody, probably you, asked to sign in to Next in Line with this address."
-IGNORE = "If it was not you, ignore this mail: without the code nobody can act for you."
+SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
+IGNORE = "If it was not you, ignore this email: without the code nobody can act for you."
 
 ISSUE = """
 INSERT INTO applicants_signincode AS held
@@ -55,25 +55,35 @@ RETURNING digest = %(digest)s
 
 
 def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) -> None:
-    """Send a new code to an address in its normal spelling; the one before it is no longer good.
+    """Send a new code to an address in its normal spelling; the code before it becomes invalid.
 
-    Nothing is looked up about the address, so nothing of what happens tells whether somebody uses
-    it. No more than MOST_CODES are sent within the WINDOW; the next ones are silently not sent.
-    `about` is the sentence that says in the mail what the code is for; `if_not_you` says what to do
-    if that was somebody else.
+    Nothing is looked up about the address, so a caller cannot learn if it is in use. At most
+    MOST_CODES are sent within the WINDOW; any more are silently dropped. `about` is the sentence of
+    the email that says what the code is for; `if_not_you` says what to do if the reader did not ask
+    for it.
     """
     code = tokens.new_code()
+    text = (
+        f"{code}\n\n"
+        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
+        " once.\n\n"
+        f"{about}\n\n"
+        f"{if_not_you}\n"
+    )
     with transaction.atomic():
         if _issue(email, code):
-            mail.post(to=email, subject=SUBJECT, text=_text(code, about, if_not_you))
-    _clear_expired()
+            mail.post(to=email, subject=SUBJECT, text=text)
+    over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
+    some = list(over.order_by("counted_until").values_list("address", flat=True)[:CLEARED_AT_ONCE])
+    if some:
+        over.filter(address__in=some).delete()
 
 
 def guess(email: str, code: str) -> bool | None:
     """Try a code for an address in its normal spelling.
 
-    True: right, and used up by this. False: wrong, and one try fewer. None: there is no code that
-    could be guessed: none was sent, it has expired, was used, or all tries were taken.
+    Returns True for the right code, which is then used up; False for a wrong one, which costs a
+    try; None without a valid code: none was sent, it has expired, was used, or has no tries left.
     """
     with connection.cursor() as cursor:
         cursor.execute(GUESS, {"address": _key_of(email), "digest": _digest_of(email, code)})
@@ -82,18 +92,19 @@ def guess(email: str, code: str) -> bool | None:
 
 
 def forget(email: str) -> None:
-    """Remove what is kept about codes to an address in its normal spelling."""
+    """Delete the row about codes to an address in its normal spelling."""
     SignInCode.objects.filter(address=_key_of(email)).delete()
 
 
 def kept_about(email: str) -> dict[str, Any] | None:
-    """Until when the last code to an address is good, and how many were sent within the window."""
+    """Return when the last code to an address expires, and how many were sent in the window."""
     kept = SignInCode.objects.filter(address=_key_of(email))
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
 def _issue(email: str, code: str) -> bool:
+    """Keep a new code, unless the address has had MOST_CODES; return if it is kept."""
     values: dict[str, Any] = {
         "address": _key_of(email),
         "digest": _digest_of(email, code),
@@ -112,22 +123,5 @@ def _key_of(email: str) -> bytes:
 
 
 def _digest_of(email: str, code: str) -> bytes:
-    """Keyed: of a plain hash, all codes could be tried in a second by who reads the table."""
+    """Hash with a key: against a plain hash, all codes could be tried in a second."""
     return salted_hmac("applicants.codes.code", f"{email} {code}", algorithm="sha256").digest()
-
-
-def _text(code: str, about: str, if_not_you: str) -> str:
-    return (
-        f"{code}\n\n"
-        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
-        " once.\n\n"
-        f"{about}\n\n"
-        f"{if_not_you}\n"
-    )
-
-
-def _clear_expired() -> None:
-    over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
-    some = list(over.order_by("counted_until").values_list("address", flat=True)[:CLEARED_AT_ONCE])
-    if some:
-        over.filter(address__in=some).delete()

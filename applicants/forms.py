@@ -1,4 +1,4 @@
-"""What people type in to apply and to sign in."""
+"""Forms to apply and to sign in."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.validators import RegexValidator
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
 from applicants.tokens import CODE_DIGITS
 
-_ADDRESS_MISSING = "Write your email address, like ana@example.org."
-_CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code is {CODE_DIGITS} digits.")
+_ADDRESS_MISSING = "Enter an email address, like ana@example.org."
+_CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
 
 
 def _address(help_text: str) -> forms.EmailField:
@@ -25,42 +25,42 @@ def _address(help_text: str) -> forms.EmailField:
 
 
 class NameForm(forms.Form):
-    """What somebody who is signed in tells a company when applying."""
+    """Application of a person who is signed in."""
 
     name = forms.CharField(
         label="Your name",
         max_length=NAME_LENGTH,
-        error_messages={"required": "Write the name that the company should know you by."},
+        error_messages={"required": "Enter the name that the company should know you by."},
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
 
 class ApplyForm(NameForm):
-    """What somebody who is not signed in says when applying."""
+    """Application of a person who is not signed in."""
 
-    email = _address("We mail you a code to it, and tell you there when it is your turn.")
+    email = _address("We'll email you a code, and tell you there when it is your turn.")
 
 
 class AddressForm(forms.Form):
-    """The address of somebody who wants to sign in."""
+    """Address of a person who wants to sign in."""
 
-    email = _address("We mail you a code. There is no password.")
+    email = _address("We'll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):
-    """The code from the mail; spaces in it do not matter."""
+    """Code from the email; spaces in it do not matter."""
 
     code = forms.CharField(
-        label="Code from the mail",
+        label="Code from the email",
         max_length=3 * CODE_DIGITS,
-        error_messages={"required": f"Type in the {CODE_DIGITS} digits from the mail."},
+        error_messages={"required": f"Enter the {CODE_DIGITS} digits from the email."},
         widget=forms.TextInput(
             attrs={"inputmode": "numeric", "autocomplete": "one-time-code", "spellcheck": "false"}
         ),
     )
 
     def clean_code(self) -> str:
-        """The digits alone."""
+        """Return the digits alone."""
         given: Any = self.cleaned_data["code"]
         code = "".join(given.split()).replace("-", "")
         _CODE(code)

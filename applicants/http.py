@@ -1,4 +1,4 @@
-"""Which applicant a browser's session stands for, or wants to stand for."""
+"""Applicant of a browser's session, and the address that a browser wants to prove."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from django.middleware.csrf import rotate_token
 from applicants.models import Applicant
 
 KEY = "applicant_id"
-# The cookie with the address to which a code was sent. Signed, and kept nowhere but in the browser:
-# whoever types in an address leaves no trace of it here before it is proved.
+# The cookie with the address to which a code was sent. It is signed and kept only in the browser:
+# an address leaves no trace here before it is proved.
 PROVING = "address_to_prove"
 PROVING_AGE = timedelta(days=1)
-# For how long the browser that had a code sent is not sent another: mails take a while.
+# For how long a browser that asked for a code is not sent another: emails take a while.
 JUST_SENT = timedelta(seconds=30)
 _SALT = "applicants.http.proving"
 
 
 def sign_in(request: HttpRequest, applicant: Applicant) -> None:
-    """Have the browser's session stand for a person who has just proved their address.
+    """Sign a browser in as a person who has just proved their address.
 
-    Whatever the session was before is dropped with its id, a staff account's sign-in included, so
-    that nobody who knew the old id comes along.
+    The earlier session is dropped with its id, a staff account's sign-in included, so that knowing
+    the old id is of no use.
     """
     request.session.flush()
     request.session[KEY] = str(applicant.id)
@@ -35,7 +35,7 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
 
 
 def remember_address(response: HttpResponseBase, email: str, *, after: str = "") -> None:
-    """Keep in the browser to which address a code was sent, and where to go once it is proved."""
+    """Keep in the browser the address to which a code was sent, and the page to show afterwards."""
     response.set_cookie(
         PROVING,
         signing.dumps([email, after], salt=_SALT),
@@ -47,12 +47,12 @@ def remember_address(response: HttpResponseBase, email: str, *, after: str = "")
 
 
 def forget_address(response: HttpResponseBase) -> None:
-    """Have the browser keep no address any more."""
+    """Remove the address from the browser."""
     response.delete_cookie(PROVING, samesite="Lax")
 
 
 def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
-    """The address to which this browser had a code sent, and where to go then ("" is anywhere)."""
+    """Return the address to which a code was sent, and the page to show afterwards or ""."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
     except signing.BadSignature:
@@ -61,7 +61,7 @@ def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
 
 
 def was_just_sent(request: HttpRequest) -> bool:
-    """Whether this browser had the last code sent within JUST_SENT; whoever's the address is."""
+    """Tell if this browser asked for a code within JUST_SENT, for any address."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
     except signing.BadSignature:
@@ -70,11 +70,11 @@ def was_just_sent(request: HttpRequest) -> bool:
 
 
 def sign_out(request: HttpRequest) -> None:
-    """End the browser's session, whomever it stood for."""
+    """End the browser's session."""
     request.session.flush()
 
 
 def applicant_id_of(request: HttpRequest) -> UUID | None:
-    """The id of the person for whom the session stands, if it does for one."""
+    """Return the id of the applicant who is signed in, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None

@@ -1,4 +1,4 @@
-"""People who apply, and what proves who they are."""
+"""People who apply, their tokens and their sign-in codes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from uuid_utils.compat import uuid7
 NAME_LENGTH = 200
 EMAIL_LENGTH = 254
 
-# What stands in place of an address begins with this and goes on with the person's id. It is no
-# address: nothing can be sent to it, and nobody can prove it.
+# The prefix that replaces an erased person's address, followed by their id. It is not an address:
+# nothing can be sent to it, and nobody can prove it.
 ERASED = "erased:"
 ERASED_NAME = "Erased person"
 
 
 class Applicant(models.Model):
-    """A person, known by their address. No password.
+    """Person, known by their address. No password.
 
-    The id is random: one in the order of time would tell each company since when others know them.
-
-    The name here is what the person said of themselves, and only they see it; what a company was
-    told is kept with each application.
+    The id is random: an id in the order of time would show each company since when others know
+    them. The name here is seen only by the person; the name given to a company is kept with each
+    application.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -35,7 +34,7 @@ class Applicant(models.Model):
 
     @property
     def is_erased(self) -> bool:
-        """Whether the person had everything of theirs erased."""
+        """Tell if the person is erased."""
         return self.email.startswith(ERASED)
 
 
@@ -57,10 +56,10 @@ class ApplicantToken(models.Model):
 
 
 class SignInCode(models.Model):
-    """The last code that was sent to an address, and how many were, lately.
+    """Last code that was sent to an address, and the number of recent codes.
 
-    It holds no address and no code, only keyed hashes of them: an address that never proves itself
-    leaves nothing behind that says whose it was.
+    It holds no address and no code, only keyed hashes of them: an address that is never proved
+    leaves nothing behind that shows it.
     """
 
     address = models.BinaryField(primary_key=True, max_length=32)

@@ -1,4 +1,4 @@
-"""People and their tokens."""
+"""Services of people and their tokens."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CLEARED_AT_ONCE = 20
 
 
 def normal_address(email: str) -> str:
-    """The one spelling under which an address is kept: addresses do not differ by case."""
+    """Return the one spelling under which an address is kept: case makes no difference."""
     return email.strip().lower()
 
 
 def checked_address(email: str) -> str:
-    """An address in its one spelling. Raises django.core.exceptions.ValidationError."""
+    """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
     email = normal_address(email)
     validate_email(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
@@ -35,14 +35,15 @@ def checked_address(email: str) -> str:
 
 
 def find_or_create_applicant(email: str) -> Applicant:
-    """The person with an address, in whatever case it is written.
+    """Return the person with an address in any case; create them if the address is new.
 
-    Raises django.core.exceptions.ValidationError when it is no address.
+    Raises django.core.exceptions.ValidationError when it is not an address.
     """
     email = checked_address(email)
-    while not (found := _found_or_created(email)):
-        pass  # somebody else has just committed the same address: now it can be read
-    return found[0]
+    while True:  # again if another transaction has just committed the same address
+        values = {"id": uuid4(), "email": email}
+        for found in Applicant.objects.raw(_FIND_OR_CREATE, values):
+            return found
 
 
 # One round trip for what would be four by a look and an INSERT in a savepoint.
@@ -57,10 +58,6 @@ SELECT * FROM made
 UNION ALL
 SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(email)s
 """
-
-
-def _found_or_created(email: str) -> list[Applicant]:
-    return list(Applicant.objects.raw(_FIND_OR_CREATE, {"id": uuid4(), "email": email}))
 
 
 # In the order of addresses: two who do this at once wait for each other in one direction only.
@@ -80,19 +77,19 @@ SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 
 
 def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
-    """The ids of the people with these addresses, which `checked_address` gave, by address."""
+    """Return the ids of people by their addresses, which `checked_address` has returned."""
     found: dict[str, UUID] = {}
     while missing := [email for email in set(emails) if email not in found]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
         with connection.cursor() as cursor, connection.wrap_database_errors:
-            # the addresses beside the statement, not in it: statements are kept, to be prepared
+            # the addresses are parameters, not text, so that the statement can be prepared
             many = psycopg.Cursor(cursor.connection).execute(_FIND_OR_CREATE_MANY, wanted)
             found |= dict(many.fetchall())
     return found
 
 
 class CodeRefused(Exception):
-    """A code that proves nothing. `try_again`: it was wrong, and the right one is still good."""
+    """Refusal of a code. `try_again`: it was wrong, and the right one is still valid."""
 
     def __init__(self, *, try_again: bool) -> None:
         super().__init__("wrong code" if try_again else "no code to be guessed")
@@ -100,10 +97,10 @@ class CodeRefused(Exception):
 
 
 def prove_address(*, email: str, code: str) -> Applicant:
-    """The person who proves an address by the code sent to it; the code is used up by this.
+    """Return the person who proves an address by the code sent to it, and use up the code.
 
-    Who is not known yet becomes an applicant. A wrong code costs a try. Raises CodeRefused. Must
-    not be called inside a transaction.
+    A new address becomes an applicant. A wrong code costs a try. Raises CodeRefused. Must not be
+    called inside a transaction.
     """
     address = normal_address(email)
     with transaction.atomic(durable=True):
@@ -114,26 +111,28 @@ def prove_address(*, email: str, code: str) -> Applicant:
 
 
 def sign_in_by_code(*, email: str, code: str) -> tuple[str, datetime] | None:
-    """A new token of the person who proves an address by the code sent to it, and its expiry.
+    """Return a new token of the person who proves an address by its code, and the token's expiry.
 
-    Who is not known yet becomes an applicant by this. None when the code is wrong, used, too old or
-    guessed at too often; a wrong one costs a try. Must not be called inside a transaction.
+    A new address becomes an applicant. Returns None when the code is wrong, used, expired or was
+    guessed at too often; a wrong code costs a try. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
         if not codes.guess(normal_address(email), code):
             return None
         granted = grant_token(find_or_create_applicant(email))
-    _clear_expired_tokens()
+    expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
+    some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
+    ApplicantToken.objects.filter(id__in=some).delete()
     return granted
 
 
 def issue_token(applicant: Applicant) -> str:
-    """A token that stands for a person until it expires. It cannot be had again."""
+    """Create a token of a person; it is shown only now."""
     return grant_token(applicant)[0]
 
 
 def grant_token(applicant: Applicant) -> tuple[str, datetime]:
-    """A token that stands for a person, and when it expires. It cannot be had again."""
+    """Create a token of a person, shown only now; return it with its expiry."""
     token, expires_at = tokens.new_token(), timezone.now() + TOKEN_LIFETIME
     ApplicantToken.objects.create(
         applicant=applicant, digest=tokens.digest_of(token), expires_at=expires_at
@@ -142,23 +141,17 @@ def grant_token(applicant: Applicant) -> tuple[str, datetime]:
 
 
 def revoke_token(token_id: UUID) -> None:
-    """Have a token stand for nobody from now on. Once more is harmless."""
+    """Revoke a token. Revoking twice is harmless."""
     ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now())
 
 
 def applicant_exists(applicant_id: UUID) -> bool:
-    """Whether there is such a person, who was not erased; in one query."""
+    """Tell if a person exists and is not erased; in one query."""
     people = Applicant.objects.filter(id=applicant_id)
     return people.exclude(email__startswith=ERASED).exists()
 
 
 def find_token(token: str) -> ApplicantToken | None:
-    """The token's row, if it is genuine, not revoked and not expired. One look-up by hash."""
+    """Return a token's row if it is genuine, not revoked and not expired; one look-up by hash."""
     valid = ApplicantToken.objects.filter(revoked_at=None, expires_at__gt=Now())
     return valid.filter(digest=tokens.digest_of(token)).first()
-
-
-def _clear_expired_tokens() -> None:
-    expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
-    some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
-    ApplicantToken.objects.filter(id__in=some).delete()

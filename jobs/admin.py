@@ -1,4 +1,4 @@
-"""The back office: companies, accounts, keys, jobs."""
+"""Back office: companies, accounts, keys, jobs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from django.http import HttpRequest
 from jobs.models import ApiKey, Company, Job, Membership, User
 from tasks.readonly_admin import BoundedPaginator, ShownOnly, in_hex, searched
 
-# The staff's sign-in, so that a second step counts here too. Others are told that they may not.
+# The staff sign-in, so that a second step is asked for here too.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
 admin.site.site_header = admin.site.site_title = "Next in Line: back office"
-admin.site.index_title = "What there is"
+admin.site.index_title = "All tables"
 admin.site.unregister(Group)
 admin.site.unregister(Authenticator)
 admin.site.unregister(EmailAddress)
 
 
 class NewUserForm(AdminUserCreationForm):
-    """A new account, known by its address."""
+    """Form of a new account, known by its address."""
 
     class Meta:
         model = User
         fields = ("email",)
 
     def clean_email(self) -> str:
-        """In the one spelling under which addresses are kept."""
+        """Return the address in the one spelling under which addresses are kept."""
         email: str = self.cleaned_data["email"].lower()
         if User.objects.filter(email=email).exists():
             raise ValidationError("Another account has this address.")
@@ -44,7 +44,7 @@ class NewUserForm(AdminUserCreationForm):
 
 @admin.register(User)
 class StaffAccountAdmin(UserAdmin):
-    """Staff accounts. One is closed by taking "active" away: its address may stand in logs."""
+    """Staff accounts. Clear "active" to close one: its address may stand in logs."""
 
     add_form = NewUserForm
     paginator = BoundedPaginator
@@ -65,28 +65,28 @@ class StaffAccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """No filters by address, as in `ShownOnly`."""
+        """Allow no filters by address, as in `ShownOnly`."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """The address is its owner's to change, who proves the new one; a new account needs one."""
+        """Let only the owner change the address and prove the new one; a new account needs one."""
         fields = self.readonly_fields
         return fields if obj else tuple(name for name in fields if name != "email")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """No: a company would lose its owner by it."""
+        """Refuse: a company could lose its owner."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By how the address begins, or by id."""
+        """Find accounts by the beginning of the address, or by id."""
         return searched(queryset, search_term, ("id",), ("email",)), False
 
 
 @admin.register(Company)
 class CompanyAdmin(ShownOnly):
-    """Companies. The name can be mended."""
+    """Companies. The name can be corrected."""
 
     list_display = ("name", "id", "created_at")
     ordering = ("-id",)
@@ -94,13 +94,13 @@ class CompanyAdmin(ShownOnly):
     search_help_text = "An id"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Those whom Django's permissions let."""
+        """Ask Django's permissions."""
         return admin.ModelAdmin.has_change_permission(self, request, obj)
 
 
 @admin.register(Membership)
 class MembershipAdmin(ShownOnly):
-    """Who is in which team. Only adding is possible here: for a company that lost its owner."""
+    """Members of teams. Only adding is possible here, for a company that lost its owner."""
 
     list_display = ("company", "user", "role")
     list_select_related = ("company", "user")
@@ -111,13 +111,13 @@ class MembershipAdmin(ShownOnly):
     search_help_text = "The beginning of an address, or the id of a company or an account"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Those whom Django's permissions let."""
+        """Ask Django's permissions."""
         return admin.ModelAdmin.has_add_permission(self, request)
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ShownOnly):
-    """Keys, without what would help to find them out."""
+    """Keys, without anything that would help to guess them."""
 
     list_display = ("name", "hint", "company", "created_at", "last_used_at", "revoked_at")
     list_select_related = ("company",)
@@ -140,13 +140,13 @@ class JobAdmin(ShownOnly):
     head = in_hex("chain_head", "Head of the log")
 
     def title(self, job: Job) -> str:
-        """What people call the job."""
+        """Return the job's title."""
         return job.posting.title
 
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(ShownOnly):
-    """Addresses of accounts, and whether they are proved."""
+    """Addresses of accounts, and if they are verified."""
 
     list_display = ("email", "user", "primary", "verified")
     list_select_related = ("user",)
@@ -169,5 +169,5 @@ class AuthenticatorAdmin(ShownOnly):
     search_help_text = "The beginning of an address, or the id of an account"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Those whom Django's permissions let: for who has lost app, passkey and codes."""
+        """Ask Django's permissions: for a person who has lost app, passkey and codes."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)

@@ -1,4 +1,4 @@
-"""What this package refuses."""
+"""Refusals of this package."""
 
 from __future__ import annotations
 

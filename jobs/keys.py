@@ -1,4 +1,4 @@
-"""API keys: made once, shown once, kept only as a hash. Pure."""
+"""API keys: created once, shown once, kept only as a hash. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ HINT_LENGTH = len(PREFIX) + 4
 
 
 def new_key() -> str:
-    """A fresh key: 256 random bits, so that its plain hash can be looked up but not guessed."""
+    """Make a key: 256 random bits, so that its plain hash can be looked up but not guessed."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def digest_of(key: str) -> bytes:
-    """What is kept of a key."""
+    """Return the hash of a key, which is all that is kept of it."""
     return sha256(key.encode()).digest()
 
 
 def hint_of(key: str) -> str:
-    """The beginning of a key, by which its owner can tell it from others."""
+    """Return the beginning of a key, by which its owner tells it from others."""
     return key[:HINT_LENGTH]

@@ -1,4 +1,4 @@
-"""Companies, who acts for them, and their job openings."""
+"""Companies, their members and API keys, and their job openings."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ NAME_LENGTH = 200
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes staff accounts, which are known by their address."""
+    """Manager of staff accounts, which are known by their address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create a staff account; without a password it signs in by a code."""
         user = self.model(email=email.strip().lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create an account that may do everything in the back office."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
 
 class User(AbstractUser):
-    """A staff account: somebody who acts for companies, or keeps the back office."""
+    """Staff account of a person who acts for companies or works in the back office."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     username = None  # type: ignore[assignment]
@@ -43,7 +45,7 @@ class User(AbstractUser):
 
 
 class Company(models.Model):
-    """Who opens jobs. Sees and changes only its own."""
+    """Company that opens jobs. Sees and changes only its own."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=NAME_LENGTH)
@@ -57,7 +59,7 @@ class Company(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do; each includes the one before it."""
+    """Role of a member; each includes the one before it."""
 
     VIEWER = "VIEWER"
     RECRUITER = "RECRUITER"
@@ -79,7 +81,7 @@ class Membership(models.Model):
 
 
 class Scope(models.TextChoices):
-    """What an API key may do. WRITE is what an owner may do, except managing keys and members."""
+    """Scope of an API key. WRITE is all that an owner may do, except managing keys and members."""
 
     READ = "read"
     WRITE = "write"
@@ -95,7 +97,7 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
-    # When it was last used, give or take a minute: not every use is written down.
+    # The time of the last use, to the minute: not every use is recorded.
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 
@@ -118,9 +120,9 @@ def _whole(name: str) -> Q:
 
 
 class Job(models.Model):
-    """The hot row of a job: all that a change of its line reads and writes, and nothing long.
+    """Hot row of a job: all that a change of its line reads and writes, and nothing long.
 
-    Whoever changes the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
+    A change of the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
     index on a column that every change writes would forbid heap-only updates.
     """
 
@@ -177,17 +179,17 @@ class Job(models.Model):
 
     @property
     def policy(self) -> Policy:
-        """The policy now in force."""
+        """Return the policy now in force."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
 
     @property
     def seats_free(self) -> int:
-        """Seats nobody holds; 0 while a lowered capacity drains."""
+        """Count the seats that nobody holds; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
 
 
 class JobPosting(models.Model):
-    """What people read about a job: long text, kept off the hot row."""
+    """Text that people read about a job; it is long and kept off the hot row."""
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"

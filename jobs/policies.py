@@ -1,4 +1,4 @@
-"""A job's policy as a frozen value: what a company can set, and what follows from it. Pure."""
+"""Policy of a job as a frozen value: the settings, and what follows from them. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def _whole(low: int, high: int, default: int | None, *, optional: bool = False) 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a job asks of the people in its line. Values out of range raise ValueError."""
+    """Rules of a job's line, set by its company. Values out of range raise ValueError."""
 
     # From the offer of a seat to its deadline.
     acknowledgment_window_seconds: int = _whole(60, 30 * DAY, DAY)
-    # Whether a seat got on applying must be acknowledged too.
+    # A seat given on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
     # The n-th miss costs n times this many places behind the back of the line.
     penalty_places: int = _whole(0, 1_000, 1)
@@ -30,31 +30,35 @@ class Policy:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            if limits := entry.metadata:
-                _check(entry.name, getattr(self, entry.name), **limits)
+            value, limits = getattr(self, entry.name), entry.metadata
+            if not limits or (value is None and limits["optional"]):
+                continue
+            low, high = limits["low"], limits["high"]
+            if type(value) is not int or not low <= value <= high:  # a bool is an int, too
+                raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
 
     def deadline(self, offered_at: datetime) -> datetime:
-        """Until when a seat offered at that time can be acknowledged."""
+        """Return the deadline of a seat offered at `offered_at`."""
         return offered_at + timedelta(seconds=self.acknowledgment_window_seconds)
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
-        """From when somebody who missed at that time can be promoted again."""
+        """Return the end of the cool-down after a miss at `missed_at`."""
         return missed_at + timedelta(seconds=self.cooldown_seconds)
 
     def keeps_place(self, misses: int) -> bool:
-        """Whether somebody with that many misses, the last included, still has a place."""
+        """Tell if a person with that many misses, the last one included, keeps a place."""
         return self.max_decays is None or misses <= self.max_decays
 
     def places_lost(self, misses: int) -> int:
-        """How many later newcomers pass somebody for the miss that makes it that many."""
+        """Return how many later newcomers pass a person after their miss number `misses`."""
         return self.penalty_places * misses
 
     def misses_left(self, misses: int) -> int | None:
-        """How many more misses keep a place; None: any number."""
+        """Return how many more misses keep a place; None: any number."""
         return None if self.max_decays is None else max(0, self.max_decays - misses)
 
     def values(self) -> dict[str, Any]:
-        """The fields by name, as the log, the API and the job's row hold them."""
+        """Return the fields by name, as the log, the API and the job's row hold them."""
         return {name: getattr(self, name) for name in POLICY_FIELDS}
 
 
@@ -62,13 +66,6 @@ POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 
 
 def limits_of(name: str) -> tuple[int, int]:
-    """The smallest and the largest whole number that a policy's field takes."""
+    """Return the smallest and the largest whole number that a policy's field takes."""
     metadata = Policy.__dataclass_fields__[name].metadata
     return metadata["low"], metadata["high"]
-
-
-def _check(name: str, value: int | None, *, low: int, high: int, optional: bool) -> None:
-    if value is None and optional:
-        return
-    if type(value) is not int or not low <= value <= high:  # a bool is an int, too
-        raise ValueError(f"{name} must be from {low} to {high}, not {value}")

@@ -1,4 +1,4 @@
-"""Reading companies, their members and their keys."""
+"""Reads of companies, their members and their keys."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from jobs.models import ApiKey, Membership, Role
 
 
 def roles_of(user_id: UUID) -> dict[UUID, Role]:
-    """In which companies a staff account has which role, in one query."""
+    """Return a staff account's role in each of its companies, in one query."""
     rows = Membership.objects.filter(user_id=user_id).values_list("company_id", "role")
     return {company_id: Role(role) for company_id, role in rows}
 
 
 def company_of_newcomer(email: str) -> str:
-    """The company's name of a member who has never signed in yet; else nothing. In one query."""
+    """Return the company name of a member who has never signed in, else ""; in one query."""
     theirs = Membership.objects.filter(user__email=email, user__last_login=None)
     return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
 
 
 def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
-    """A company's keys, newest first, revoked ones too, in one query; behind a key, if given."""
+    """Return a company's keys after a key, newest first, with revoked ones; in one query."""
     keys = ApiKey.objects.filter(company_id=company_id)
     if after:
         keys = keys.filter(id__lt=after)
@@ -29,7 +29,7 @@ def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
 
 
 def team_of(company_id: UUID) -> list[Membership]:
-    """A company's members with their accounts, owners first, then by address, in one query."""
+    """Return a company's members with accounts, owners first, then by address; in one query."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     ranks = list(reversed(Role))
     members = team.order_by("user__email")
@@ -37,7 +37,7 @@ def team_of(company_id: UUID) -> list[Membership]:
 
 
 def member_of(company_id: UUID, membership_id: int) -> Membership:
-    """A member of a company with the account, in one query. Raises MemberNotFound."""
+    """Return a member of a company with the account, in one query. Raises MemberNotFound."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     member = team.filter(id=membership_id).first()
     if member is None:
@@ -46,7 +46,7 @@ def member_of(company_id: UUID, membership_id: int) -> Membership:
 
 
 def key_of(company_id: UUID, key_id: UUID) -> ApiKey:
-    """A key of a company, in one query. Raises ApiKeyNotFound."""
+    """Return a key of a company, in one query. Raises ApiKeyNotFound."""
     key = ApiKey.objects.filter(company_id=company_id, id=key_id).first()
     if key is None:
         raise ApiKeyNotFound

@@ -1,4 +1,4 @@
-"""Companies, their members and their keys: everything that is written without a job's lock."""
+"""Services of companies, their members and their keys; none needs a job's lock."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ KEY_USE_NOTED_EVERY = timedelta(minutes=1)
 
 @transaction.atomic
 def create_company(*, name: str, owner_email: str, password: str | None = None) -> Company:
-    """A company with its first owner, whose staff account is made if the address is new.
+    """Create a company with its first owner, whose staff account is created if the address is new.
 
     Without a password a new account cannot sign in by password. The password of an account that
     exists already is never changed. Raises BadName, BadPassword, ValidationError (the address).
     """
-    company = Company.objects.create(name=_sane(name))
+    company = Company.objects.create(name=_checked_name(name))
     owner = _staff_account(owner_email, password)
     Membership.objects.create(company=company, user=owner, role=Role.OWNER)
     return company
@@ -45,9 +45,9 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
 
 @transaction.atomic
 def set_first_password(*, user_id: UUID, password: str) -> None:
-    """Let an account sign in by password that could not yet; who does this vouches for its address.
+    """Give an account without a password its first one; the caller vouches for its address.
 
-    Raises BadPassword. An account that has a password keeps it.
+    An account that has a password keeps it. Raises BadPassword.
     """
     user = User.objects.get(id=user_id)
     if not user.has_usable_password():
@@ -60,13 +60,13 @@ def set_first_password(*, user_id: UUID, password: str) -> None:
 
 
 def has_staff_account(email: str) -> bool:
-    """Whether somebody with an address, in whatever case it is written, has an account."""
+    """Tell if an address, in any case, has a staff account."""
     return User.objects.filter(email=_normal_address(email)).exists()
 
 
 @transaction.atomic
 def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
-    """Add somebody to a company's team; their staff account is made if the address is new.
+    """Add a person to a company's team; their staff account is created if the address is new.
 
     A new account has no password: its owner signs in by a code sent to the address. Raises
     AlreadyMember, ValidationError (the address).
@@ -103,10 +103,10 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
 def create_api_key(
     *, company_id: UUID, name: str, scopes: Iterable[Scope], key_id: UUID | None = None
 ) -> tuple[ApiKey, str]:
-    """A new key of a company, and the key itself, which cannot be had again.
+    """Create a key of a company; return its row and the key itself, which is shown only now.
 
-    With a `key_id` it is made once, however often it is asked for. Raises CompanyNotFound, BadName,
-    IntegrityError (there is a key with that id).
+    `key_id`: the id of the new key, so that a retry makes no second one. Raises CompanyNotFound,
+    BadName, IntegrityError (there is a key with that id).
     """
     if not Company.objects.filter(id=company_id).exists():
         raise CompanyNotFound
@@ -114,7 +114,7 @@ def create_api_key(
     row = ApiKey.objects.create(
         id=key_id or uuid7(),
         company_id=company_id,
-        name=_sane(name),
+        name=_checked_name(name),
         hint=keys.hint_of(key),
         digest=keys.digest_of(key),
         scopes=sorted(set(scopes)),
@@ -123,12 +123,12 @@ def create_api_key(
 
 
 def find_api_key(key: str) -> ApiKey | None:
-    """The key's row, if the key is genuine and was not revoked. One look-up by hash."""
+    """Return a key's row if it is genuine and not revoked; one look-up by hash."""
     return ApiKey.objects.filter(digest=keys.digest_of(key), revoked_at=None).first()
 
 
 def note_use(key: ApiKey) -> None:
-    """Write down that a key was just used, unless that was done within the last minute."""
+    """Record that a key was just used, unless that was recorded within the last minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:
         stale = Q(last_used_at=None) | Q(last_used_at__lte=Now() - KEY_USE_NOTED_EVERY)
@@ -136,7 +136,7 @@ def note_use(key: ApiKey) -> None:
 
 
 def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
-    """Have a key of a company open nothing from now on. Once more is harmless.
+    """Revoke a key of a company. Revoking twice is harmless.
 
     Raises ApiKeyNotFound, also for another company's key.
     """
@@ -171,7 +171,7 @@ def _check_password(password: str, user: User) -> None:
         raise BadPassword(*error.messages) from None
 
 
-def _sane(name: str) -> str:
+def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
         raise BadName(f"A name has 1 to {NAME_LENGTH} printable characters.")

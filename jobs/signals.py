@@ -1,4 +1,4 @@
-"""What follows from writing this package's rows."""
+"""Receivers that keep allauth's email addresses in step with staff accounts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jobs.models import User
 
 
 @receiver(post_save, sender=User)
-def know_the_address(instance: User, created: bool, **_: Any) -> None:
-    """Enter a new account's address where allauth looks for it.
+def add_email_address(instance: User, created: bool, **_: Any) -> None:
+    """Add a new account's address to allauth's table.
 
-    Whoever gives an account its first password, the operator, vouches for its address. An account
-    without one is opened by a mail to the address, which proves it.
+    The operator who gives an account its first password vouches for its address. An account
+    without a password is opened by an email to the address, which proves it.
     """
     from allauth.account.models import EmailAddress  # its models are not loaded before ours
 
@@ -30,8 +30,8 @@ def know_the_address(instance: User, created: bool, **_: Any) -> None:
 
 
 @receiver(password_reset)
-def take_the_link_as_proof(user: User, **_: Any) -> None:
-    """Who has chosen a password by the link of a mail has proved the account's only address."""
+def verify_after_password_reset(user: User, **_: Any) -> None:
+    """Mark an account's only address as verified: the link in the email has proved it."""
     from allauth.account.models import EmailAddress
 
     addresses = list(EmailAddress.objects.filter(user=user))

@@ -1,4 +1,4 @@
-"""The lock under which a company's team changes."""
+"""Lock under which a company's team changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from jobs.models import Membership, Role
 
 
 def locked_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
-    """A member of a company, with all its members locked until the transaction ends.
+    """Lock all members of a company until the transaction ends, and return one of them.
 
-    So of two owners who remove each other at once, the second finds that they are the last. Raises
+    Of two owners who remove each other at once, the second thus finds to be the last. Raises
     MemberNotFound; LastOwner, unless the member stays an owner.
     """
     team = Membership.objects.filter(company_id=company_id).select_related("user", "company")

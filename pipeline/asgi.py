@@ -18,13 +18,12 @@ from django.urls import get_resolver  # noqa: E402
 
 from pipeline.live.hub import process_hub  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
-from pipeline.server.gunicorn_config import threads  # noqa: E402
-from pipeline.server.wsgi_adapter import Bridge  # noqa: E402
+from pipeline.server.wsgi_adapter import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
 
-_pages = Bridge(_django, threads=threads)
+_pages = WSGIAdapter(_django)
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:

@@ -1,5 +1,6 @@
 """Django's settings: one module for every environment; `pipeline.config.env` holds what differs."""
 
+import warnings
 from typing import Any
 
 from csp.constants import NONE, SELF
@@ -11,6 +12,9 @@ from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
 
 BASE_DIR = env.BASE_DIR
+# A wheel carries templates and static files inside the package; in a checkout they lie beside it.
+_PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
+_ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
 DEBUG = env.DEBUG
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
@@ -56,7 +60,7 @@ ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [_ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -89,14 +93,21 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-CSRF_FAILURE_VIEW = "pipeline.server.error_views.forged"
+CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True  # nothing has to be collected before the first start
+STATICFILES_DIRS = [_ASSETS / "static"]
+# Nothing has to be collected before the first start; files that were collected have hashed names.
+STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
+WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pipeline.web.static_files.HashedStaticFiles"},
+}
+warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -191,14 +202,6 @@ vars().update(account_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
-# Tests run tasks inline, but for those of the engine.
-_BACKEND = "django_tasks.backends.immediate.ImmediateBackend"
-TASKS = {
-    "default": {
-        "BACKEND": _BACKEND if env.TESTING else "tasks.django_backend.DurableBackend",
-        "QUEUES": [],  # any
-    }
-}
 # What the children in which tasks run see of the environment, besides paths and locale.
 TASK_ENVIRONMENT = env.NAMES
 

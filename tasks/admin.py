@@ -46,7 +46,7 @@ class TaskAdmin(ShownOnly):
     @admin.action(description="Put among the dead letters", permissions=["operate"])
     def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Keep pending tasks from running until somebody replays them."""
-        self._each(request, tasks, control.bury)
+        self._each(request, tasks, control.move_to_dead_letters)
 
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:

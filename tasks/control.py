@@ -40,15 +40,15 @@ WITH asked AS (
 )
 SELECT status FROM asked
 """
-_BURY = """
-WITH buried AS (
+_MOVE_TO_DEAD_LETTERS = """
+WITH moved AS (
     UPDATE tasks_task SET status = 'DEAD', finished_at = statement_timestamp()
     WHERE id = %(task)s AND status = 'PENDING'
       AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
     RETURNING id, attempt
 )
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
-SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM buried
+SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM moved
 """
 _TELL_WORKERS = "SELECT pg_notify('tasks', 'cancel')"
 
@@ -70,7 +70,9 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     return status
 
 
-def bury(task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = "") -> None:
+def move_to_dead_letters(
+    task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = ""
+) -> None:
     """Put a pending task among the dead letters: kept from running until a person replays it.
 
     Raises TaskNotFound (also when it is not the owner's), WrongStatus when it is not pending.
@@ -78,7 +80,7 @@ def bury(task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str
     data = as_json({"buried": True} | ({"reason": reason[:MOST_OF_A_REASON]} if reason else {}))
     given = {"task": task_id, "owner": owner_id, "actor": actor, "data": data}
     with connection.cursor() as cursor:
-        cursor.execute(_BURY, given)
+        cursor.execute(_MOVE_TO_DEAD_LETTERS, given)
         if cursor.rowcount:
             return
     raise WrongStatus(task_id, _status_of(task_id, owner_id), "pending")

@@ -13,7 +13,7 @@ from tasks.enqueue import wake_after_commit
 from tasks.errors import ConfirmationNeeded, WrongStatus
 from tasks.models import Task, TaskType
 from tasks.models.statuses import Status
-from tasks.payloads import checked
+from tasks.payloads import check_payload
 
 MOST_AT_ONCE = 10_000
 
@@ -84,8 +84,8 @@ def edit_and_replay(
 ) -> None:
     """The same with another payload. Raises InvalidPayload, PayloadTooLarge, UnknownType, too."""
     task = find_task(task_id, owner_id=owner_id)
-    text = checked(registry.find(task.type.key, task.type.version), payload)
-    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=text)
+    checked = check_payload(registry.find(task.type.key, task.type.version), payload)
+    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
 
 
 def replay_many(

@@ -18,7 +18,7 @@ from tasks.errors import OutOfRange
 from tasks.json import as_json
 from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
-from tasks.payloads import checked
+from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
@@ -27,10 +27,13 @@ LONGEST_KEY = 256  # characters
 
 @dataclass(frozen=True)
 class NewTask:
-    """What is to be done; `run_after`, an aware time, goes before `delay_seconds`.
+    """Task to enqueue.
 
-    Without a version it is the newest that this process knows; `max_attempts` and `queue` are the
-    type's unless given. `owner_id` is the company for which it runs, `producer` who asks for it.
+    `payload` may be checked already (`payloads.check_payload`); otherwise `enqueue` checks it, and
+    None counts as an empty object. `version` defaults to the newest that this process knows,
+    `max_attempts` and `queue` to those of the type. `run_after`, an aware time, takes precedence
+    over `delay_seconds`. `owner_id` is the company for which the task runs, `producer` names the
+    caller.
     """
 
     key: str
@@ -49,14 +52,14 @@ class NewTask:
 
 @dataclass(frozen=True)
 class Enqueued:
-    """A task's id, and whether it was made now: a known idempotency key gives the first one."""
+    """Result of enqueueing: a known idempotency key returns the id of the first task."""
 
     id: UUID
     is_new: bool
 
 
 def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
-    """Enqueue one task within the caller's transaction; see `NewTask` for the options.
+    """Enqueue one task in the caller's transaction; the options are fields of `NewTask`.
 
     Raises UnknownType, InvalidPayload, PayloadTooLarge, OutOfRange.
     """
@@ -64,7 +67,7 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
-    """Enqueue all of them, or none, by one statement; the answers are in the same order."""
+    """Enqueue all tasks or none, in one statement; the results are in the same order."""
     rows = [_row(n, task) for n, task in enumerate(tasks)]
     found = _insert(rows)
     if len(found) < len(rows):  # the first use of a type in this database
@@ -72,16 +75,16 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
         found |= _insert([row for row in rows if row["n"] not in found])
     wake_after_commit()
     return [
-        Enqueued(new_id, True) if new_id else _first(row, type_id)
+        Enqueued(new_id, True) if new_id else Enqueued(_id_of_first(row, type_id), False)
         for row, (type_id, new_id) in ((row, found[row["n"]]) for row in rows)
     ]
 
 
 def as_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
-    """The parameter `tasks` of `sql.ENQUEUE_PARTS`, and the ids that the tasks will have.
+    """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
-    For a statement of the caller's own that writes them along with something else. It raises what
-    `enqueue` raises. The caller then calls `wake_after_commit`. The types' rows are there after
+    For a statement of the caller that writes tasks along with something else. Raises what
+    `enqueue` raises. The caller then calls `wake_after_commit`. The rows of the types exist after
     `migrate`, and once a worker has started.
     """
     rows = [_row(n, task) for n, task in enumerate(tasks)]
@@ -89,35 +92,37 @@ def as_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
 
 
 def wake_after_commit() -> None:
-    """Wake a sleeping worker once the transaction has been committed; once, however often asked."""
+    """Wake sleeping workers after the commit; once per transaction, however often it is called."""
     if not any(entry[1] is wake for entry in connection.run_on_commit):
         transaction.on_commit(wake, robust=True)
 
 
 def wake() -> None:
-    """Wake the workers now, if one may sleep."""
+    """Wake sleeping workers now."""
     with connection.cursor() as cursor:
         cursor.execute(WAKE)
 
 
 def _insert(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
-    """Prepared once for each connection: planning it takes longer than doing it."""
+    """Insert rows; the statement is prepared, because planning takes longer than running it."""
     with connection.cursor() as cursor, connection.wrap_database_errors:
         session = psycopg.Cursor(cursor.connection)
         session.execute(ENQUEUE, {"tasks": as_json(rows)}, prepare=True)
         return {n: (type_id, new_id) for n, type_id, new_id in session.fetchall()}
 
 
-def _first(row: dict[str, Any], type_id: int) -> Enqueued:
-    """The task that has the key already; a statement of its own, whose snapshot is newer."""
-    first = Task.objects.values_list("id", flat=True).get(
+def _id_of_first(row: dict[str, Any], type_id: int) -> UUID:
+    """Find the task with this idempotency key, by a later statement, whose snapshot has it."""
+    return Task.objects.values_list("id", flat=True).get(
         type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
     )
-    return Enqueued(first, is_new=False)
 
 
 def _row(n: int, task: NewTask) -> dict[str, Any]:
-    kind = registry.find(task.key, task.version)
+    checked = task.payload
+    if not isinstance(checked, CheckedPayload):
+        spec = registry.find(task.key, task.version)
+        checked = check_payload(spec, {} if checked is None else checked)
     _within("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
     _within("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:
@@ -130,9 +135,9 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
     return {
         "n": n,
         "id": str(uuid7()),
-        "key": kind.key,
-        "version": kind.version,
-        "payload": checked(kind, {} if task.payload is None else task.payload),
+        "key": checked.spec.key,
+        "version": checked.spec.version,
+        "payload": checked.json,
         "priority": task.priority,
         "run_after": task.run_after,
         "delay_seconds": task.delay_seconds,

@@ -13,13 +13,19 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from tasks.models import TaskEvent
+from tasks.models import EventKind, TaskEvent
 
-Kind = TaskEvent.Kind
+# `started` and `failed` leave a task under way; the others end it, until a replay.
 LIFECYCLE = frozenset(
-    {Kind.STARTED, Kind.SUCCEEDED, Kind.FAILED, Kind.CANCELLED, Kind.DEAD, Kind.DISCARDED}
+    {
+        EventKind.STARTED,
+        EventKind.SUCCEEDED,
+        EventKind.FAILED,
+        EventKind.CANCELLED,
+        EventKind.DEAD,
+        EventKind.DISCARDED,
+    }
 )
-"""Started, succeeded, failed, and the ends: all but `started` and `failed` end a task, for now."""
 
 
 @dataclass(frozen=True)

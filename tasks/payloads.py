@@ -1,61 +1,70 @@
-"""Payloads: checked against the type's schema, bounded in size, and shown without their secrets."""
+"""Payloads: the check against a type's schema and size limit, and the hiding of secrets."""
 
 from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
 from tasks.errors import InvalidPayload, PayloadTooLarge
 from tasks.json import as_json
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
-
-    from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"
+MOST_PROBLEMS = 20
 SHORTEST_SECRET = 4  # characters; a shorter one, replaced, would spoil whatever is around it
 
 
-def checked(kind: Kind, payload: Any) -> str:
-    """The payload as JSON. Raises InvalidPayload (with each problem and where), PayloadTooLarge."""
+@dataclass(frozen=True)
+class CheckedPayload:
+    """Payload that fits its type's schema, as JSON."""
+
+    spec: TaskSpec
+    json: str
+
+
+def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
+    """Check a payload against its type's schema.
+
+    Raises InvalidPayload (with each problem and its place) and PayloadTooLarge.
+    """
     try:
         text = as_json(payload)
         size = len(text.encode())
     except (TypeError, ValueError) as error:
-        raise InvalidPayload(kind.key, [("", str(error))]) from None
+        raise InvalidPayload(spec.key, [("", str(error))]) from None
     if size > LARGEST_BYTES:
         raise PayloadTooLarge(size, LARGEST_BYTES)
     if "\\u0000" in text:
-        raise InvalidPayload(kind.key, [("", "text must not contain NUL characters")])
-    validator = _validator(kind)
+        raise InvalidPayload(spec.key, [("", "text must not contain NUL characters")])
+    validator = _validator(spec)
     if not validator.is_valid(plain := json.loads(text)):
-        raise InvalidPayload(kind.key, _problems(validator, plain))
-    return text
+        found = sorted(validator.iter_errors(plain), key=lambda error: list(map(str, error.path)))
+        secrets = [value for value in secrets_in(validator.schema, plain) if value]
+        raise InvalidPayload(
+            spec.key,
+            [
+                (".".join(map(str, error.absolute_path)), hide(error.message, secrets))
+                for error in found[:MOST_PROBLEMS]
+            ],
+        )
+    return CheckedPayload(spec, text)
 
 
 @functools.lru_cache(maxsize=1024)
-def _validator(kind: Kind) -> Validator:
-    maker = validator_for(kind.schema)
-    maker.check_schema(kind.schema)
-    return maker(kind.schema, format_checker=maker.FORMAT_CHECKER)
-
-
-def _problems(validator: Validator, payload: Any) -> list[tuple[str, str]]:
-    found = sorted(validator.iter_errors(payload), key=lambda error: list(map(str, error.path)))
-    secret = [value for value in secrets_in(validator.schema, payload) if value]
-    return [
-        (".".join(str(step) for step in error.absolute_path), hide(error.message, secret))
-        for error in found[:20]
-    ]
+def _validator(spec: TaskSpec) -> Validator:
+    maker = validator_for(spec.schema)
+    maker.check_schema(spec.schema)
+    return maker(spec.schema, format_checker=maker.FORMAT_CHECKER)
 
 
 def redacted(schema: Any, payload: Any) -> Any:
-    """The payload for pages, logs and events: what the schema calls `secret` is hidden.
+    """Return a payload for pages, logs and events, with its secret values hidden.
 
     A property is secret where its schema says `"secret": true` or `"writeOnly": true`.
     """
@@ -72,7 +81,7 @@ def redacted(schema: Any, payload: Any) -> Any:
 
 
 def secrets_in(schema: Any, payload: Any) -> list[str]:
-    """The secret texts themselves, longest first, so that they can be taken out of other texts."""
+    """Return the secret texts of a payload, longest first, for `hide`."""
     return sorted(_collect(schema, payload), key=len, reverse=True)
 
 
@@ -106,7 +115,7 @@ def _is_secret(schema: dict[str, Any]) -> bool:
 
 
 def hide(text: str, secrets: list[str]) -> str:
-    """The text without the secrets."""
+    """Replace each secret in a text."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text

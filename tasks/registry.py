@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 
 from tasks.errors import UnknownType
+from tasks.json import as_json
 from tasks.models import TaskType
 from tasks.models.statuses import MOST_ATTEMPTS
 from tasks.retry import Backoff
@@ -36,7 +37,7 @@ class Hooks:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class TaskSpec:
     """A type of work: its handler, and the limits within which it runs. Times are in seconds.
 
     `memory_bytes` is what a run may take on top of what an idle child has. `cap` bounds the runs
@@ -72,22 +73,22 @@ class Kind:
         return '"secret": true' in text or '"writeOnly": true' in text
 
 
-_kinds: dict[tuple[str, int], Kind] = {}
+_specs: dict[tuple[str, int], TaskSpec] = {}
 
 
-def register(kind: Kind) -> Kind:
+def register(spec: TaskSpec) -> TaskSpec:
     """Make a type known to this process; gives it back. Raises ValueError when it is taken."""
-    name = (kind.key, kind.version)
-    if not 1 <= kind.max_attempts <= MOST_ATTEMPTS:
-        raise ValueError(f"{kind.name}: max_attempts must be 1 to {MOST_ATTEMPTS}")
-    taken = _kinds.get(name)
+    name = (spec.key, spec.version)
+    if not 1 <= spec.max_attempts <= MOST_ATTEMPTS:
+        raise ValueError(f"{spec.name}: max_attempts must be 1 to {MOST_ATTEMPTS}")
+    taken = _specs.get(name)
     if taken and (taken.handler.__module__, taken.handler.__qualname__) != (
-        kind.handler.__module__,
-        kind.handler.__qualname__,
+        spec.handler.__module__,
+        spec.handler.__qualname__,
     ):
-        raise ValueError(f"{kind.name} is registered twice")
-    _kinds[name] = kind
-    return kind
+        raise ValueError(f"{spec.name} is registered twice")
+    _specs[name] = spec
+    return spec
 
 
 def task_type(
@@ -99,7 +100,7 @@ def task_type(
     on_end: Hook | None = None,
     **limits: Any,
 ) -> Callable[[Handler], Handler]:
-    """Register the decorated function as the handler of a type; see `Kind` for what it takes.
+    """Register the decorated function as the handler of a type; see `TaskSpec` for what it takes.
 
     The handler is called with (payload, context) and may return something that is JSON. It must
     be safe to run twice.
@@ -107,25 +108,25 @@ def task_type(
     hooks = Hooks(on_start, on_success, on_fail, on_end)
 
     def wrap(handler: Handler) -> Handler:
-        register(Kind(key=key, handler=handler, hooks=hooks, **limits))
+        register(TaskSpec(key=key, handler=handler, hooks=hooks, **limits))
         return handler
 
     return wrap
 
 
-def known() -> Iterator[Kind]:
+def known() -> Iterator[TaskSpec]:
     """Every registered type, in the order of names."""
-    yield from (_kinds[name] for name in sorted(_kinds))
+    yield from (_specs[name] for name in sorted(_specs))
 
 
-def find(key: str, version: int | None = None) -> Kind:
+def find(key: str, version: int | None = None) -> TaskSpec:
     """A registered type; the newest version, if none is named. Raises UnknownType."""
     if version is None:
-        version = max((each for of, each in _kinds if of == key), default=0)
-    kind = _kinds.get((key, version))
-    if kind is None:
+        version = max((each for of, each in _specs if of == key), default=0)
+    spec = _specs.get((key, version))
+    if spec is None:
         raise UnknownType(key, version or None)
-    return kind
+    return spec
 
 
 _SYNC = """
@@ -148,24 +149,22 @@ def sync() -> dict[tuple[str, int], int]:
 
     Rows of types that this process does not know are left alone: another release runs them.
     """
-    from tasks.json import as_json
-
     with connection.cursor() as cursor:
-        cursor.execute(_SYNC, [as_json([_row(kind) for kind in known()])])
+        cursor.execute(_SYNC, [as_json([_row(spec) for spec in known()])])
     rows = TaskType.objects.values_list("key", "version", "id")
-    return {(key, version): row_id for key, version, row_id in rows if (key, version) in _kinds}
+    return {(key, version): row_id for key, version, row_id in rows if (key, version) in _specs}
 
 
-def _row(kind: Kind) -> dict[str, Any]:
-    count, seconds = kind.rate or (None, None)
+def _row(spec: TaskSpec) -> dict[str, Any]:
+    count, seconds = spec.rate or (None, None)
     return {
-        "key": kind.key,
-        "version": kind.version,
-        "queue": kind.queue,
-        "max_attempts": kind.max_attempts,
-        "cap": kind.cap,
+        "key": spec.key,
+        "version": spec.version,
+        "queue": spec.queue,
+        "max_attempts": spec.max_attempts,
+        "cap": spec.cap,
         "rate_count": count,
         "rate_seconds": seconds,
-        "sensitive": kind.sensitive,
-        "schema": kind.schema,
+        "sensitive": spec.sensitive,
+        "schema": spec.schema,
     }

@@ -28,21 +28,21 @@ def current() -> str:
     return carrier.get("traceparent", "")
 
 
-def run_span(kind: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
+def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
     """The span of one run of a type, linked to the trace in which the task was enqueued.
 
     A run that fails ends it as an error with the exception's class alone: the message might tell
     a secret of the payload.
     """
-    return nullcontext() if otel is None else _span(kind, enqueued_in, attributes)
+    return nullcontext() if otel is None else _span(type_name, enqueued_in, attributes)
 
 
 @contextmanager
-def _span(kind: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
+def _span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
     context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
     origin = otel.get_current_span(context).get_span_context()
     with otel.get_tracer("tasks").start_as_current_span(
-        f"run {kind}",
+        f"run {type_name}",
         kind=otel.SpanKind.CONSUMER,
         links=[otel.Link(origin)] if origin.is_valid else [],
         attributes={f"task.{name}": value for name, value in attributes.items()},

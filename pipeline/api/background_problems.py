@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.background.errors import OrderRefused, TypeNotAllowed, WorkError
+from pipeline.background.errors import TaskRequestRefused, TypeNotAllowed, WorkError
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 
 LONGEST_WHY = 300
@@ -15,10 +15,10 @@ _DETAILS: dict[type[Exception], str] = {
 
 def reason_of(exc: BaseException | None) -> BaseException | None:
     """What was refused; of a batch, of the one that spoilt it."""
-    return exc.reason if isinstance(exc, OrderRefused) else exc
+    return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
-def work_detail(exc: BaseException | None) -> str | None:
+def background_detail(exc: BaseException | None) -> str | None:
     """What a refusal of background work says; None if it is another one."""
     reason = reason_of(exc)
     if not isinstance(reason, (WorkError, TaskError)):
@@ -27,9 +27,9 @@ def work_detail(exc: BaseException | None) -> str | None:
     return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
 
 
-def work_errors(exc: BaseException | None) -> list[dict[str, str]]:
+def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
     """The fields that a refusal of background work names, each with its JSON pointer."""
-    start = f"/tasks/{exc.number}" if isinstance(exc, OrderRefused) else ""
+    start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
     match reason_of(exc):
         case InvalidPayload(problems=problems):
             return [_error(f"{start}/payload{_steps(path)}", why) for path, why in problems]

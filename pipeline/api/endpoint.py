@@ -73,7 +73,7 @@ class Endpoint(APIView):
         """The answer as it goes out: kept under the request's key, and telling what is left."""
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish(request, final, secret=self.answers_hold_secrets)
-        throttles.tell(request, final)
+        throttles.add_headers(request, final)
         return final
 
 

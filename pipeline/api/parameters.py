@@ -25,7 +25,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 
-Word = TypeVar("Word", bound=StrEnum | TextChoices)
+Choice = TypeVar("Choice", bound=StrEnum | TextChoices)
 
 
 def refuse(name: str, why: str) -> NoReturn:
@@ -44,15 +44,15 @@ def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGE
     return number
 
 
-def word(request: Request, name: str, words: type[Word]) -> Word | None:
+def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
     """One of some words, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
     try:
-        return words(text)
+        return choices(text)
     except ValueError:
-        refuse(name, f"Must be one of {', '.join(each.value for each in words)}.")
+        refuse(name, f"Must be one of {', '.join(each.value for each in choices)}.")
 
 
 def search(request: Request) -> str:

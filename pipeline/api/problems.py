@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound
 from pipeline.api import errors as api
-from pipeline.api.background_problems import reason_of, work_detail, work_errors
+from pipeline.api.background_problems import background_detail, background_errors, reason_of
 from pipeline.api.field_errors import field_errors
 from pipeline.background import errors as work
 from pipeline.database.errors import ClusterError
@@ -30,7 +30,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemType:
     """A kind of problem: clients tell them apart by `code`."""
 
     status: int
@@ -44,38 +44,38 @@ class Kind:
         return f"/problems/{self.code.lower().replace('_', '-')}"
 
 
-VALIDATION_ERROR = Kind(400, "VALIDATION_ERROR", "The request is not valid")
-MALFORMED_REQUEST = Kind(400, "MALFORMED_REQUEST", "The request cannot be read")
-UNKNOWN_TASK_TYPE = Kind(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
-INVALID_PAYLOAD = Kind(400, "INVALID_PAYLOAD", "Invalid payload")
-INVALID_FILE = Kind(400, "INVALID_FILE", "Invalid file")
-INVALID_SCHEDULE = Kind(400, "INVALID_SCHEDULE", "Invalid schedule")
-NOT_AUTHENTICATED = Kind(401, "NOT_AUTHENTICATED", "Not authenticated")
-PERMISSION_DENIED = Kind(403, "PERMISSION_DENIED", "Permission denied")
-TYPE_NOT_ALLOWED = Kind(403, "TYPE_NOT_ALLOWED", "Type not allowed")
-NOT_FOUND = Kind(404, "NOT_FOUND", "Not found")
-METHOD_NOT_ALLOWED = Kind(405, "METHOD_NOT_ALLOWED", "Method not allowed")
-NOT_ACCEPTABLE = Kind(406, "NOT_ACCEPTABLE", "Not acceptable")
-DUPLICATE_SUBMISSION = Kind(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
-ALREADY_DECIDED = Kind(409, "ALREADY_DECIDED", "Already decided")
-JOB_NOT_OPEN = Kind(409, "JOB_NOT_OPEN", "Job not open")
-INVALID_TRANSITION = Kind(409, "INVALID_TRANSITION", "Invalid transition")
-CONFIRMATION_NEEDED = Kind(409, "CONFIRMATION_NEEDED", "Confirmation needed")
-LIMIT_REACHED = Kind(409, "LIMIT_REACHED", "Limit reached")
-ACKNOWLEDGMENT_EXPIRED = Kind(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
-PRECONDITION_FAILED = Kind(412, "PRECONDITION_FAILED", "Precondition failed")
-PAYLOAD_TOO_LARGE = Kind(413, "PAYLOAD_TOO_LARGE", "Payload too large")
-IDEMPOTENCY_KEY_IN_USE = Kind(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
-IDEMPOTENCY_KEY_REUSED = Kind(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
-UNSUPPORTED_MEDIA_TYPE = Kind(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
-PRECONDITION_REQUIRED = Kind(428, "PRECONDITION_REQUIRED", "Precondition required")
-THROTTLED = Kind(429, "THROTTLED", "Too many requests")
-BACKPRESSURE = Kind(429, "BACKPRESSURE", "Too much waits already")
-INTERNAL_ERROR = Kind(500, "INTERNAL_ERROR", "Internal error")
-BUSY = Kind(503, "BUSY", "Busy", retry_after_seconds=1)
-UNAVAILABLE = Kind(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
+VALIDATION_ERROR = ProblemType(400, "VALIDATION_ERROR", "The request is not valid")
+MALFORMED_REQUEST = ProblemType(400, "MALFORMED_REQUEST", "The request cannot be read")
+UNKNOWN_TASK_TYPE = ProblemType(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
+INVALID_PAYLOAD = ProblemType(400, "INVALID_PAYLOAD", "Invalid payload")
+INVALID_FILE = ProblemType(400, "INVALID_FILE", "Invalid file")
+INVALID_SCHEDULE = ProblemType(400, "INVALID_SCHEDULE", "Invalid schedule")
+NOT_AUTHENTICATED = ProblemType(401, "NOT_AUTHENTICATED", "Not authenticated")
+PERMISSION_DENIED = ProblemType(403, "PERMISSION_DENIED", "Permission denied")
+TYPE_NOT_ALLOWED = ProblemType(403, "TYPE_NOT_ALLOWED", "Type not allowed")
+NOT_FOUND = ProblemType(404, "NOT_FOUND", "Not found")
+METHOD_NOT_ALLOWED = ProblemType(405, "METHOD_NOT_ALLOWED", "Method not allowed")
+NOT_ACCEPTABLE = ProblemType(406, "NOT_ACCEPTABLE", "Not acceptable")
+DUPLICATE_SUBMISSION = ProblemType(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
+ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
+JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
+INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
+CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
+LIMIT_REACHED = ProblemType(409, "LIMIT_REACHED", "Limit reached")
+ACKNOWLEDGMENT_EXPIRED = ProblemType(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
+PRECONDITION_FAILED = ProblemType(412, "PRECONDITION_FAILED", "Precondition failed")
+PAYLOAD_TOO_LARGE = ProblemType(413, "PAYLOAD_TOO_LARGE", "Payload too large")
+IDEMPOTENCY_KEY_IN_USE = ProblemType(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
+IDEMPOTENCY_KEY_REUSED = ProblemType(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
+UNSUPPORTED_MEDIA_TYPE = ProblemType(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
+PRECONDITION_REQUIRED = ProblemType(428, "PRECONDITION_REQUIRED", "Precondition required")
+THROTTLED = ProblemType(429, "THROTTLED", "Too many requests")
+BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too much waits already")
+INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
+BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
+UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
 
-KINDS: dict[type[Exception], Kind] = {
+PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.JobNotFound: NOT_FOUND,
     line.ApplicationNotFound: NOT_FOUND,
     line.ApplicantNotFound: NOT_FOUND,
@@ -152,7 +152,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
 
     What was not foreseen is logged with its traceback, and the answer tells nothing of it.
     """
-    kind = kind_of(exc)
+    kind = problem_type_of(exc)
     if kind.status >= 500:
         logger.log(_severity(kind), "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
     headers = headers_of(kind, exc)
@@ -160,17 +160,21 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
 
 
-def kind_of(exc: BaseException | None) -> Kind:
+def problem_type_of(exc: BaseException | None) -> ProblemType:
     """What an exception is to a client."""
     if isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
     ancestors = type(reason_of(exc)).__mro__
-    return next((KINDS[each] for each in ancestors if each in KINDS), INTERNAL_ERROR)
+    return next(
+        (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
+    )
 
 
-def problem(kind: Kind, request: HttpRequest, exc: BaseException | None = None) -> dict[str, Any]:
+def problem(
+    kind: ProblemType, request: HttpRequest, exc: BaseException | None = None
+) -> dict[str, Any]:
     """The body of a problem, with the short envelope as its last member."""
     detail = _detail(kind, exc)
     return {
@@ -188,10 +192,10 @@ def problem(kind: Kind, request: HttpRequest, exc: BaseException | None = None) 
 def _errors(exc: BaseException | None) -> list[dict[str, str]]:
     if isinstance(exc, rest.ValidationError):
         return field_errors(exc.detail)
-    return work_errors(exc)
+    return background_errors(exc)
 
 
-def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
+def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
     """The headers that belong to a problem."""
     headers = {}
     if kind is NOT_AUTHENTICATED:
@@ -202,8 +206,8 @@ def headers_of(kind: Kind, exc: BaseException | None = None) -> dict[str, str]:
     return headers
 
 
-def _detail(kind: Kind, exc: BaseException | None) -> str:
-    if kind is not NOT_FOUND and (told := work_detail(exc)):
+def _detail(kind: ProblemType, exc: BaseException | None) -> str:
+    if kind is not NOT_FOUND and (told := background_detail(exc)):
         return told
     if isinstance(exc, line.LineError):
         return str(exc)
@@ -214,5 +218,5 @@ def _detail(kind: Kind, exc: BaseException | None) -> str:
     return _DETAILS.get(kind, f"{kind.title}.")
 
 
-def _severity(kind: Kind) -> int:
+def _severity(kind: ProblemType) -> int:
     return logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING

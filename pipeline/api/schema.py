@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problems import Kind
+from pipeline.api.problems import ProblemType
 from pipeline.domain.permissions import Action
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ class Operation:
     takes: tuple[Shape, ...] = ()
     media: str = "application/json"
     bodies: Mapping[str, Schema] = field(default_factory=dict)
-    refuses: tuple[Kind, ...] = ()
+    refuses: tuple[ProblemType, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[str, ...] = ()
     tagged: bool = False
@@ -98,6 +98,6 @@ def whole(low: int, high: int | None = None, **more: Any) -> Schema:
     return {"type": "integer", "format": "int64"} | limits | more
 
 
-def words(names: type[Enum]) -> Schema:
+def choices(names: type[Enum]) -> Schema:
     """The schema of a string that is one of some words."""
     return {"type": "string", "enum": [each.value for each in names]}

@@ -1,49 +1,36 @@
-"""How often somebody may call: named rates, told in headers, refused with 429."""
+"""Rate limits of the API: named rates, reported in headers, refused with 429."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from pipeline.api.callers import CompanyCaller, PersonCaller
-from pipeline.limits.rate_limit import Rate, Tally, count
+from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_named
 from pipeline.web.client_address import client_address
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A rate against which a request was counted, and what is left of it."""
-
-    name: str
-    rate: Rate
-    tally: Tally
-
-
 def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> None:
-    """Count a request against a named rate of settings.THROTTLE_RATES; once for each call of this.
+    """Count a request against a named rate of settings.THROTTLE_RATES, once per call of this.
 
-    `subject` is whose rate it is: an address, a credential, a mail address. Raises Throttled (429,
-    Retry-After) when nothing is left of it; what is refused does not count.
+    `subject` is whose rate it is: a client's address, a credential, an email address. Raises
+    Throttled (429, Retry-After) when nothing is left of it; a refused request does not count.
     """
-    given = settings.THROTTLE_RATES[name]
-    if given is None:
+    counted = count_named(name, subject)
+    if counted is None:
         return
-    rate = Rate(*given)
-    tally = count(name, subject, rate)
-    _told(request).append(Told(name, rate, tally))
-    if not tally.allowed:
-        raise Throttled(wait=tally.wait_seconds)
+    _counted_so_far(request).append(counted)
+    if not counted.tally.allowed:
+        raise Throttled(wait=counted.tally.wait_seconds)
 
 
 def note_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
-    """Tell of a rate that was counted elsewhere, in the headers of the answer."""
-    _told(request).append(Told(name, rate, tally))
+    """Report a rate that was counted elsewhere in the headers of the answer."""
+    _counted_so_far(request).append(CountedRate(name, rate, tally))
 
 
 def check_call(request: Request, caller: Any) -> None:
@@ -57,25 +44,25 @@ def check_call(request: Request, caller: Any) -> None:
             check_throttle(request, "anonymous", client_address(request))
 
 
-def tell(request: Request, response: HttpResponseBase) -> None:
-    """Say in the answer's headers what is left (draft-ietf-httpapi-ratelimit-headers).
+def add_headers(request: Request, response: HttpResponseBase) -> None:
+    """Report the remaining rates in headers (draft-ietf-httpapi-ratelimit-headers).
 
-    Of a rate that was counted for two subjects, what is left for the one with less.
+    Of a rate that was counted for two subjects, the smaller remainder is reported.
     """
-    by_room = sorted(_told(request), key=lambda each: -each.tally.remaining)
-    told = {each.name: each for each in by_room}.values()
-    if told:
+    by_room = sorted(_counted_so_far(request), key=lambda each: -each.tally.remaining)
+    rates = {each.name: each for each in by_room}.values()
+    if rates:
         response["RateLimit-Policy"] = ", ".join(
-            f'"{each.name}";q={each.rate.limit};w={each.rate.seconds}' for each in told
+            f'"{each.name}";q={each.rate.limit};w={each.rate.seconds}' for each in rates
         )
         response["RateLimit"] = ", ".join(
-            f'"{each.name}";r={each.tally.remaining};t={each.tally.reset_seconds}' for each in told
+            f'"{each.name}";r={each.tally.remaining};t={each.tally.reset_seconds}' for each in rates
         )
 
 
-def _told(request: Request | HttpRequest) -> list[Told]:
-    """What was counted so far for this request, however it is wrapped."""
+def _counted_so_far(request: Request | HttpRequest) -> list[CountedRate]:
+    """Return the rates counted for this request, on the plain request however it is wrapped."""
     plain = getattr(request, "_request", request)
-    told: list[Told] = getattr(plain, "throttles", None) or []
-    plain.throttles = told  # type: ignore[union-attr]
-    return told
+    counted: list[CountedRate] = getattr(plain, "throttles", None) or []
+    plain.throttles = counted  # type: ignore[union-attr]
+    return counted

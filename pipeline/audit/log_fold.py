@@ -1,4 +1,8 @@
-"""Adding up a log, row by row, and refusing the first row that cannot follow the one before it."""
+"""Fold of a log, row by row, that refuses the first row that cannot follow the one before it.
+
+It shares no rule with the code that writes the log: it knows the table of moves, the hash and the
+form of a row, and takes everything else from the rows themselves.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from pipeline.selectors.past_states import Place
 
 
 class BadRow(Exception):
-    """A row of the log was changed, removed, inserted or reordered; `seq` is the first such."""
+    """Row of the log that was changed, removed, inserted or reordered; `seq` is the first such."""
 
     def __init__(self, seq: int, what: str) -> None:
         super().__init__(what)
@@ -36,7 +40,7 @@ _COUNTED = {
 
 
 class Fold:
-    """What the rows taken so far add up to."""
+    """Sum of the rows taken so far."""
 
     def __init__(self, job_id: UUID) -> None:
         self.job_id = job_id
@@ -55,17 +59,17 @@ class Fold:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
-            self._add(event)
+            if event.application_id is None:
+                self._take_job(event)
+            else:
+                self._take_application(event, event.application_id)
+            self.next_ticket = event.data["next_ticket"]
+            for name, status in _COUNTED.items():
+                said, counted = event.data.get(name), self.counts[status]
+                if said != counted:
+                    raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
-
-    def _add(self, event: Event) -> None:
-        if event.application_id is None:
-            self._take_job(event)
-        else:
-            self._take_application(event, event.application_id)
-        self.next_ticket = event.data["next_ticket"]
-        self._check_counters(event)
 
     def _check_chain(self, event: Event) -> None:
         if event.seq != self.seq + 1:
@@ -89,14 +93,14 @@ class Fold:
             self.closed_at = event.at
 
     def _check_job_step(self, event: Event) -> None:
-        """The status goes by the table, or stays; the policy is one that could be set."""
+        """Check that the status follows the table or stays, and that the policy is in range."""
         before, after = self.job.get("status"), event.data["status"]
         move = JOB_MOVES.get((before, after))
-        told = (event.from_status, event.to_status)
+        said = (event.from_status, event.to_status)
         if move != event.event and (after != before or event.event in JOB_MOVES.values()):
             raise BadRow(event.seq, f"{event.event} to {after} cannot follow {before}")
-        if told != ((before, after) if move == event.event else (None, None)):
-            raise BadRow(event.seq, f"it says {told[0]} to {told[1]}, it is {before} to {after}")
+        if said != ((before, after) if move == event.event else (None, None)):
+            raise BadRow(event.seq, f"it says {said[0]} to {said[1]}, it is {before} to {after}")
         Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
@@ -110,19 +114,14 @@ class Fold:
         after = Status(str(event.to_status))
         if place is None:
             place = self.places[application_id] = Place(application_id, event.at, after, event.at)
-        self._move(place, after, event)
-
-    def _move(self, place: Place, after: Status, event: Event) -> None:
         if event.from_status:
             self.counts[place.status] -= 1
         self.counts[after] += 1
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if not place.deadline_extended:
-            self._note_time(place, after, event)
-
-    def _note_time(self, place: Place, after: Status, event: Event) -> None:
+        if place.deadline_extended:
+            return
         place.status_since = event.at
         if after is Status.PENDING_ACKNOWLEDGMENT:
             place.promoted_at = event.at
@@ -130,9 +129,3 @@ class Fold:
             place.acknowledged_at = event.at
         elif after is Status.INACTIVE:
             place.ended_at = event.at
-
-    def _check_counters(self, event: Event) -> None:
-        for name, status in _COUNTED.items():
-            if event.data.get(name) != self.counts[status]:
-                said, counted = event.data.get(name), self.counts[status]
-                raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")

@@ -1,10 +1,9 @@
-"""Comparing a job's live rows with what its log adds up to."""
+"""Comparison of a job's live rows with what its log adds up to."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,14 +21,13 @@ COMPARED = (
 
 
 def differences_between(fold: Fold, job: Job) -> list[str]:
-    """Every difference in words: applications, then counters, the job's own row, the hints."""
+    """Return every difference as a sentence: applications, counters, the job's row, the hints."""
     rows = {
         row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
     }
     return [
         *_applications(fold.places, rows),
-        *_counters(job, rows),
-        *_job(fold, job),
+        *_job(fold, job, rows),
         *_hints(job, rows),
     ]
 
@@ -42,11 +40,11 @@ def _applications(places: dict[UUID, Place], rows: dict[UUID, Application]) -> I
             yield f"application {application_id}: only in {where}"
             continue
         for name in COMPARED:
-            told, live = getattr(place, name), getattr(row, name)
-            yield from _unequal(f"application {application_id}: {name}", told, live)
+            logged, live = getattr(place, name), getattr(row, name)
+            yield from _unequal(f"application {application_id}: {name}", logged, live)
 
 
-def _counters(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     counted = Counter(row.status for row in rows.values())
     for status, counter in (
         (Status.ACTIVE, "active_count"),
@@ -55,10 +53,7 @@ def _counters(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     ):
         if counted[status] != getattr(job, counter):
             yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
-
-
-def _job(fold: Fold, job: Job) -> Iterator[str]:
-    told: dict[str, Any] = {
+    logged: dict[str, Any] = {
         "status": fold.job["status"],
         "capacity": fold.job["capacity"],
         "policy_version": fold.policy_version,
@@ -68,7 +63,7 @@ def _job(fold: Fold, job: Job) -> Iterator[str]:
         "closed_at": fold.closed_at,
         **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
     }
-    for name, value in told.items():
+    for name, value in logged.items():
         yield from _unequal(f"job: {name}", value, getattr(job, name))
 
 
@@ -77,20 +72,14 @@ def _hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
     if job.head_ticket > lowest:
         yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
-    due = _next_due(job, rows, waiting)
+    moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
+    if job.status == JobStatus.OPEN and job.seats_free:
+        moments += [row.eligible_at for row in waiting if row.eligible_at]
+    due = min(moments, default=None)
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
 
-def _next_due(
-    job: Job, rows: dict[UUID, Application], waiting: list[Application]
-) -> datetime | None:
-    moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
-    if job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.eligible_at for row in waiting if row.eligible_at]
-    return min(moments, default=None)
-
-
-def _unequal(what: str, told: object, live: object) -> Iterator[str]:
-    if told != live:
-        yield f"{what} is {live}, the log says {told}"
+def _unequal(what: str, logged: object, live: object) -> Iterator[str]:
+    if logged != live:
+        yield f"{what} is {live}, the log says {logged}"

@@ -1,9 +1,7 @@
-"""Proving a log: nothing changed, missing, inserted or reordered, and the rows agree with it."""
+"""Proof of a log: nothing changed, missing, inserted or reordered, and the rows agree with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -16,31 +14,33 @@ from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
 
 MOST_DIFFERENCES = 100
-# How many logs are verified at once for callers of the API, over all processes.
+# Logs verified at once for callers of the API, over all processes.
 TURNS = 2
 TURN_LOCK = 5_190_447
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What verifying a job's log found. `differences` is in words, the first of them first."""
+    """Result of verifying a job's log. `differences` are sentences, the earliest first.
+
+    `known` tells if the hash noted earlier is that of the seq noted with it; None without a note.
+    """
 
     chain: str
     first_bad_seq: int | None
     head_seq: int
     head_hash: str
     differences: list[str] = field(default_factory=list)
-    # Whether the hash that somebody noted is that of the seq they noted; None: none was given.
     known: bool | None = None
 
     @property
     def replay_matches(self) -> bool:
-        """Whether the live rows are what the log adds up to."""
+        """Tell if the live rows are what the log adds up to."""
         return not self.differences
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing at all is wrong."""
+        """Tell if the chain is whole and the rows agree."""
         return self.chain == "ok" and self.replay_matches
 
 
@@ -49,11 +49,14 @@ def verify_job(
 ) -> Verdict:
     """Check a job's whole chain, then its live rows against what the log adds up to.
 
-    `noted`: a seq and the hash (hex) that somebody wrote down earlier. Log and rows are read as of
-    one instant; nothing waits for it. `in_turn`: only so many at once as leave the others room;
-    else raises VerifierBusy. Raises JobNotFound.
+    `noted`: a seq and the hash (hex) that a reader wrote down earlier. Log and rows are read as of
+    one instant; nothing waits for it. With `in_turn`, at most TURNS verifications run at once, over
+    all processes, and more raise VerifierBusy. Raises JobNotFound.
     """
-    with _one_instant():
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it locks nothing
         if in_turn:
             _take_turn()
         job = Job.objects.filter(id=job_id).first()
@@ -68,17 +71,11 @@ def verify_job(
             verdict.chain, verdict.first_bad_seq = "broken", bad.seq
             verdict.differences = [f"seq {bad.seq}: {bad}"]
         if noted:
-            verdict.known = _is_known(job_id, *noted)
+            seq, digest = noted
+            rows = Event.objects.filter(job_id=job_id, seq=seq).values_list("hash", flat=True)
+            row = rows.first()
+            verdict.known = row is not None and bytes(row).hex() == digest.lower()
         return verdict
-
-
-@contextmanager
-def _one_instant() -> Iterator[None]:
-    with transaction.atomic(durable=True):
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it locks nothing
-        yield
 
 
 def _take_turn() -> None:
@@ -91,6 +88,7 @@ def _take_turn() -> None:
 
 
 def _follow(fold: Fold, job: Job) -> None:
+    """Fold the whole log, up to the job's own seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.take(event)
     if not fold.seq:
@@ -100,8 +98,3 @@ def _follow(fold: Fold, job: Job) -> None:
         raise BadRow(first_missing, f"the log ends at {fold.seq}, the job's row at {job.seq}")
     if fold.head != bytes(job.chain_head):
         raise BadRow(job.seq, "the job's row holds another chain head")
-
-
-def _is_known(job_id: UUID, seq: int, digest: str) -> bool:
-    row = Event.objects.filter(job_id=job_id, seq=seq).values_list("hash", flat=True).first()
-    return row is not None and bytes(row).hex() == digest.lower()

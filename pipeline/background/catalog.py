@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks import registry
 from tasks.models import TaskType
-from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class KnownType:
     """A type as people see it, as the newest version of it is run, and how it fares at present."""
 
     about: CompanyType
-    kind: Kind
+    kind: TaskSpec
     row: TaskType | None
     """None until the type was used or a worker was started for the first time."""
 

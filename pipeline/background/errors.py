@@ -46,13 +46,12 @@ class TooManyAtOnce(WorkError, OutOfRange):
         self.args = (f"You may start {limit} tasks in {seconds} seconds, and no more at once.",)
 
 
-class OrderRefused(WorkError):
-    """One of several orders was refused, and so none of them was taken."""
+class TaskRequestRefused(WorkError):
+    """One of several requested tasks is refused, so none is enqueued."""
 
     def __init__(self, number: int, reason: Exception) -> None:
         super().__init__(str(reason))
-        self.number = number
-        """Its place among the orders, from 0."""
+        self.number = number  # from 0
         self.reason = reason
 
 

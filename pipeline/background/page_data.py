@@ -17,7 +17,7 @@ from jobs.models import JobPosting
 from pipeline.models import ImportRun
 from pipeline.selectors.paging import Page
 from tasks import control
-from tasks.models import Task, TaskEvent, TaskType
+from tasks.models import EventKind, Task, TaskEvent, TaskType
 from tasks.models.statuses import HELD, Breaker
 
 MOST_READ = 2_000
@@ -182,7 +182,7 @@ def told_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Pa
     """
     following = Window(Lead("kind", default=Value("")), order_by="id")
     happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)
-    progress = TaskEvent.Kind.PROGRESS
+    progress = EventKind.PROGRESS
     found = happened.exclude(kind=progress, next_kind=progress).order_by("id")
     if after:
         found = found.filter(id__gt=after)

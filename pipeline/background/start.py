@@ -1,11 +1,11 @@
-"""Starting background work for a company: what is asked for is checked, counted, and enqueued."""
+"""Start of background work for a company: check the requests, count them, enqueue them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -13,8 +13,8 @@ from django.conf import settings
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.errors import (
     Backlogged,
-    OrderRefused,
     RateExceeded,
+    TaskRequestRefused,
     TooManyAtOnce,
     TypeNotAllowed,
     WorkError,
@@ -27,20 +27,20 @@ from pipeline.selectors.paging import database_now
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
-from tasks.payloads import checked
+from tasks.payloads import check_payload
 from tasks.stats import site
 
+# The name under which starts are counted, in settings.THROTTLE_RATES too.
 RATE = "tasks"
-"""The name under which starts are counted, in settings.THROTTLE_RATES too."""
+# When to try again after a full backlog: an estimate, as nobody knows better.
 ROOM_AGAIN_SECONDS = 30
-"""When to look again whether there is room; nobody knows better."""
 
 OnCount = Callable[[Rate, Tally], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """A piece of work that a company wants done; see `tasks.enqueue.NewTask` for the fields."""
+class TaskRequest:
+    """Task that a company asks for; `tasks.enqueue.NewTask` explains the fields."""
 
     key: str
     payload: Any = None
@@ -56,73 +56,87 @@ def start(
     *,
     company_id: UUID,
     producer: str,
-    orders: Sequence[Order],
+    requests: Sequence[TaskRequest],
     key_id: UUID | None = None,
     on_count: OnCount | None = None,
 ) -> list[Enqueued]:
-    """Enqueue all the orders for a company, or none; the answers are in the same order.
+    """Enqueue all requested tasks for a company, or none; the results are in the same order.
 
-    `producer`: who asks, "member:<user id>" or "key:<key id>"; `key_id`: the key, whose owner may
-    have narrowed what it may start. `on_count` is told what is left of the producer's rate.
+    `producer` is "member:<user id>" or "key:<key id>". `key_id` is the API key, whose owner may
+    have narrowed what it may start. `on_count` receives what remains of the producer's rate.
 
     Raises UnknownType (also for what no company may start), InvalidPayload (also for ids that are
     not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded,
-    TooManyAtOnce; of several orders OrderRefused, which says of which and has the reason.
+    TooManyAtOnce; for one of several requests TaskRequestRefused, with its number and the reason.
     """
     allowed = limits_of_key(key_id)
-    fit = _fit(company_id, orders, allowed)
-    for number, (_order, against) in enumerate(fit):
-        if against is not None:
-            _refuse(number, against, len(orders))
-    _refuse_overflow(company_id, len(orders))
-    _count(producer, len(orders), allowed, on_count)
-    return enqueue_many([_task(order, company_id, producer) for order, _ in fit])
+    now = database_now() if any(request.run_after for request in requests) else None
+    checked = [_check(request, company_id, producer, allowed, now) for request in requests]
+    foreign = foreign_ids(company_id, [(request.key, request.payload) for request in requests])
+    tasks = []
+    for number, task in enumerate(checked):
+        error = task if isinstance(task, Exception) else foreign.get(number)
+        if error is not None:
+            raise error if len(requests) == 1 else TaskRequestRefused(number, error)
+        tasks.append(cast(NewTask, task))
+    _refuse_overflow(company_id, len(tasks))
+    _count(producer, len(tasks), allowed, on_count)
+    return enqueue_many(tasks)
 
 
-def _fit(
-    company_id: UUID, orders: Sequence[Order], allowed: Producer | None
-) -> list[tuple[Order, Exception | None]]:
-    """The orders as they are to be enqueued, each with what speaks against it."""
-    now = database_now() if any(order.run_after for order in orders) else None
-    looked_at = [_looked_at(order, allowed, now) for order in orders]
-    foreign = foreign_ids(company_id, [(order.key, order.payload) for order in orders])
-    return [
-        (order, against or foreign.get(number)) for number, (order, against) in enumerate(looked_at)
-    ]
+def _check(
+    request: TaskRequest,
+    company_id: UUID,
+    producer: str,
+    allowed: Producer | None,
+    now: datetime | None,
+) -> NewTask | TaskError | WorkError:
+    """Return the task to enqueue, or the error that refuses it.
 
-
-def _looked_at(
-    order: Order, allowed: Producer | None, now: datetime | None
-) -> tuple[Order, Exception | None]:
+    A time in the past counts as now, so that a task cannot get ahead of others by it.
+    """
+    run_after, delay_seconds = request.run_after, request.delay_seconds
     try:
-        check_type(order.key, allowed)
-        kind = registry.find(order.key, order.version)
-        checked(kind, {} if order.payload is None else order.payload)
-        return _timed(order, now), None
+        check_type(request.key, allowed)
+        spec = registry.find(request.key, request.version)
+        payload = check_payload(spec, {} if request.payload is None else request.payload)
+        if run_after is not None and now is not None:
+            ahead_seconds = (run_after - now) / timedelta(seconds=1)
+            if ahead_seconds > LONGEST_DELAY_SECONDS:
+                raise OutOfRange("run_after", round(ahead_seconds), 0, LONGEST_DELAY_SECONDS)
+            if ahead_seconds <= 0:
+                run_after, delay_seconds = None, 0
     except (TaskError, WorkError) as error:
-        return order, error
+        return error
+    return NewTask(
+        key=request.key,
+        payload=payload,
+        priority=request.priority,
+        run_after=run_after,
+        delay_seconds=delay_seconds,
+        max_attempts=request.max_attempts,
+        idempotency_key=request.idempotency_key,
+        owner_id=company_id,
+        producer=producer,
+    )
 
 
 def may_start(key_id: UUID | None) -> Container[str]:
-    """The keys of the types that an API key may start, as its owner has said; without a key, all
-    that companies may start. In one query."""
+    """Return the types that an API key may start; without a key, all that companies may start."""
     allowed = limits_of_key(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
 
 
 def limits_of_key(key_id: UUID | None) -> Producer | None:
-    """What the owner of a key has said about it; None without a key, or without a word."""
+    """Return the limits that an owner set for a key; None without a key or without limits."""
     return Producer.objects.filter(key_id=key_id).first() if key_id else None
 
 
-def _refuse(number: int, reason: Exception, among: int) -> NoReturn:
-    """Refuse, and say of several orders which one it was."""
-    raise reason if among == 1 else OrderRefused(number, reason)
-
-
 def check_type(key: str, allowed: Producer | None = None) -> None:
-    """Refuse a type that no company may start, or not by this key. Raises UnknownType,
-    TypeNotAllowed."""
+    """Refuse a type that no company may start, or not with this key.
+
+    Raises UnknownType, TypeNotAllowed.
+    """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
@@ -130,8 +144,7 @@ def check_type(key: str, allowed: Producer | None = None) -> None:
 
 
 def _refuse_overflow(company_id: UUID, more: int) -> None:
-    """Refuse what would have to wait behind too much, of all companies or of this one. Bounded:
-    it counts no further than to the limit."""
+    """Refuse work behind a full backlog, of this company or of all. Counts only to the limit."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
     if waiting_of(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
@@ -154,31 +167,3 @@ def _count(producer: str, cost: int, allowed: Producer | None, on_count: OnCount
         on_count(rate, tally)
     if not tally.allowed:
         raise RateExceeded(limit=rate.limit, seconds=rate.seconds, wait=tally.wait_seconds)
-
-
-def _timed(order: Order, now: datetime | None) -> Order:
-    """The order; one for a time that is past is for now, so that nobody gets ahead of others by it.
-
-    Raises OutOfRange for a time too far ahead.
-    """
-    if order.run_after is None or now is None:
-        return order
-    ahead = (order.run_after - now) / timedelta(seconds=1)
-    if ahead > LONGEST_DELAY_SECONDS:
-        raise OutOfRange("run_after", round(ahead), 0, LONGEST_DELAY_SECONDS)
-    return replace(order, run_after=None, delay_seconds=0) if ahead <= 0 else order
-
-
-def _task(order: Order, company_id: UUID, producer: str) -> NewTask:
-    return NewTask(
-        key=order.key,
-        payload=order.payload,
-        version=order.version,
-        priority=order.priority,
-        run_after=order.run_after,
-        delay_seconds=order.delay_seconds,
-        max_attempts=order.max_attempts,
-        idempotency_key=order.idempotency_key,
-        owner_id=company_id,
-        producer=producer,
-    )

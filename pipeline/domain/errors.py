@@ -1,4 +1,4 @@
-"""What can be refused, each a named fact with its data. HTTP lives in `pipeline.api.problems`."""
+"""Refusals, each a named fact with its data. HTTP lives in `pipeline.api.problems`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class LineError(Exception):
-    """Something that the rules of the line refuse. `facts` is the refusal's data, by name."""
+    """Refusal by the rules of the line. `facts` is its data, by name."""
 
     message = "The line refuses this."
 

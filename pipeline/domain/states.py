@@ -13,7 +13,7 @@ from pipeline.domain.errors import IllegalMove
 
 
 class Status(StrEnum):
-    """Where an application stands."""
+    """Status of an application."""
 
     WAITLIST = "WAITLIST"  # moved on by the system, when a seat opens
     PENDING_ACKNOWLEDGMENT = "PENDING_ACKNOWLEDGMENT"  # by the applicant, or by the deadline
@@ -22,12 +22,12 @@ class Status(StrEnum):
 
     @property
     def holds_seat(self) -> bool:
-        """Whether an application in this status takes one of the job's seats."""
+        """Tell if an application in this status takes one of the job's seats."""
         return self in (Status.ACTIVE, Status.PENDING_ACKNOWLEDGMENT)
 
 
 class Outcome(StrEnum):
-    """How an application that is INACTIVE ended."""
+    """Outcome of an application that is INACTIVE."""
 
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
@@ -38,7 +38,7 @@ class Outcome(StrEnum):
 
 
 class EventType(StrEnum):
-    """What a row of the log says happened."""
+    """Kind of an event in the log."""
 
     APPLIED = "APPLIED"
     PROMOTED = "PROMOTED"
@@ -59,7 +59,7 @@ class EventType(StrEnum):
 
 
 class Move(StrEnum):
-    """What can be done with one application. The first three are the ways of coming in."""
+    """Transition of one application. The first three admit a new one."""
 
     SEAT = "SEAT"
     OFFER = "OFFER"
@@ -147,7 +147,7 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 
 
 def after(status: Status | None, move: Move) -> Status:
-    """The status that a move leads to; None is before the application. Raises IllegalMove."""
+    """Return the status after a move; None is before the application. Raises IllegalMove."""
     try:
         return MOVES[status, move]
     except KeyError:
@@ -155,7 +155,7 @@ def after(status: Status | None, move: Move) -> Status:
 
 
 class ActorKind(StrEnum):
-    """Who set a change in motion."""
+    """Kind of actor that causes a change."""
 
     APPLICANT = "APPLICANT"
     COMPANY = "COMPANY"
@@ -164,7 +164,7 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did something: an applicant, a company's key or member, or the system (without an id)."""
+    """Actor of a change: an applicant, a company's key or member, or the system (without an id)."""
 
     kind: ActorKind
     id: UUID | None = None
@@ -174,7 +174,7 @@ SYSTEM = Actor(ActorKind.SYSTEM)
 
 
 class Reason(StrEnum):
-    """Why a company decided; the log holds this code, never free text."""
+    """Reason of a company's decision; the log holds this code, never free text."""
 
     NOT_A_MATCH = "NOT_A_MATCH"
     POSITION_FILLED = "POSITION_FILLED"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from pipeline.background.start import Order, check_type, limits_of_key, start
+from pipeline.background.start import TaskRequest, check_type, limits_of_key, start
 from pipeline.domain.states import Actor
 from pipeline.imports.store import store_import
 from pipeline.models import StoredFile
@@ -46,8 +46,10 @@ def start_import(
                 actor=actor,
                 file_id=file_id,
             )
-            order = Order(IMPORT, {"import_id": str(import_id)})
-            (task,) = start(company_id=company_id, producer=producer, orders=[order], key_id=key_id)
+            order = TaskRequest(IMPORT, {"import_id": str(import_id)})
+            (task,) = start(
+                company_id=company_id, producer=producer, requests=[order], key_id=key_id
+            )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
     except IntegrityError:  # another try was still at it
         if first := _first(company_id, file_id):

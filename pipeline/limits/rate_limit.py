@@ -1,7 +1,8 @@
-"""Counting what somebody does against a rate, for all processes together, by the database's clock.
+"""Rate limits, counted for all processes together by the database's clock.
 
 A rate refills evenly (the generic cell rate algorithm): `limit` at once, and one more with every
-`seconds / limit` that pass. So one row tells all, and no moment lets twice the limit through.
+`seconds / limit` that pass. One row per subject is enough, and no moment lets twice the limit
+through.
 """
 
 from __future__ import annotations
@@ -11,8 +12,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import psycopg
+from django.conf import settings
 from django.db import connection
 
+# Take some, and return in how many seconds all are back; no row if too few are left.
+#
+# Of several statements at once, an earlier one may have waited for a later one; seen from the
+# moment of its answer, the remainder is right all the same.
+#
+# The table has no write-ahead log, so the commit waits for no disk. Every call of the API runs
+# this, so it is prepared: that takes a third off its time.
 _COUNT = """
 INSERT INTO pipeline_throttle AS t (id, empty_at)
 VALUES (%(id)s, statement_timestamp() + %(step)s::float8 * interval '1 second')
@@ -21,14 +30,6 @@ SET empty_at = greatest(t.empty_at, statement_timestamp()) + %(step)s::float8 * 
 WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
-"""
-"""Takes some, and says in how many seconds all are back; no row if too few are left.
-
-Of several at once, one that was sent earlier may have waited for one that was sent later; seen from
-the moment of its answer, what is left is right all the same.
-
-The table has no write-ahead log, so that the commit waits for no disk. Every call of the API runs
-this, so it is prepared: that takes a third off its time.
 """
 
 _LOOK = """
@@ -39,33 +40,52 @@ FROM pipeline_throttle WHERE id = %(id)s
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many in so many seconds."""
+    """A number of calls per number of seconds."""
 
     limit: int
     seconds: int
 
     @property
     def step_seconds(self) -> float:
-        """How long it takes until one more is allowed."""
+        """Return how long it takes until one more call is allowed."""
         return self.seconds / self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What is left of a rate after one more was counted, or refused."""
+    """Remainder of a rate after a call was counted or refused."""
 
     allowed: bool
     remaining: int
-    reset_seconds: int
-    """Until all of the rate is there again."""
-    wait_seconds: int
-    """Until one more is allowed; 0 if it is now."""
+    reset_seconds: int  # until the whole rate is available again
+    wait_seconds: int  # until one more call is allowed; 0 if it is now
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRate:
+    """A named rate against which a call was counted."""
+
+    name: str
+    rate: Rate
+    tally: Tally
+
+
+def count_named(name: str, subject: str) -> CountedRate | None:
+    """Count one against a rate of settings.THROTTLE_RATES; None if the setting switches it off.
+
+    The API and the pages count alike, so their calls add up.
+    """
+    given = settings.THROTTLE_RATES[name]
+    if given is None:
+        return None
+    rate = Rate(*given)
+    return CountedRate(name, rate, count(name, subject, rate))
 
 
 def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
-    """Count one against the rate of that name for that subject; what is refused does not count.
+    """Count one against the rate of that name for that subject; a refused call does not count.
 
-    `cost`: as how many it counts. All of them are taken, or none; more than the limit never are.
+    `cost`: the number of calls that it counts as. All are taken or none; never more than the limit.
     """
     row = {
         "id": sha256(f"{name}\n{subject}".encode()).digest(),

@@ -19,7 +19,7 @@ import psycopg
 from prometheus_client import Gauge
 
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
-from pipeline.live.stream_tokens import Ticket
+from pipeline.live.stream_tokens import StreamToken
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ class HubFull(Exception):
 class Watcher:
     """Somebody who is told when one of their jobs changes."""
 
-    def __init__(self, ticket: Ticket) -> None:
-        self.jobs = ticket.jobs
-        self.issued = ticket.issued
+    def __init__(self, token: StreamToken) -> None:
+        self.jobs = token.jobs
+        self.issued = token.issued
         self.news: dict[UUID, int] = {}
         self.missed = False
         """Whether something may have happened that was not told: they had better look."""
@@ -96,11 +96,11 @@ class Hub:
         return len(self._watchers)
 
     @contextmanager
-    def watching(self, ticket: Ticket) -> Iterator[Watcher]:
-        """Somebody who watches a ticket's jobs, for as long as this lasts. Raises HubFull."""
+    def watching(self, token: StreamToken) -> Iterator[Watcher]:
+        """Somebody who watches a token's jobs, for as long as this lasts. Raises HubFull."""
         if self._is_closed or len(self._watchers) >= self.most_watchers:
             raise HubFull
-        watcher = Watcher(ticket)
+        watcher = Watcher(token)
         self._add(watcher)
         try:
             yield watcher

@@ -1,6 +1,6 @@
 """What a page may listen to, signed, so that a stream has nothing to look up in the database.
 
-A ticket says only which jobs' changes are told, and a change is told without what it was: whoever
+A token says only which jobs' changes are told, and a change is told without what it was: whoever
 holds one learns when something happens there, and nothing more.
 """
 
@@ -21,26 +21,26 @@ _BYTES = 16  # of a UUID
 
 
 def issue(jobs: Iterable[UUID]) -> str:
-    """A ticket for the changes of these jobs, of the first 50 if there are more; for 24 hours."""
+    """A token for the changes of these jobs, of the first 50 if there are more; for 24 hours."""
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
     packed = urlsafe_b64encode(b"".join(job.bytes for job in ids)).decode().rstrip("=")
     return TimestampSigner(salt=_SALT).sign(packed)
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class StreamToken:
     """Which jobs somebody may listen to, and when (in seconds since 1970) their page was made."""
 
     jobs: frozenset[UUID]
     issued: int
 
 
-def read(text: str) -> Ticket | None:
-    """What a ticket says; None if it is not ours, has expired, or names no job."""
+def read(text: str) -> StreamToken | None:
+    """What a token says; None if it is not ours, has expired, or names no job."""
     try:
         packed = TimestampSigner(salt=_SALT).unsign(text, max_age=MAX_AGE)
     except BadSignature:
         return None
     raw = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
     jobs = frozenset(UUID(bytes=raw[n : n + _BYTES]) for n in range(0, len(raw), _BYTES))
-    return Ticket(jobs, b62_decode(text.split(":")[1])) if jobs else None
+    return StreamToken(jobs, b62_decode(text.split(":")[1])) if jobs else None

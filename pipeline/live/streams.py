@@ -1,4 +1,4 @@
-"""`GET /live/<ticket>`: Server-Sent Events that say when a line changed, without Django around it.
+"""`GET /live/<token>`: Server-Sent Events that say when a line changed, without Django around it.
 
 Open streams hold no thread and no database connection. Events: `change` with the job and its log's
 last seq; `check` when something may have been missed. What changed, the page asks for itself.
@@ -26,16 +26,16 @@ _ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosnif
 async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
     """Answer one request below /live/: with a stream, or at once.
 
-    204 for a ticket that does not hold (any more): by it an EventSource is told to stop. 503 when
+    204 for a token that does not hold (any more): by it an EventSource is told to stop. 503 when
     too many watch. 405 for anything but GET.
     """
     if scope["method"] != "GET":
         return await _refuse(send, 405, (b"allow", b"GET"))
-    ticket = stream_tokens.read(scope["path"].removeprefix(PREFIX))
-    if ticket is None:
+    token = stream_tokens.read(scope["path"].removeprefix(PREFIX))
+    if token is None:
         return await _refuse(send, 204)
     try:
-        with hub.watching(ticket) as watcher:
+        with hub.watching(token) as watcher:
             await _tell(watcher, receive, send)
     except HubFull:
         await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))

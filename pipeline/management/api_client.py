@@ -1,10 +1,9 @@
-"""Calling a running site's API from a command: JSON both ways, and refusals in words."""
+"""Client of a running site's API for commands: JSON both ways, refusals as sentences."""
 
 from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
@@ -12,22 +11,24 @@ ANSWER_SECONDS = 30.0
 
 
 class Refused(Exception):
-    """The site refuses, or does not answer; the text is for people."""
+    """Refusal or missing answer of the site; the text is for people.
+
+    `wait_seconds`: when to try again; 0 if that is of no use.
+    """
 
     def __init__(self, text: str, *, code: str = "", wait_seconds: float = 0.0) -> None:
         super().__init__(text)
         self.code = code
         self.wait_seconds = wait_seconds
-        """After how long to try again; 0 if that is of no use."""
 
 
 class ApiClient:
-    """A site's API, called with a key, over one connection; a context. Raises Refused."""
+    """API of a site, called with a key over one connection; a context. Raises Refused."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"{url!r} is no address like http://127.0.0.1:8000.")
+            raise Refused(f"{url!r} is not an address like http://127.0.0.1:8000.")
         kind = (
             http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         )
@@ -42,11 +43,11 @@ class ApiClient:
         self._connection.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """What an address answers."""
+        """Return the answer to a GET."""
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path, None)
 
     def post(self, path: str, body: Any, *, idempotency_key: str) -> Any:
-        """What an address answers to a body. If the connection breaks, it is sent once more."""
+        """Return the answer to a POST, which is repeated once if the connection breaks."""
         given = {"Idempotency-Key": idempotency_key}
         return self._call("POST", path, json.dumps(body), given)
 
@@ -54,24 +55,12 @@ class ApiClient:
         self, method: str, path: str, body: str | None, more: dict[str, str] | None = None
     ) -> Any:
         headers = self._headers | (more or {})
-
-        def send() -> http.client.HTTPResponse:
-            self._connection.request(method, f"/api/v1{path}", body, headers)
-            return self._connection.getresponse()
-
-        answer, said = self._heard(send)
-        if answer.status >= 400:
-            raise _refusal(answer, said)
-        return json.loads(said)
-
-    def _heard(
-        self, send: Callable[[], http.client.HTTPResponse]
-    ) -> tuple[http.client.HTTPResponse, bytes]:
-        """The answer and what it says; a connection that was closed is opened once more."""
-        for is_last in (False, True):
+        for is_last in (False, True):  # a connection that was closed is opened again, once
             try:
-                answer = send()
-                return answer, answer.read()
+                self._connection.request(method, f"/api/v1{path}", body, headers)
+                answer = self._connection.getresponse()
+                content = answer.read()
+                break
             except (OSError, http.client.HTTPException) as error:
                 self._connection.close()
                 if is_last:
@@ -79,13 +68,16 @@ class ApiClient:
                         f"Nothing answers at {self._url} ({error}). Is the site running there?"
                         " Start it with python3 run.py, or name another address with --url."
                     ) from None
-        raise AssertionError("the last try returns or raises")
+        if answer.status >= 400:
+            raise _refusal(answer, content)
+        return json.loads(content)
 
 
-def _refusal(answer: http.client.HTTPResponse, said: bytes) -> Refused:
+def _refusal(answer: http.client.HTTPResponse, content: bytes) -> Refused:
+    """Make a Refused of a problem's JSON, or of the status alone."""
     try:
-        told = json.loads(said)
-        text, code = str(told["detail"]), str(told["code"])
+        problem = json.loads(content)
+        text, code = str(problem["detail"]), str(problem["code"])
     except (ValueError, KeyError, TypeError):
         return Refused(f"The site answers {answer.status} {answer.reason}.")
     if answer.status == 401:

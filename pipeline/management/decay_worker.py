@@ -1,7 +1,7 @@
-"""The decay worker: settles whatever becomes due, on time, and shares the jobs with its like.
+"""Decay worker: settles due jobs on time. Any number of workers share the jobs.
 
-It sleeps until the next thing is due, at most `longest_rest_seconds`; what becomes due sooner than
-that after its commit is announced by a NOTIFY.
+It sleeps until the next job is due, at most `longest_rest_seconds`. A NOTIFY wakes it for a job
+that becomes due sooner than that after a commit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CHANNEL = "line_due"
 LONGEST_REST_SECONDS = 5.0
 SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
-# How often, at most, an idle worker learns the names of who has applied.
+# How often, at most, an idle worker updates the name index.
 LEARN_SECONDS = 2.0
 # How long a job that could not be settled is left alone, so that it does not stop the others.
 SET_ASIDE_SECONDS = 30.0
 
 
 class DecayWorker:
-    """One worker: which jobs it has set aside, when it last gave a sign of life, what it hears."""
+    """One worker: the jobs it has set aside, its last heartbeat, its listening connection."""
 
     def __init__(self, *, longest_rest_seconds: float = LONGEST_REST_SECONDS) -> None:
         self.longest_rest_seconds = longest_rest_seconds
@@ -43,8 +43,8 @@ class DecayWorker:
         self._listener: psycopg.Connection | None = None
 
     def step(self) -> int:
-        """Settle one due job that nobody else has, if there is one; says how many that were."""
-        self._hear()
+        """Settle one due job that is not locked, if there is one; return how many that were."""
+        self._listen()
         try:
             settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
@@ -53,13 +53,15 @@ class DecayWorker:
             return 1
         self._beat()
         if settled is None:
-            self._learn()
+            now = time.monotonic()
+            if now - self._last_learned >= LEARN_SECONDS:
+                self._last_learned = float("-inf") if learn_names() else now
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1
 
     def drain(self) -> tuple[int, int]:
-        """Settle everything that is due now; says how many jobs that were, and how many failed."""
+        """Settle everything that is due now; return how many jobs succeeded and how many failed."""
         steps = 0
         while self.step():
             steps += 1
@@ -67,9 +69,9 @@ class DecayWorker:
         return steps - failed, failed
 
     def rest_seconds(self) -> float:
-        """How long to rest: until the next thing is due, by the database's clock, within bounds.
+        """Return the seconds until the next job is due, by the database's clock, within bounds.
 
-        Something that is due but locked by somebody else is about to be settled by them.
+        A job that is due but locked is about to be settled by the holder of its lock.
         """
         until_due = seconds_until_due(skip=self._set_aside())
         until_retry = min(self._aside.values(), default=math.inf) - time.monotonic()
@@ -77,19 +79,26 @@ class DecayWorker:
         return min(self.longest_rest_seconds, max(SHORTEST_REST_SECONDS, soonest))
 
     def sources(self) -> list[int]:
-        """What ends a rest early: the connection on which other processes announce due jobs."""
+        """Return the file descriptor whose input ends a rest early: NOTIFY of due jobs."""
         return [self._listener.fileno()] if self._listener else []
 
     def close(self) -> None:
-        """Give the listening connection back."""
+        """Close the listening connection."""
         if self._listener:
             self._listener.close()
             self._listener = None
 
-    def _hear(self) -> None:
-        """Listen from before the first look on; take in what was announced: it needs no answer."""
+    def _listen(self) -> None:
+        """Listen from before the first step on, and drop what was announced: the step finds it.
+
+        The connection is the worker's own, past any pooler's transactions.
+        """
         try:
-            self._listener = self._listener or _listening_connection()
+            if self._listener is None:
+                wrapper = connection.copy()
+                self._listener = wrapper.get_new_connection(wrapper.get_connection_params())
+                self._listener.autocommit = True
+                self._listener.execute(f"LISTEN {CHANNEL}")
             for _ in self._listener.notifies(timeout=0):
                 pass
         except psycopg.Error:
@@ -111,17 +120,3 @@ class DecayWorker:
                 unique_fields=["worker"],
                 update_fields=["completed_at"],
             )
-
-    def _learn(self) -> None:
-        now = time.monotonic()
-        if now - self._last_learned >= LEARN_SECONDS:
-            self._last_learned = float("-inf") if learn_names() else now
-
-
-def _listening_connection() -> psycopg.Connection:
-    """A connection of its own, past any pooler's transactions, on which due jobs are announced."""
-    wrapper = connection.copy()
-    raw = wrapper.get_new_connection(wrapper.get_connection_params())
-    raw.autocommit = True
-    raw.execute(f"LISTEN {CHANNEL}")
-    return raw

@@ -1,4 +1,4 @@
-"""The demo: a company on fixed names with three jobs, one of which moves by itself."""
+"""Demo: a company on fixed names with three jobs, one of which moves by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY_NAME = "demo"
 
 @dataclass(frozen=True, slots=True)
 class DemoJob:
-    """A job of the demo: who applies, in order, and how many of them take their seat."""
+    """Job of the demo: the people who apply, in order, and how many of them confirm a seat."""
 
     posting: Posting
     capacity: int
@@ -76,52 +76,34 @@ JOBS = (
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What somebody needs to use the demo: `job_id` is the job that moves by itself."""
+    """Access to the demo. `job_id` is the job that moves by itself.
+
+    `password` is the owner's; it is empty if the owner has chosen another one.
+    """
 
     company_id: UUID
     job_id: UUID
     api_key: str
-    # Of the owner; empty where somebody has chosen another one.
     password: str
 
 
 def seed() -> Demo:
-    """Make whatever of the demo is not there yet; made once, it is left as people changed it."""
+    """Create the missing parts of the demo; existing parts stay as people changed them."""
     company = Company.objects.filter(memberships__user__email=OWNER).first()
     company = company or create_company(name=COMPANY, owner_email=OWNER)
     actor = Actor(ActorKind.COMPANY, company.id)
     job_ids = [_seed_job(job, company, actor) for job in JOBS]
-    _seed_team(company)
+    for email, role in COLLEAGUES.items():  # once: a removed colleague does not come back
+        if not User.objects.filter(email=email).exists():
+            add_member(company_id=company.id, email=email, role=role)
     return Demo(company.id, job_ids[0], _api_key(company), _password(company))
 
 
-def _seed_team(company: Company) -> None:
-    """Colleagues for the owner, once: who was removed does not come back."""
-    for email, role in COLLEAGUES.items():
-        if not User.objects.filter(email=email).exists():
-            add_member(company_id=company.id, email=email, role=role)
-
-
 def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
+    """Create a planned job with its people, unless it exists; return its id."""
     job_id = _id_of(plan, company)
-    if not Job.objects.filter(id=job_id).exists():
-        _create(plan, job_id, company, actor)
-        for name in plan.people:
-            _apply(plan, job_id, name, actor)
-        if plan.paused:
-            pause_job(job_id=job_id, actor=actor)
-    return job_id
-
-
-def _id_of(plan: DemoJob, company: Company) -> UUID:
-    """The same at each start, and of the company's time: lists of jobs go by their ids."""
-    milliseconds = int(company.created_at.timestamp() * 1_000) + JOBS.index(plan)
-    whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, plan.posting.title).bytes[6:])
-    whole[6] = whole[6] & 0x0F | 0x70
-    return UUID(bytes=bytes(whole))
-
-
-def _create(plan: DemoJob, job_id: UUID, company: Company, actor: Actor) -> None:
+    if Job.objects.filter(id=job_id).exists():
+        return job_id
     create_job(
         job_id=job_id,
         company_id=company.id,
@@ -131,22 +113,26 @@ def _create(plan: DemoJob, job_id: UUID, company: Company, actor: Actor) -> None
         actor=actor,
         open_now=plan.opened,
     )
+    for number, name in enumerate(plan.people):
+        person = find_or_create_applicant(f"{name.lower().replace(' ', '.')}@demo.example")
+        made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
+        if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
+            acknowledge(application_id=made.id, actor=Actor(ActorKind.APPLICANT, person.id))
+    if plan.paused:
+        pause_job(job_id=job_id, actor=actor)
+    return job_id
 
 
-def _apply(plan: DemoJob, job_id: UUID, name: str, actor: Actor) -> None:
-    person = find_or_create_applicant(_address(name))
-    application = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
-    to_confirm = plan.people.index(name) < plan.confirmed
-    if to_confirm and application.status == Status.PENDING_ACKNOWLEDGMENT:
-        acknowledge(application_id=application.id, actor=Actor(ActorKind.APPLICANT, person.id))
-
-
-def _address(name: str) -> str:
-    return f"{name.lower().replace(' ', '.')}@demo.example"
+def _id_of(plan: DemoJob, company: Company) -> UUID:
+    """Make the same id at each start, at the company's time: lists of jobs are ordered by id."""
+    milliseconds = int(company.created_at.timestamp() * 1_000) + JOBS.index(plan)
+    whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, plan.posting.title).bytes[6:])
+    whole[6] = whole[6] & 0x0F | 0x70
+    return UUID(bytes=bytes(whole))
 
 
 def _api_key(company: Company) -> str:
-    """The demo's key, kept in a file beside the embedded database: keys are shown only once."""
+    """Return the demo's key, kept in a file beside the embedded database: it is shown only once."""
     file = STATE_DIR / f"demo_api_key.{company.id}"
     if file.exists() and find_api_key(file.read_text()):
         return file.read_text()
@@ -157,7 +143,7 @@ def _api_key(company: Company) -> str:
 
 
 def _password(company: Company) -> str:
-    """The owner's password, kept in a file beside the key. Nobody else's choice is overwritten."""
+    """Return the owner's password, kept in a file beside the key; a chosen one is not replaced."""
     file = STATE_DIR / f"demo_password.{company.id}"
     owner = User.objects.get(email=OWNER)
     if not owner.has_usable_password():

@@ -1,10 +1,9 @@
 """Run a command that ends when the process that started it does, even after kill -9.
 
 Used as `python -m pipeline.management.die_with_parent COMMAND …`, with a pipe as standard input
-whose other
-end only the starter holds. The command keeps this process's number. A small watcher beside it
-reads the pipe; when the starter is gone, the kernel closes the pipe, and the watcher stops the
-command. (Linux has PR_SET_PDEATHSIG for this; a pipe does it everywhere.)
+whose other end only the starter holds. The command keeps this process's number. A small watcher
+beside it reads the pipe; when the starter is gone, the kernel closes the pipe, and the watcher
+stops the command. (Linux has PR_SET_PDEATHSIG for this; a pipe works everywhere.)
 """
 
 from __future__ import annotations
@@ -24,32 +23,28 @@ def main(command: list[str]) -> None:
     """Leave the watcher behind and become `command`."""
     leader = os.getpid()
     if os.fork() == 0:
-        _watch(leader)
+        os.closerange(1, INHERITED_FDS)  # or it would hold the port and the terminal
+        while os.read(0, 1024):
+            pass
+        _stop(leader)
         os._exit(0)
     os.execvp(command[0], command)  # noqa: S606 -- the command is our starter's
 
 
-def _watch(leader: int) -> None:
-    os.closerange(1, INHERITED_FDS)  # or it would hold the port and the terminal
-    while os.read(0, 1024):
-        pass
-    _stop(leader)
-
-
 def _stop(leader: int) -> None:
-    """Ask `leader` to end, twice; if it does not, end it and all that it started in its session."""
+    """Ask `leader` to end, twice; then kill it and all that it started in its session."""
     start = time.monotonic()
     for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
-        if _leads_us(leader):
+        if _is_alive(leader):
             os.kill(leader, signal.SIGTERM)
-        while _leads_us(leader) and time.monotonic() < until:
+        while _is_alive(leader) and time.monotonic() < until:
             time.sleep(TICK_SECONDS)
-    if _leads_us(leader):
+    if _is_alive(leader):
         os.killpg(leader, signal.SIGKILL)
 
 
-def _leads_us(leader: int) -> bool:
-    """Whether `leader` still lives; unlike its number, being our parent cannot pass to another."""
+def _is_alive(leader: int) -> bool:
+    """Tell if `leader` is alive: unlike its number, being our parent cannot pass to another."""
     return os.getppid() == leader
 
 

@@ -1,4 +1,4 @@
-"""Several programs run as one: they start together, and the end of one is the end of all."""
+"""Supervisor of several programs that start together and end together."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-LEASH = (sys.executable, "-m", "pipeline.management.die_with_parent")
+DIE_WITH_PARENT = (sys.executable, "-m", "pipeline.management.die_with_parent")
 TICK_SECONDS = 0.2
-GONE_SECONDS = 2  # that the kernel has to end what was killed
-LIFE_SECONDS = 3  # what ends sooner than this after its start would end again
+GONE_SECONDS = 2  # for the kernel to end killed processes
+LIFE_SECONDS = 3  # a program that ends sooner than this would end again
 GRACE_SECONDS = 12  # longer than gunicorn gives its requests
-URGE_SECONDS = 6  # then we ask again: a task worker gives back what it has not finished by then
+URGE_SECONDS = 6  # then we ask again: a task worker gives back its unfinished tasks by then
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program to run: a name for people, its command, and descriptors it inherits.
+    """Program to run: a name for people, its command, and descriptors it inherits.
 
-    One that `restarts` is started again when it ends by itself, unless it does so at once.
+    A program that `restarts` is started again when it ends by itself, unless it ends at once.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Program:
 
 
 class ProgramEnded(Exception):
-    """A program ended though nobody had asked for it."""
+    """Unexpected end of a program."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"{name} ended by itself (exit code {code})")
@@ -44,11 +44,11 @@ class ProgramEnded(Exception):
 
 
 class NotReady(Exception):
-    """Waiting for a condition took too long."""
+    """Timeout of a wait for a condition."""
 
 
 def on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Have `handler` called when we are asked to end; under nohup a hang-up is no such request."""
+    """Call `handler` when we are asked to end; under nohup a hang-up is ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
@@ -57,13 +57,13 @@ def on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 class Supervisor:
-    """Runs programs in `folder`; a context manager that leaves no process behind.
+    """Runner of programs in `folder`; a context manager that leaves no process behind.
 
-    `say` is told, in a sentence, when one is started again.
+    `say` gets a sentence when a program is started again.
 
-    Within it, Ctrl-C and SIGTERM no longer interrupt: they end the waits. That stays so after it,
+    Within it, Ctrl-C and SIGTERM no longer interrupt: they end the waits. That remains so after it,
     so that nothing cuts off the end. After kill -9 of this process, the programs end by
-    themselves, see `leash`.
+    themselves, see `die_with_parent`.
     """
 
     def __init__(
@@ -100,15 +100,15 @@ class Supervisor:
     def _start(self, program: Program) -> None:
         self._started[program.name] = time.monotonic()
         self._running[program.name] = subprocess.Popen(
-            [*LEASH, *program.command],
+            [*DIE_WITH_PARENT, *program.command],
             cwd=self._folder,
-            stdin=subprocess.PIPE,  # the leash: closed by the kernel when this process ends
+            stdin=subprocess.PIPE,  # closed by the kernel when this process ends
             pass_fds=program.pass_fds,
             start_new_session=True,  # the terminal's Ctrl-C is for us; we stop the others
         )
 
     def wait_until(self, condition: Callable[[], bool], *, seconds: float) -> None:
-        """Wait until `condition` holds, or somebody stops us.
+        """Wait until `condition` holds, or a signal stops us.
 
         Raises ProgramEnded if one ends meanwhile, NotReady after `seconds`.
         """
@@ -119,26 +119,25 @@ class Supervisor:
             self._tick()
 
     def wait(self) -> None:
-        """Wait until somebody stops us. Raises ProgramEnded if one of the programs ends first."""
+        """Wait until a signal stops us. Raises ProgramEnded if one of the programs ends first."""
         while not self.is_stopping:
             self._tick()
 
     def _tick(self) -> None:
         for name, process in list(self._running.items()):
-            if process.poll() is not None:
-                self._ended(self._programs[name], process)
+            if process.poll() is None:
+                continue
+            program = self._programs[name]
+            ended = ProgramEnded(name, process.returncode)
+            _kill_session(process.pid)
+            if not program.restarts or time.monotonic() - self._started[name] < LIFE_SECONDS:
+                raise ended
+            self._say(f"{ended}; it is started again.")
+            self._start(program)
         time.sleep(TICK_SECONDS)
 
-    def _ended(self, program: Program, process: subprocess.Popen[bytes]) -> None:
-        ended = ProgramEnded(program.name, process.returncode)
-        _kill_session(process.pid)
-        if not program.restarts or time.monotonic() - self._started[program.name] < LIFE_SECONDS:
-            raise ended
-        self._say(f"{ended}; it is started again.")
-        self._start(program)
-
     def _stop_all(self) -> None:
-        """Ask all to end, twice; kill what is left when the grace is over."""
+        """Ask all programs to end, twice; kill the remaining ones after the grace period."""
         start = time.monotonic()
         for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
             for process in self._running.values():
@@ -151,9 +150,9 @@ class Supervisor:
 
 
 def _kill_session(leader: int) -> None:
-    """End what a program started and left behind; all of it is in the program's own session.
+    """Kill the processes that a program left behind; all are in the program's own session.
 
-    Waits until it is gone, or nearly so: who still lives counts as a user of the database.
+    Waits until they are gone, or nearly so: a living one counts as a user of the database.
     """
     deadline = time.monotonic() + GONE_SECONDS
     with suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Every row of the pipeline; who uses one imports it from here."""
+"""Every row of the pipeline; other rooms import them from here."""
 
 from pipeline.models.line import (
     FOUND_BY_KIND,

@@ -1,4 +1,4 @@
-"""The line's rows: applications, and the append-only log of everything that happened to them."""
+"""Rows of the line: applications, and the append-only log of their events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
-# The kinds of events that an index finds by themselves: not those that come in great numbers.
+# The kinds of events that have an index of their own: not the frequent ones.
 FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
 
 
@@ -106,7 +106,7 @@ class Application(models.Model):
 class Event(models.Model):
     """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
 
-    No foreign keys: the log outlives what it speaks of, and each would cost every change.
+    No foreign keys: the log outlives the rows that it names, and each would cost every change.
 
     `company_id` and `txid` only serve the feed (`pipeline.selectors.feed`); no hash covers them.
     `txid` is the transaction's number, or that of the job's event before it if that is higher.
@@ -165,10 +165,10 @@ class Event(models.Model):
 
 
 class NameWord(models.Model):
-    """A word of a name that a company was told: what it finds its own applicants by.
+    """Word of an applicant's name, by which a company finds its own applicants.
 
-    Learned by `pipeline.maintenance.name_index` soon after the application. When a name is changed
-    or erased, a trigger changes its words with it.
+    Written by `pipeline.maintenance.name_index` soon after the application. A trigger changes the
+    words when the name is changed or erased.
     """
 
     company_id = models.UUIDField()
@@ -183,7 +183,7 @@ class NameWord(models.Model):
 
 
 class DecisionNote(models.Model):
-    """What a company wrote about a decision. Kept off the log, so that it can be erased."""
+    """Text of a company about a decision. Kept off the log, so that it can be erased."""
 
     application = models.OneToOneField(
         Application, models.CASCADE, primary_key=True, related_name="decision_note"

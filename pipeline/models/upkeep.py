@@ -1,4 +1,4 @@
-"""Rows that keep the site itself going: signs of life, answers kept for a day, rates."""
+"""Rows of the site itself: heartbeats, answers kept for a day, rate limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """When a kind of worker last completed a cycle, by the database's clock."""
+    """Time at which a kind of worker last completed a cycle, by the database's clock."""
 
     worker = models.CharField(max_length=20, primary_key=True)
     completed_at = models.DateTimeField()
@@ -16,12 +16,12 @@ class Heartbeat(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """What is known of a request that was sent under an Idempotency-Key.
+    """State of a request that was sent under an Idempotency-Key.
 
-    `id` digests who sent the key and the key, `fingerprint` the method, address and body. Without a
-    `status` it has no answer yet: it runs until `leased_until`, in the attempt `run`; `released`
-    says that it ended with an answer that is not kept. `created_at` is the time in the id of the
-    row that it makes.
+    `id` digests the caller and the key, `fingerprint` the method, address and body. A row without
+    `status` has no answer yet: it runs until `leased_until`, in the attempt `run`. `released` says
+    that it ended with an answer that is not kept. `created_at` is the time in the id of the row
+    that the request creates.
     """
 
     id = models.BinaryField(primary_key=True, max_length=32)
@@ -43,9 +43,9 @@ class IdempotencyRecord(models.Model):
 
 
 class Throttle(models.Model):
-    """How much of a rate somebody has used: all that came before is used up at `empty_at`.
+    """Used part of a caller's rate limit; at `empty_at` all of it is free again.
 
-    Kept without a write-ahead log: after a crash of the database everybody starts afresh.
+    Kept without a write-ahead log: after a crash of the database every limit starts empty.
     """
 
     id = models.BinaryField(primary_key=True, max_length=32)

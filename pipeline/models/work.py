@@ -1,7 +1,7 @@
-"""Rows of a company's background work: files, imports, reports, and what a key may start.
+"""Rows of a company's background work: files, imports, reports, and the limits of keys.
 
-What a task carries is ids only; whatever is longer, or tells of people, lies here, and goes after
-its time or when a person is erased.
+A task carries only ids. Longer data and personal data are kept here, and are deleted after their
+time or when a person is erased.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from jobs.models import ApiKey, Job
 
 
 class StoredFile(models.Model):
-    """A file that a company gave us or that was made for it, in parts; gone at `expires_at`.
+    """File of a company, uploaded by it or made for it, in parts; deleted at `expires_at`.
 
-    It lies in the database, so that every web server and every worker has it, and a backup too.
+    It is kept in the database, so that every web server, worker and backup has it.
     """
 
     class Purpose(models.TextChoices):
-        IMPORT = "IMPORT"  # what a company gave to be imported
-        EXPORT = "EXPORT"  # what was made for it to take away
+        IMPORT = "IMPORT"  # uploaded by a company
+        EXPORT = "EXPORT"  # made for download
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company_id = models.UUIDField()
@@ -49,7 +49,7 @@ class StoredFile(models.Model):
 
 
 class StoredPart(models.Model):
-    """A piece of a file. Pieces end where lines end, so that no name lies in two of them."""
+    """Part of a file. Parts end where lines end, so that no name is split between two."""
 
     file = models.ForeignKey(StoredFile, models.CASCADE, related_name="parts")
     number = models.IntegerField()
@@ -63,14 +63,14 @@ class StoredPart(models.Model):
 
 
 class ImportRun(models.Model):
-    """How far the import of a file is. Moved on in the transaction that takes in the rows.
+    """Progress of the import of a file, updated in the transaction that admits the rows.
 
-    `next_row` is the first row, from 0, that was neither taken in nor refused yet; those before it
-    are no longer in the file. `ending` says why it has ended, at `finished_at`.
+    `next_row` is the first row, from 0, that is neither admitted nor refused yet; the rows before
+    it are no longer in the file. `ending` says why it has ended, at `finished_at`.
     """
 
     class Ending(models.TextChoices):
-        COMPLETE = "COMPLETE"  # every row was taken in or refused
+        COMPLETE = "COMPLETE"  # every row was admitted or refused
         JOB_PAUSED = "JOB_PAUSED"
         JOB_CLOSED = "JOB_CLOSED"
 
@@ -90,9 +90,9 @@ class ImportRun(models.Model):
 
 
 class ImportRefusal(models.Model):
-    """A row that an import did not take in, and why; what it said, for the report.
+    """Row that an import refused, the reason, and its text for the report.
 
-    `row` is counted as a spreadsheet counts: the one with the names of the columns is 1.
+    `row` is the number that a spreadsheet shows: the row of the column names is 1.
     """
 
     run = models.ForeignKey(ImportRun, models.CASCADE, related_name="refusals")
@@ -109,7 +109,7 @@ class ImportRefusal(models.Model):
 
 
 class WeeklyReport(models.Model):
-    """What happened in a job in one week, from Monday to Monday, in numbers; tells of nobody."""
+    """Numbers of a job's week, from Monday to Monday; no personal data."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     job = models.ForeignKey(Job, models.CASCADE, related_name="weekly_reports", db_index=False)
@@ -126,7 +126,7 @@ class WeeklyReport(models.Model):
 
 
 class Producer(models.Model):
-    """What background work an API key may start. A key without a row: what companies may start."""
+    """Limits of the background work that an API key may start. A key without a row has none."""
 
     key = models.OneToOneField(ApiKey, models.CASCADE, primary_key=True, related_name="producer")
     # The keys of the types; None for all that a company may start.

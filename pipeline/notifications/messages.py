@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
-from pipeline.wording.sentences import Reader, sentence, time_in_words
+from pipeline.wording.english import time_in_words
+from pipeline.wording.sentences import Reader, sentence
 
 
 class Told(Protocol):

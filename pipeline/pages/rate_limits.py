@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.http import HttpRequest
 
-from pipeline.limits.rate_limit import Rate, count
+from pipeline.limits.rate_limit import count_named
 from pipeline.web.client_address import client_address
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
 
 
 class TooOften(Exception):
@@ -16,7 +15,7 @@ class TooOften(Exception):
     def __init__(self, wait_seconds: int) -> None:
         super().__init__(
             "That was tried too often from your network. Please wait"
-            f" {span(wait_seconds)} and try again."
+            f" {long_duration(wait_seconds)} and try again."
         )
         self.wait_seconds = wait_seconds
 
@@ -28,12 +27,9 @@ def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
 
     What is counted here and in the API adds up. Raises TooOften; what is refused does not count.
     """
-    given = settings.THROTTLE_RATES[name]
-    if given is None:
-        return
-    tally = count(name, subject or client_address(request), Rate(*given))
-    if not tally.allowed:
-        raise TooOften(tally.wait_seconds)
+    counted = count_named(name, subject or client_address(request))
+    if counted is not None and not counted.tally.allowed:
+        raise TooOften(counted.tally.wait_seconds)
 
 
 def limit_codes_to(request: HttpRequest, address: str) -> None:

@@ -17,7 +17,7 @@ from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page, one_instant
 from pipeline.selectors.recent_stats import Lately, RecentFacts, lately_in, recent_waits
-from pipeline.wording.line_facts import LineFacts
+from pipeline.wording.promotion_status import LineFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
 LOOKED_AHEAD = 200

@@ -1,34 +1,85 @@
-"""What reads share: a page of rows, and a picture of one instant."""
+"""Pages of rows, the cursors between them, and reads as of one instant."""
 
 from __future__ import annotations
 
+import binascii
+import json
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Generic, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from django.db import connection, transaction
+
+LARGEST = 2**63 - 1  # the largest number that a log or a ticket can count to
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows of a list in order, and whether more come after them."""
+    """Some rows of a list in order; `more` says that other rows follow."""
 
     rows: list[T]
     more: bool
 
     @classmethod
     def cut(cls, rows: list[T], limit: int) -> Page[T]:
-        """A page of at most `limit` rows, from a read of up to one row more."""
+        """Make a page of at most `limit` rows from a read of up to one row more."""
         return cls(rows[:limit], len(rows) > limit)
+
+
+def encode_cursor(*parts: int | str | UUID | datetime) -> str:
+    """Return the cursor of the page that starts after a row with these values."""
+    plain = [_plain(part) for part in parts]
+    return urlsafe_b64encode(json.dumps(plain).encode()).decode().rstrip("=")
+
+
+def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
+    """Return the values in a cursor, or None unless there is one of each kind, in order.
+
+    A kind is int (0 to LARGEST), str (without NUL), UUID (as this product writes it) or datetime
+    (with an offset; returned in UTC).
+    """
+    try:
+        parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
+        if not isinstance(parts, list) or len(parts) != len(kinds):
+            return None
+        return tuple(_typed(part, kind) for part, kind in zip(parts, kinds, strict=True))
+    except (ValueError, OverflowError, binascii.Error, RecursionError):
+        return None
+
+
+def _plain(part: int | str | UUID | datetime) -> int | str:
+    if isinstance(part, datetime):
+        return part.isoformat()
+    return part if isinstance(part, int) else str(part)
+
+
+def _typed(part: Any, kind: type) -> Any:
+    """Return a part of a cursor as its kind. Raises ValueError."""
+    if kind is int and isinstance(part, int) and not isinstance(part, bool):
+        if 0 <= part <= LARGEST:
+            return part
+    elif isinstance(part, str) and "\0" not in part:
+        if kind is str:
+            return part
+        if kind is UUID and _UUID.fullmatch(part):
+            return UUID(part)
+        if kind is datetime and (moment := datetime.fromisoformat(part)).tzinfo:
+            return moment.astimezone(UTC)
+    raise ValueError("not a part of this kind")
 
 
 @contextmanager
 def one_instant() -> Iterator[None]:
-    """Whatever is read inside shows the database as of one instant; nothing can be written."""
+    """Read everything inside as of one instant; writing fails."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -36,7 +87,7 @@ def one_instant() -> Iterator[None]:
 
 
 def database_now() -> datetime:
-    """What the one clock that counts says."""
+    """Return the time on the database's clock, which every deadline goes by."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         return cursor.fetchone()[0]

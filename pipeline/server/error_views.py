@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from pipeline.api import problems
-from pipeline.api.problems import Kind
+from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import as_json
 
 
@@ -35,14 +35,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     return render(request, "errors/404.html", status=404)
 
 
-def forged(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """The site's answer to a form that did not come from one of our pages, or from an old one."""
     return render(request, "errors/csrf.html", status=403)
 
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
     """The site's 500, and the 503 that a busy job or an absent database is. Already logged."""
-    kind = problems.kind_of(sys.exc_info()[1])
+    kind = problems.problem_type_of(sys.exc_info()[1])
     if is_api(request):
         return _answer(request, kind)
     return _plain_page(request, kind)
@@ -53,7 +53,7 @@ def is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/")
 
 
-def _plain_page(request: HttpRequest, kind: Kind) -> HttpResponse:
+def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     """A page for which nothing is read: the database may be what is missing."""
     body = render_to_string(
         "errors/plain.html",
@@ -62,7 +62,7 @@ def _plain_page(request: HttpRequest, kind: Kind) -> HttpResponse:
     return HttpResponse(body, status=kind.status, headers=problems.headers_of(kind))
 
 
-def _answer(request: HttpRequest, kind: Kind) -> HttpResponse:
+def _answer(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     body = as_json(problems.problem(kind, request))
     headers = problems.headers_of(kind) | {"Content-Length": str(len(body))}
     return HttpResponse(body, status=kind.status, headers=headers, content_type=problems.MEDIA_TYPE)

@@ -1,6 +1,8 @@
 """Gunicorn's settings, the same on a laptop and in a container; only the address differs.
 
-Used as `gunicorn -c python:pipeline.server.gunicorn_config --bind ADDRESS pipeline.asgi`.
+Used as `gunicorn -c python:pipeline.server.gunicorn_config pipeline.asgi`. Arguments on the command
+line and in GUNICORN_CMD_ARGS win, and gunicorn's own variables hold: PORT for the address,
+WEB_CONCURRENCY for the number of workers.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from typing import Any
 from pipeline.config import env
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
-workers = 2
-threads = 4  # of each worker, for what is not a live stream; see pipeline.asgi
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = 4  # of each worker, for everything but live streams
 
+# Time for requests to end when the server stops; live streams are ended at once.
 GRACE_SECONDS = 8
-"""How long requests have to end when the server stops; live streams are ended at once."""
 
 timeout = 30  # seconds a worker may be silent before it is replaced
 graceful_timeout = GRACE_SECONDS + 1  # then gunicorn kills
@@ -32,18 +34,18 @@ control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Give the workers a directory in which to add up what each has counted, for /metrics."""
+    """Make the directory in which workers add up their counters for /metrics."""
     server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Count no longer what a process that has ended held open."""
+    """Drop the gauges of an ended process."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)
 
 
 def on_exit(server: Any) -> None:
-    """Leave nothing behind."""
+    """Remove the directory of counters."""
     shutil.rmtree(server.counted, ignore_errors=True)

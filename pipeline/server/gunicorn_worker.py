@@ -19,6 +19,7 @@ from uvicorn_worker import UvicornWorker
 
 from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
+from pipeline.server.wsgi_adapter import WSGIAdapter
 
 STUCK_SECONDS = 1.0
 """How long a stream may take to end when the server does; who does not read it holds up nobody."""
@@ -57,6 +58,11 @@ class LiveWorker(UvicornWorker):
         "proxy_headers": False,  # read by `pipeline.web.client_address`, from TRUSTED_PROXIES only
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
+
+    def init_process(self) -> None:
+        """Load the application with the number of threads that gunicorn was given."""
+        WSGIAdapter.threads = self.cfg.threads
+        super().init_process()
 
     def run(self) -> None:
         """Serve until asked to end, then be gone at once."""

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
 from pipeline.web.asgi_types import Message, Receive, Send
@@ -44,12 +44,14 @@ class _Refused(Exception):
     """The body cannot be taken: with which status to say so."""
 
 
-class Bridge:
-    """Answers HTTP requests by a WSGI application that runs in so many threads."""
+class WSGIAdapter:
+    """ASGI application that answers HTTP requests by a WSGI application in a pool of threads."""
 
-    def __init__(self, application: WSGIApplication, *, threads: int) -> None:
+    threads: ClassVar[int] = 4  # of each process; the worker sets it from gunicorn's --threads
+
+    def __init__(self, application: WSGIApplication) -> None:
         self._application = application
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="request")
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""
@@ -69,7 +71,7 @@ class Bridge:
         loop = asyncio.get_running_loop()
         answer = _Answer(loop, receive, send, ends_connection=_is_left_unread(scope))
         work = partial(answer.make, self._application, environ_of(scope, body))
-        rest = await loop.run_in_executor(self._threads, work)
+        rest = await loop.run_in_executor(self._pool, work)
         if rest is not None:
             await answer.finish(rest)
 

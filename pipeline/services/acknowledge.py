@@ -1,4 +1,4 @@
-"""Acknowledging an offered seat."""
+"""Acknowledgement of an offered seat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.models import Application
 
 @line_transaction
 def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
-    """Take the seat that was offered, before its deadline. Once more is harmless.
+    """Take an offered seat before its deadline. Acknowledging twice is harmless.
 
     Raises AcknowledgmentExpired when the deadline has passed (the miss is then settled),
     IllegalMove when no seat was offered or the job has closed, ApplicationNotFound.

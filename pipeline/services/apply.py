@@ -1,4 +1,4 @@
-"""Applying to a job."""
+"""Application to a job."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from uuid import UUID
 from pipeline.domain.states import Actor
 from pipeline.line.admission import admit
 from pipeline.line.lock import lock_job_for, read_history
-from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -24,19 +23,21 @@ def apply(
     verified: bool = True,
     application_id: UUID | None = None,
 ) -> Application:
-    """Take a person into a job's line: a seat if one is free for them, else a place at the back.
+    """Admit a person to a job's line: a seat if one is free for them, else a place at the back.
 
-    `verified`: the person has proved their address, or the company itself submits them; who is not
-    must acknowledge even a seat that was free. Misses of earlier applications to the job count on.
-    `application_id`: the id that it gets; if the person's application of that id is there already,
-    it is given as it stands, and nothing else is done.
+    `verified`: the person has proved their address, or the company itself submits them. Anybody
+    else must acknowledge even a seat that was free. Misses of earlier applications still count.
+    `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
+    has an application of that id already, it is returned as it stands, and nothing else is done.
     Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
     job, history = lock_job_for(job_id, applicant_id)
     if settle_due(job):
         history = read_history(job, applicant_id)
-    if application_id and (made := _made_before(job, applicant_id, application_id)):
-        return made
+    if application_id:
+        theirs = Application.objects.filter(job_id=job.id, applicant_id=applicant_id)
+        if earlier := theirs.filter(id=application_id).first():
+            return earlier
     application = admit(
         job,
         history,
@@ -48,8 +49,3 @@ def apply(
     )
     write(job, commit=True)
     return application
-
-
-def _made_before(job: LockedJob, applicant_id: UUID, id_: UUID) -> Application | None:
-    theirs = Application.objects.filter(job_id=job.id, applicant_id=applicant_id)
-    return theirs.filter(id=id_).first()

@@ -1,4 +1,4 @@
-"""Applying to a job with an address that nobody has proved yet."""
+"""Application to a job with an address that is not proved yet."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 
 APPLIED = (
-    "Somebody, probably you, applied to “{title}” with this address. Sign in with the code to"
-    " confirm that it was you and to see where you stand; a seat that is on offer to you has to be"
-    " confirmed there before its deadline."
+    "This address was used, probably by you, to apply to “{title}”. Sign in with the code to"
+    " confirm that it was you and to see where you stand. If you are offered a seat, confirm it"
+    " there before its deadline."
 )
 NOT_YOU = (
-    "If it was not you: nobody can take a seat in your name without the code or a link from a mail"
-    " to you. To take the application out of the line, sign in with the code and withdraw. Left"
-    " alone it misses its deadlines, and its misses count if you apply to this job yourself."
+    "If it was not you: nobody can take a seat in your name without the code or a link from an"
+    " email to you. To withdraw the application, sign in with the code. If it stays, it misses its"
+    " deadlines, and its misses count if you apply to this job yourself."
 )
 APPLIED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address, from which there already is a"
-    " live application: that one stands, and keeps its place. Sign in with the code to see it."
+    "This address was used, probably by you, to apply to “{title}”. There already is a live"
+    " application from it, which keeps its place. Sign in with the code to see it."
 )
 DECIDED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
+    "This address was used, probably by you, to apply to “{title}”. The company has decided on an"
     " earlier application from it, so only the company can add you again. Sign in with the code to"
     " see that application."
 )
@@ -36,10 +36,10 @@ DECIDED_BEFORE = (
 def apply_unproved(
     *, job: JobFacts, name: str, email: str, application_id: UUID | None = None
 ) -> None:
-    """Take somebody into a job's line who only says who they are, and mail a code to the address.
+    """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
-    A seat that is free is only offered: it is confirmed by who has proved the address. Whether
-    there was an application before shows nowhere but in the mail. `application_id` as in `apply`.
+    A free seat is only offered: the person confirms it after proving the address. An earlier
+    application shows nowhere but in the email. `application_id` as in `apply`.
     Raises JobNotOpen, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
@@ -59,7 +59,7 @@ def apply_unproved(
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
-    except ApplicantNotFound:  # erased since they were found: who has the address now is new
+    except ApplicantNotFound:  # erased since they were found: the address is now a new person's
         apply_unproved(job=job, name=name, email=email, application_id=application_id)
         return
     send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)

@@ -1,4 +1,4 @@
-"""Giving back time that we, not the applicant, used up."""
+"""Extension of a deadline, when we and not the applicant used up the time."""
 
 from __future__ import annotations
 

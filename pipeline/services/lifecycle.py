@@ -1,4 +1,4 @@
-"""Creating, opening, pausing, resuming and closing a job."""
+"""Life of a job: create, open, pause, resume and close it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.line.write import write
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """What people read about a job."""
+    """Text that people read about a job."""
 
     title: str
     description: str = ""
@@ -41,26 +41,10 @@ def create_job(
     open_now: bool = True,
     job_id: UUID | None = None,
 ) -> UUID:
-    """Create a job, as a draft or open at once; gives its id. The log starts with JOB_CREATED.
+    """Create a job, as a draft or open at once; return its id. The log starts with JOB_CREATED.
 
-    `job_id`: the id that it gets; if the job is there already, nothing is done.
+    `job_id`: the id of the new job; if there is a job of that id already, nothing is done.
     """
-    row, is_new = _insert(job_id, company_id, capacity, policy)
-    if not is_new:
-        return row.id
-    _post(row, posting)
-    job = lock_job(row.id)
-    record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
-    if open_now:
-        _change_status(job, JobStatus.OPEN, actor)
-    write(job, commit=True)
-    return job.id
-
-
-def _insert(
-    job_id: UUID | None, company_id: UUID, capacity: int, policy: Policy
-) -> tuple[Job, bool]:
-    """The row, and whether it is new."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now = cursor.fetchone()[0]
@@ -73,18 +57,24 @@ def _insert(
         **policy.values(),
     }
     if job_id is None:
-        return Job.objects.create(**fields), True
-    return Job.objects.get_or_create(id=job_id, defaults=fields)
-
-
-def _post(job: Job, posting: Posting) -> None:
+        row = Job.objects.create(**fields)
+    else:
+        row, is_new = Job.objects.get_or_create(id=job_id, defaults=fields)
+        if not is_new:
+            return row.id
     JobPosting.objects.create(
-        job=job,
+        job=row,
         title=posting.title,
         description=posting.description,
         location=posting.location,
-        updated_at=job.created_at,
+        updated_at=now,
     )
+    job = lock_job(row.id)
+    record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    if open_now:
+        _change_status(job, JobStatus.OPEN, actor)
+    write(job, commit=True)
+    return job.id
 
 
 @line_transaction
@@ -93,7 +83,7 @@ def open_job(*, job_id: UUID, actor: Actor) -> None:
 
     An open job stays as it is. Raises IllegalJobMove when the job is closed, JobNotFound.
     """
-    _go(job_id, JobStatus.OPEN, actor)
+    _go_to(job_id, JobStatus.OPEN, actor)
 
 
 @line_transaction
@@ -103,19 +93,19 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
     A paused job stays as it is. Raises IllegalJobMove when the job is a draft or closed,
     JobNotFound.
     """
-    _go(job_id, JobStatus.PAUSED, actor)
+    _go_to(job_id, JobStatus.PAUSED, actor)
 
 
 @line_transaction
 def close_job(*, job_id: UUID, actor: Actor) -> None:
-    """Close a job for good, at once. Who waits or is pending is then closed out by the worker.
+    """Close a job at once and finally. The decay worker then closes out waiting and pending people.
 
     A closed job stays as it is. Raises IllegalJobMove when the job is a draft, JobNotFound.
     """
-    _go(job_id, JobStatus.CLOSED, actor)
+    _go_to(job_id, JobStatus.CLOSED, actor)
 
 
-def _go(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+def _go_to(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
     if job.status is not to:
@@ -130,16 +120,9 @@ def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
         raise IllegalJobMove(status=before.value, verb=to.value)
     job.status = to
     if to is JobStatus.CLOSED:
-        _close(job)
+        job.closed_at = job.now
+        job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
     entry = record_job_event(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
-
-
-def _close(job: LockedJob) -> None:
-    job.closed_at = job.now
-    if job.pending_count or job.waitlist_count:
-        job.next_due_at = job.now
-    else:
-        job.next_due_at = None

@@ -1,4 +1,4 @@
-"""A company's decision on an application."""
+"""Decision of a company on an application."""
 
 from __future__ import annotations
 
@@ -27,30 +27,21 @@ def remove(
     """End an application as REMOVED, REJECTED or HIRED; an opened seat goes to the next in line.
 
     `reason` is a code and goes into the log; `note` is free text, kept where it can be erased.
-    `request_id` names the company's request: once more under the same one is harmless.
+    `request_id` names the company's request: repeating it is harmless.
     Raises IllegalMove (HIRED is possible only from ACTIVE), ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)
     application = job.application(application_id)
-    if request_id and _was_done(application, request_id):
-        return application
-    make_move(job, application, DECISIONS[outcome], actor=actor, facts=_facts(reason, request_id))
+    if request_id and application.status == Status.INACTIVE:
+        ended = Event.objects.filter(application_id=application.id, event=EventType.REMOVED)
+        if ended.filter(data__request=str(request_id)).exists():
+            return application
+    codes = {"reason": reason, "request": request_id}
+    facts = {name: str(value) for name, value in codes.items() if value}
+    make_move(job, application, DECISIONS[outcome], actor=actor, facts=facts)
     fill_seats(job)
     if note:
         DecisionNote.objects.create(application=application, text=note)
     write(job, commit=True)
     return application
-
-
-def _was_done(application: Application, request_id: UUID) -> bool:
-    if application.status != Status.INACTIVE:
-        return False
-    ended = Event.objects.filter(application_id=application.id, event=EventType.REMOVED)
-    return ended.filter(data__request=str(request_id)).exists()
-
-
-def _facts(reason: Reason | None, request_id: UUID | None) -> dict[str, str]:
-    """What the log says of a decision beside what replay needs: codes and ids."""
-    facts = {"reason": reason, "request": request_id}
-    return {name: str(value) for name, value in facts.items() if value}

@@ -1,4 +1,4 @@
-"""Settling what is due, for the decay worker and for whoever wants one job up to date."""
+"""Settlement of due jobs, for the decay worker and for callers that want one job up to date."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pipeline.line.transaction import line_transaction
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What one step of the decay worker did."""
+    """Result of one step of the decay worker."""
 
     job_id: UUID
     events: int
 
 
 class SettlingFailed(Exception):
-    """One job could not be settled; the cause is chained. Others are not affected."""
+    """Failure to settle one job; the cause is chained. Other jobs are not affected."""
 
     def __init__(self, job_id: UUID) -> None:
         super().__init__(f"job {job_id} could not be settled")
@@ -33,14 +33,14 @@ class SettlingFailed(Exception):
 
 @line_transaction
 def settle(*, job_id: UUID) -> int:
-    """Settle one job now; says how many events that took. Raises JobNotFound."""
+    """Settle one job now; return how many events that took. Raises JobNotFound."""
     return _bring_up_to_date(lock_job(job_id))
 
 
 def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
-    """Settle the job that is due for longest and that no other worker has; None if there is none.
+    """Settle the job that has been due for longest and is not locked; None if there is none.
 
-    Raises SettlingFailed, with the job's id to be skipped for a while.
+    Raises SettlingFailed, with the id of the job to skip for a while.
     """
     with transaction.atomic(durable=True):
         job = lock_due_job(skip=skip)
@@ -53,7 +53,7 @@ def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
 
 
 def seconds_until_due(*, skip: Collection[UUID] = ()) -> float | None:
-    """How long until something is due, by the database's clock; None if nothing ever is."""
+    """Return the seconds until a job is due, by the database's clock; None if none will be."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT extract(epoch FROM min(next_due_at) - clock_timestamp())::float8"

@@ -1,4 +1,4 @@
-"""Changing what a job says of itself, how many seats it has, and what it asks."""
+"""Edit of a job's posting, capacity and policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
-from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import record_job_event
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
@@ -23,7 +22,7 @@ from pipeline.line.write import write
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Which state of a job somebody has seen: the log's last seq, and the posting's version."""
+    """State of a job that a reader has seen: the log's last seq and the posting's version."""
 
     seq: int
     posting: int
@@ -31,7 +30,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """What is to be different. Fields that are not named stay as they are."""
+    """New values for a job. Fields that are not named stay as they are."""
 
     capacity: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
@@ -50,39 +49,24 @@ def alter_job(
     ValueError when a policy's value is out of range.
     """
     job = lock_job(job_id)
-    if seen and seen != _version(job):
-        raise StaleVersion
+    if seen:
+        posting = JobPosting.objects.values_list("version", flat=True).get(job_id=job.id)
+        if seen != Version(job.seq, posting):
+            raise StaleVersion
     settle_due(job)
     if job.status is JobStatus.CLOSED and (alteration.capacity or alteration.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
-    _change_policy(job, alteration.policy, actor)
-    _change_capacity(job, alteration.capacity, actor)
-    _change_posting(job, alteration.posting)
-    write(job, commit=True)
-
-
-def _version(job: LockedJob) -> Version:
-    posting = JobPosting.objects.values_list("version", flat=True).get(job_id=job.id)
-    return Version(job.seq, posting)
-
-
-def _change_policy(job: LockedJob, values: Mapping[str, Any], actor: Actor) -> None:
-    policy = replace(job.policy, **values)
+    policy = replace(job.policy, **alteration.policy)
     if policy != job.policy:
         job.policy = policy
         job.policy_version += 1
         record_job_event(job, EventType.POLICY_CHANGED, actor=actor)
-
-
-def _change_capacity(job: LockedJob, capacity: int | None, actor: Actor) -> None:
-    if capacity is not None and capacity != job.capacity:
-        job.capacity = capacity
+    if alteration.capacity is not None and alteration.capacity != job.capacity:
+        job.capacity = alteration.capacity
         entry = record_job_event(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
-
-
-def _change_posting(job: LockedJob, texts: Mapping[str, str]) -> None:
-    if texts:
+    if alteration.posting:
         JobPosting.objects.filter(job_id=job.id).update(
-            **texts, version=F("version") + 1, updated_at=job.now
+            **alteration.posting, version=F("version") + 1, updated_at=job.now
         )
+    write(job, commit=True)

@@ -1,4 +1,4 @@
-"""Leaving a line."""
+"""Withdrawal from a line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.models import Application
 def withdraw(*, application_id: UUID, actor: Actor) -> Application:
     """Leave a job's line; an opened seat goes to the next in line before this returns.
 
-    Once more is harmless. Raises IllegalMove when the application ended in another way,
+    Withdrawing twice is harmless. Raises IllegalMove when the application ended in another way,
     ApplicationNotFound.
     """
     job = lock_job_of(application_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -12,39 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.domain.states import Outcome, Status
+from pipeline.wording.english import place_of_zone, short_duration
+from pipeline.wording.event_words import STATUS_WORDS, status_label
 
 register = template.Library()
-
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-
-WORDS: dict[str, str] = {
-    Status.WAITLIST: "Waiting",
-    Status.PENDING_ACKNOWLEDGMENT: "Must confirm",
-    Status.ACTIVE: "In review",
-    Outcome.WITHDRAWN: "Withdrawn",
-    Outcome.REMOVED: "Removed",
-    Outcome.REJECTED: "Not selected",
-    Outcome.HIRED: "Hired",
-    Outcome.LAPSED: "Lapsed",
-    Outcome.JOB_CLOSED: "Job closed",
-    "DRAFT": "Draft",
-    "OPEN": "Open",
-    "PAUSED": "Paused",
-    "CLOSED": "Closed",
-}
-"""A word for every status of an application or a job, and for every outcome."""
-
-TONES: dict[str, str] = {
-    Status.WAITLIST: "wait",
-    Status.PENDING_ACKNOWLEDGMENT: "warn",
-    Status.ACTIVE: "good",
-    Outcome.HIRED: "good",
-    Outcome.LAPSED: "bad",
-    Outcome.REJECTED: "bad",
-    "OPEN": "good",
-    "PAUSED": "warn",
-}
+register.filter("duration", short_duration)
+register.filter("in_words", status_label)
 
 
 @register.simple_tag
@@ -80,37 +53,15 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
         '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
         now.isoformat(),
-        duration(deadline - now),
+        short_duration(deadline - now),
     )
-
-
-@register.filter
-def duration(span: timedelta | float | None) -> str:
-    """A span of time (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
-    if span is None:
-        return "-"
-    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
-    left = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in _UNITS:
-        count, left = divmod(left, size)
-        if count or parts:
-            parts.append(f"{count} {unit}" if count else "")
-    return " ".join(part for part in parts[:2] if part) or "0 s"
 
 
 @register.simple_tag
 def chip(word: str, label: str = "") -> SafeString:
     """A status or an outcome as a small label; `label` says it in other words."""
-    return format_html(
-        '<span class="chip {}">{}</span>', TONES.get(word, "plain"), label or in_words(word)
-    )
-
-
-@register.filter
-def in_words(word: str) -> str:
-    """A status or an outcome in a word or two."""
-    return WORDS.get(word, str(word).replace("_", " ").capitalize())
+    tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
+    return format_html('<span class="chip {}">{}</span>', tone, label or status_label(word))
 
 
 @register.inclusion_tag("components/field.html")
@@ -129,17 +80,11 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
 def in_full(moment: datetime) -> str:
     """A time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({_zone(here)})"
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
 
 
 def in_short(moment: datetime) -> str:
     """A time to the minute, with day and zone; with the year only if it is another one."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({_zone(here)})"
-
-
-def _zone(here: datetime) -> str:
-    """Europe/Berlin is Berlin to who lives there."""
-    name = str(here.tzinfo).rpartition("/")[2]
-    return name.replace("_", " ")
+    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({place_of_zone(here.tzinfo)})"

@@ -1,6 +1,6 @@
-"""How a line works and what happens next in it, in plain English, made from its policy. Pure.
+"""Explanations of a job's line for the people in it, made from the job's policy. Pure.
 
-Written for the people who wait: they are "you". No sentence holds a name or an address.
+Applicants are "you". No sentence holds a name or an address.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from datetime import UTC, datetime, tzinfo
 
 from jobs.policies import Policy
 from pipeline.domain.states import EventType, Outcome, Status
-from pipeline.wording.sentences import time_in_words
-
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-_FEW = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+from pipeline.wording.english import (
+    capitalized,
+    count_in_words,
+    long_duration,
+    number_in_words,
+    plural,
+    time_in_words,
+)
+from pipeline.wording.event_words import ENDING_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What decides what happens to somebody who does nothing. Times are aware."""
+    """The place of one application in its line, as of `now`. Times are aware."""
 
     status: Status
     policy: Policy
@@ -32,20 +37,21 @@ class Standing:
 
     @property
     def is_cooling(self) -> bool:
-        """Whether no seat can be offered yet because of a miss."""
+        """Return True while no seat can be offered because of a miss."""
         return self.eligible_at is not None and self.eligible_at > self.now
 
     @property
     def is_late(self) -> bool:
-        """Whether the deadline has passed; the line has not dealt with it yet."""
+        """Return True if the deadline has passed but the line has not settled it yet."""
         return self.deadline is not None and self.deadline <= self.now
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceChange:
-    """What last changed somebody's place in line.
+    """Last change of a person's place in line.
 
-    `people` of whom it happened at that time; `own` when it happened to themselves.
+    `people` is the number of people it happened to at that time; `own` means that it happened to
+    the person themselves.
     """
 
     event: EventType
@@ -55,23 +61,24 @@ class PlaceChange:
 
 
 def how_the_line_works(policy: Policy, capacity: int) -> list[str]:
-    """Six sentences about a job's line: seats, coming in, offers, a miss, too many, the pause."""
+    """Return six sentences on seats, joining, offers, a miss, too many misses and the cool-down."""
     return [
-        f"{_seats(capacity)}; everybody else waits in one line, strictly in the order in which"
-        " they joined; nobody is put in front of you unless you miss a deadline.",
+        f"{_seats(capacity)}, and everyone else waits in one line, in the order in"
+        " which they joined. Nobody is put in front of you unless you miss a deadline.",
         _coming_in(policy),
-        "When a seat opens, it is offered at once to the first in line, who is told by mail and"
-        f" has {span(policy.acknowledgment_window_seconds)} to confirm it.",
+        "When a seat opens, it is offered at once to the first in line, who gets an email and has"
+        f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
         f"If you do not confirm in time, the seat goes to the next in line and you go"
         f" {_behind(policy, 1)}{_and_more(policy)}.",
         _misses_allowed(policy),
-        f"After a miss no seat is offered to you for {span(policy.cooldown_seconds)}: you keep"
-        " your place, and seats that open meanwhile go to those behind you.",
+        "After a miss, no seat is offered to you for"
+        f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
+        " meanwhile go to people behind you.",
     ]
 
 
 def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
-    """What happens to somebody who does nothing; for who is out, what can still be done."""
+    """Say what happens if the person does nothing; after the end, what they can still do."""
     match standing.status:
         case Status.WAITLIST:
             return _while_waiting(standing, zone)
@@ -79,70 +86,35 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
             return _while_pending(standing, zone)
         case Status.ACTIVE:
             return (
-                "You keep the seat until the company decides. There is nothing that you have to do"
-                " here: the company gets in touch with you."
+                "You keep the seat until the company decides. You do not have to do anything here:"
+                " the company will contact you."
             )
-    return WHEN_ENDED[standing.outcome or Outcome.REMOVED]
+    return ENDING_WORDS[standing.outcome or Outcome.REMOVED].advice
 
 
 def why_moved(change: PlaceChange) -> str:
-    """Why somebody's place in line last changed."""
+    """Explain the last change of a person's place in line."""
     if change.own:
         return (
             "You joined the line."
             if change.event is EventType.APPLIED
             else "You missed a deadline, so your place is further back now."
         )
-    who = "Somebody" if change.people == 1 else f"{_number(change.people).capitalize()} people"
-    by = _number(change.people)
+    who = "Someone"
+    if change.people > 1:
+        who = capitalized(count_in_words(change.people, "person", "people"))
+    by = number_in_words(change.people)
     match change.event:
         case EventType.PROMOTED:
-            were = "was" if change.people == 1 else "were"
+            were = plural(change.people, "was", "were")
             return f"{who} ahead of you {were} offered a seat, so you moved up by {by}."
         case EventType.APPLIED | EventType.DECAYED:
-            came = "has" if change.people == 1 else "have"
+            came = plural(change.people, "has", "have")
             return (
-                f"{who} {came} come in ahead of you, because your miss had cost you places: you"
-                f" moved back by {by}."
+                f"{who} {came} joined ahead of you, because your miss cost you places. You moved"
+                f" back by {by}."
             )
     return f"{who} ahead of you left the line, so you moved up by {by}."
-
-
-def span(seconds: int) -> str:
-    """A span of time in words, in its two largest units: 1 day and 6 hours."""
-    parts, left = [], seconds
-    for unit, size in _UNITS:
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count} {unit}" if count == 1 else f"{count} {unit}s")
-    return " and ".join(parts[:2]) or "no time"
-
-
-WHEN_ENDED: dict[Outcome, str] = {
-    Outcome.WITHDRAWN: (
-        "You left this line yourself. You can apply again while the job is open: you would join at"
-        " the back, and misses from before still count."
-    ),
-    Outcome.REMOVED: (
-        "The company took your application out of the line. If you think that this is a mistake,"
-        " write to the company; you can also apply again while the job is open."
-    ),
-    Outcome.REJECTED: (
-        "The company has decided not to go on with your application. For this job only the company"
-        " can add you again; to its other jobs, and to all others, you can apply at any time."
-    ),
-    Outcome.HIRED: "Congratulations! There is nothing more to do here: the company takes it on.",
-    Outcome.LAPSED: (
-        "You missed more deadlines than this job allows, so the application ended. You can apply"
-        " again while the job is open: you would join behind the back of the line, because the"
-        " misses still count."
-    ),
-    Outcome.JOB_CLOSED: (
-        "The company closed this job before a seat was yours. It was nothing that you did. Have a"
-        " look at the jobs that are open."
-    ),
-}
-"""What happened and what can be done, for every way in which an application ends."""
 
 
 def _seats(capacity: int) -> str:
@@ -155,11 +127,11 @@ def _coming_in(policy: Policy) -> str:
     if policy.acknowledge_first_seat:
         return (
             "If a seat is free when you apply, it is offered to you, and you confirm it like"
-            " everybody else."
+            " everyone else."
         )
     return (
-        "If a seat is free when you apply, it is yours at once; only if your email address is not"
-        " proved yet, you confirm it first."
+        "If a seat is free when you apply, it is yours at once. If your email address is not"
+        " verified yet, you confirm the seat first."
     )
 
 
@@ -167,8 +139,8 @@ def _behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
         return "to the back of the line"
-    newcomers = "next newcomer passes" if places == 1 else f"next {places:,} newcomers pass"
-    return f"{_count(places, 'place')} behind the back of the line: the {newcomers} you"
+    newcomers = plural(places, "next newcomer passes", f"next {places:,} newcomers pass")
+    return f"{count_in_words(places, 'place')} behind the back of the line: the {newcomers} you"
 
 
 def _and_more(policy: Policy) -> str:
@@ -182,7 +154,7 @@ def _misses_allowed(policy: Policy) -> str:
         return "However many deadlines you miss, you stay in line."
     if policy.max_decays == 0:
         return "The first missed deadline ends the application; you can apply again, further back."
-    kept = _count(policy.max_decays, "missed deadline")
+    kept = count_in_words(policy.max_decays, "missed deadline")
     return (
         f"After {kept} you are still in line; one more ends the application. You can apply again,"
         " but the misses still count."
@@ -192,16 +164,16 @@ def _misses_allowed(policy: Policy) -> str:
 def _while_waiting(standing: Standing, zone: tzinfo) -> str:
     if standing.job_status == "CLOSED":
         return "The job has been closed, so your application is about to end."
-    window = span(standing.policy.acknowledgment_window_seconds)
+    window = long_duration(standing.policy.acknowledgment_window_seconds)
     turn = (
-        f"You keep your place in line. When it is your turn we send you a mail, and you have"
-        f" {window} to confirm."
+        f"You keep your place in line. When it is your turn, we email you, and you have {window}"
+        " to confirm."
     )
     if standing.job_status == "PAUSED":
-        turn += " The company has paused this job: until it goes on, nobody is offered a seat."
+        turn += " The company has paused this job. Nobody is offered a seat until it resumes."
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)
-        turn += f" Because of the missed deadline no seat is offered to you before {until}."
+        turn += f" Because you missed a deadline, no seat is offered to you before {until}."
     return turn
 
 
@@ -210,8 +182,8 @@ def _while_pending(standing: Standing, zone: tzinfo) -> str:
         return "The job has been closed, so your application is about to end."
     if standing.is_late:
         return (
-            "The deadline has passed, so the seat is going to the next in line. This page shows in"
-            " a moment where you stand now."
+            "The deadline has passed, so the seat is going to the next in line. Your new place will"
+            " appear here in a moment."
         )
     until = time_in_words(standing.deadline, zone)
     return f"At {until} the seat goes to the next in line, and {_loss(standing)}"
@@ -228,15 +200,7 @@ def _loss(standing: Standing) -> str:
     elif left == 0:
         after = "The next miss after that ends the application."
     else:
-        times = _count(left, "more time", "more times")
+        times = count_in_words(left, "more time", "more times")
         after = f"After that you could miss {times}; the next miss ends the application."
-    pause = span(policy.cooldown_seconds)
+    pause = long_duration(policy.cooldown_seconds)
     return f"you go {_behind(policy, misses)}. No seat is offered to you for {pause}. {after}"
-
-
-def _number(count: int) -> str:
-    return _FEW[count] if count < len(_FEW) else f"{count:,}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{_number(number)} {one if number == 1 else many or one + 's'}"

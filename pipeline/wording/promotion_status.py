@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from pipeline.wording.line_facts import LineFacts
+from pipeline.wording.english import people, plural
 
 LATELY = timedelta(hours=1)
 """How long after a promotion a line still counts as moving."""
@@ -28,6 +28,44 @@ class Cause(StrEnum):
     COOL_DOWNS = "COOL_DOWNS"
     MOVING = "MOVING"
     NO_SEAT_FREE = "NO_SEAT_FREE"
+
+
+@dataclass(frozen=True, slots=True)
+class LineFacts:
+    """A job's counters and the times that matter, as of `now`, the database's time."""
+
+    status: str
+    capacity: int
+    active: int
+    pending: int
+    waiting: int
+    now: datetime
+    first_deadline: datetime | None = None
+    """The earliest deadline of who must acknowledge."""
+    first_eligible: datetime | None = None
+    """When the earliest cool-down of who waits ends or ended; None if nobody has had one."""
+    last_promotion: datetime | None = None
+    worker_seen: datetime | None = None
+    worker_alive: bool = True
+
+    @property
+    def held(self) -> int:
+        """Seats that somebody holds."""
+        return self.active + self.pending
+
+    @property
+    def free(self) -> int:
+        """Seats that nobody holds; 0 while a lowered capacity drains."""
+        return max(0, self.capacity - self.held)
+
+    @property
+    def overdue_since(self) -> datetime | None:
+        """Since when something of this line waits to be settled, or None."""
+        moments = [self.first_deadline] if self.status in ("OPEN", "PAUSED") else []
+        if self.status == "OPEN" and self.free and self.waiting:
+            moments.append(self.first_eligible)
+        passed = [moment for moment in moments if moment and moment <= self.now]
+        return min(passed, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +104,7 @@ def _closing_out(facts: LineFacts) -> Answer:
     return Answer(
         Cause.CLOSING_OUT,
         "The job is closed, and who had no seat for good is being let go.",
-        f"{_people(left)} still {_s(left, 'stands', 'stand')} in the line: the worker lets go of"
+        f"{people(left)} still {plural(left, 'stands', 'stand')} in the line: the worker lets go of"
         " them in slices.",
         "This takes moments, even for a long line. Who is in review stays until you decide.",
         tone="warn" if facts.worker_alive else "bad",
@@ -74,7 +112,7 @@ def _closing_out(facts: LineFacts) -> Answer:
 
 
 def _closed(facts: LineFacts) -> Answer:
-    stays = f"{_people(facts.active)} in review {_s(facts.active, 'stays', 'stay')} until you"
+    stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
     return Answer(
         Cause.CLOSED,
         "The job is closed for good.",
@@ -135,7 +173,8 @@ def _draining(facts: LineFacts) -> Answer:
         "The number of seats was lowered. Nobody loses a seat by that: the job drains.",
         f"After {over + 1} of them have left, the next in line is promoted."
         if facts.waiting
-        else f"After {over} of them {_s(over, 'has', 'have')} left, the job is within its seats.",
+        else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
+        " seats.",
         *_deadline(facts),
         tone="warn",
     )
@@ -145,7 +184,7 @@ def _nobody_waits(facts: LineFacts) -> Answer:
     return Answer(
         Cause.NOBODY_WAITS,
         "Nobody waits.",
-        f"Everybody who is in this line holds {_s(facts.held, 'the seat', 'a seat')}:"
+        f"Everybody who is in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
         f" {_holders(facts)}.",
         "The next person who applies joins the waitlist as number 1.",
         tone="good",
@@ -179,8 +218,8 @@ def _moving(facts: LineFacts) -> Answer:
     return Answer(
         Cause.MOVING,
         "They are: somebody was promoted within the last hour.",
-        f"Every seat is taken again ({_holders(facts)}), and {_people(facts.waiting)}"
-        f" {_s(facts.waiting, 'waits', 'wait')}.",
+        f"Every seat is taken again ({_holders(facts)}), and {people(facts.waiting)}"
+        f" {plural(facts.waiting, 'waits', 'wait')}.",
         _next_seat(facts),
         *_deadline(facts),
         tone="good",
@@ -191,7 +230,7 @@ def _no_seat_free(facts: LineFacts) -> Answer:
     return Answer(
         Cause.NO_SEAT_FREE,
         "No seat is free.",
-        f"{_s(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
+        f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
         f" {_holders(facts)}.",
         _next_seat(facts) + ("" if facts.pending else " Nothing happens by itself."),
         *_deadline(facts),
@@ -220,16 +259,8 @@ def _holders(facts: LineFacts) -> str:
     return " and ".join(parts) or "nobody"
 
 
-def _people(count: int) -> str:
-    return f"{count:,} {_s(count, 'person', 'people')}"
-
-
 def _free(facts: LineFacts) -> str:
-    return f"{facts.free:,} {_s(facts.free, 'seat is', 'seats are')} free"
-
-
-def _s(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
+    return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 
 _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answer]], ...] = (

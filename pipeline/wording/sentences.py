@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.wording.english import count, plural, time_in_words
+from pipeline.wording.event_words import REASON_WORDS
 
 
 class Told(Protocol):
@@ -99,15 +101,6 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 }
 """A sentence for each kind of event; where it depends, for the status or outcome it led to."""
 
-_REASONS = {
-    Reason.NOT_A_MATCH: "not a match",
-    Reason.POSITION_FILLED: "the position is filled",
-    Reason.NO_RESPONSE: "there was no response",
-    Reason.MISSED_INTERVIEW: "an interview was missed",
-    Reason.DUPLICATE_PERSON: "the same person applied twice",
-    Reason.OTHER: "another reason",
-}
-
 
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
     """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
@@ -119,24 +112,10 @@ def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
         "missed": time_in_words(event.effective_at, zone),
         "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
         "loss": _loss(event.data.get("places", 0), words),
-        "seats": _count(event.data.get("capacity", 0), "seat"),
+        "seats": count(event.data.get("capacity", 0), "seat"),
         "why": _why(event.data.get("reason")),
     }
     return _template(event).format_map(words | facts)
-
-
-def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
-    """A time with the seconds cut off, so that no deadline looks later than it is."""
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if moment is None:
-        return "an unknown time"
-    at = moment.astimezone(zone)
-    day = f"{at.day} {at:%B %Y}"
-    if str(zone) == "UTC":
-        return f"{at:%H:%M} UTC on {day}"
-    place = str(zone).rpartition("/")[2].replace("_", " ")
-    return f"{at:%H:%M} on {day} ({place})"
 
 
 def _template(event: Told) -> str:
@@ -164,16 +143,12 @@ def _cooldown(eligible_at: str | None, words: Mapping[str, str], zone: tzinfo) -
 def _loss(places: int, words: Mapping[str, str]) -> str:
     if not places:
         return "the seat: it is the back of the line again"
-    joining = "next person who joins goes" if places == 1 else f"next {places} people who join go"
+    joining = plural(places, "next person who joins goes", f"next {places} people who join go")
     return (
-        f"{_count(places, 'place')}: behind the back of the line, the {joining} ahead of "
+        f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "
         + (words["they"])
     )
 
 
 def _why(reason: str | None) -> str:
-    return f" (reason: {_REASONS[Reason(reason)]})" if reason else ""
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else ""

@@ -108,7 +108,7 @@ class Child:
             _call(kind.hooks.on_end, payload, context)
             self._write(f'["done","{task}",{seconds:.6f},{text}]\n'.encode())
 
-    def _handle(self, kind: registry.Kind, payload: Any, context: Context) -> Any:
+    def _handle(self, kind: registry.TaskSpec, payload: Any, context: Context) -> Any:
         self._limit(kind.memory_bytes)
         try:
             self._may_interrupt = True
@@ -120,7 +120,7 @@ class Child:
 
     def _failed(
         self,
-        kind: registry.Kind,
+        kind: registry.TaskSpec,
         payload: Any,
         context: Context,
         error: BaseException,
@@ -153,7 +153,7 @@ class Child:
             self._say(["hooked", task])
 
     @contextlib.contextmanager
-    def _around(self, task: str, kind: registry.Kind, request: str) -> Any:
+    def _around(self, task: str, kind: registry.TaskSpec, request: str) -> Any:
         with structlog.contextvars.bound_contextvars(
             task_id=task, task_type=kind.name, request_id=request
         ):
@@ -164,7 +164,7 @@ class Child:
         leave_no_transaction_open()
 
     def _context(
-        self, task: str, attempt: int, kind: registry.Kind, payload: Any, owner: str | None
+        self, task: str, attempt: int, kind: registry.TaskSpec, payload: Any, owner: str | None
     ) -> Context:
         return Context(
             task_id=UUID(task),
@@ -231,7 +231,7 @@ def _call(hook: registry.Hook | None, payload: Any, context: Context) -> None:
             log.exception("a hook failed")
 
 
-def _secrets(kind: registry.Kind, payload: Any) -> list[str]:
+def _secrets(kind: registry.TaskSpec, payload: Any) -> list[str]:
     return secrets_in(kind.schema, payload) if kind.has_secrets else []
 
 

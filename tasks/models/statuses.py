@@ -27,3 +27,22 @@ HELD = [Status.RUNNING, Status.CANCELLING]
 class Breaker(models.TextChoices):
     CLOSED = "CLOSED"  # the acknowledgement that tips the balance of failures opens it
     OPEN = "OPEN"  # the success of a probe closes it; so does a person
+
+
+class EventKind(models.TextChoices):
+    """Kinds of events in a task's history."""
+
+    ENQUEUED = "enqueued"
+    STARTED = "started"
+    PROGRESS = "progress"
+    EMITTED = "emitted"  # by the handler; data has its name
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    RETRY_SCHEDULED = "retry_scheduled"
+    RETURNED = "returned"  # unfinished, by a worker that ends: the attempt does not count
+    LEASE_LOST = "lease_lost"
+    CANCEL_REQUESTED = "cancel_requested"
+    CANCELLED = "cancelled"
+    DEAD = "dead"
+    REPLAYED = "replayed"
+    DISCARDED = "discarded"

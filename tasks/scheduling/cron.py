@@ -1,59 +1,92 @@
-"""Cron expressions: at which times of a zone's clocks something is to be done."""
+"""Cron expressions in a time zone."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from croniter import CroniterError, croniter
+from cronsim import CronSim, CronSimError
 
 from tasks.errors import BadSchedule
 
-_RANDOM = re.compile(r"(?i)(?<![a-z])[hr](?![a-z])")
-"""The library's letters for times of its own choice: another one at each look."""
+_MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
+_DAYS = "SUN MON TUE WED THU FRI SAT".split()
+# The lowest and highest value of each field, and the names that it takes for values.
+_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+_RANGE = re.compile(r"(\w+)-(\w+)(?:/([1-9]\d*))?")
 
 
 @dataclass(frozen=True)
 class Times:
-    """The times of a cron expression in a zone. Raises BadSchedule when one cannot be read."""
+    """Times of a cron expression in a zone. Raises BadSchedule when one cannot be read."""
 
     cron: str
     zone: str
 
     def __post_init__(self) -> None:
-        is_known = len(self.cron.split()) == 5 and not _RANDOM.search(self.cron)
-        if not is_known or not croniter.is_valid(self.cron):
-            raise BadSchedule(f"{self.cron!r} is no cron expression of five fields")
+        if len(self.cron.split()) != len(_FIELDS):
+            raise BadSchedule(f"{self.cron!r} is not a cron expression of five fields")
         try:
             ZoneInfo(self.zone)
         except Exception:
-            raise BadSchedule(f"{self.zone!r} is no time zone") from None
+            raise BadSchedule(f"{self.zone!r} is not a time zone") from None
         self.after(datetime(2024, 1, 1, tzinfo=UTC))
 
     def after(self, moment: datetime) -> datetime:
-        """The first time after a moment, in UTC.
+        """Return the first time after a moment, in UTC.
 
-        What lies in the hour that a change to summer time leaves out runs right after it; what
-        names an hour that comes twice runs in the first.
+        A named hour that the change to summer time leaves out runs right after the gap. A named
+        hour that comes twice runs the first time only.
         """
+        zone = ZoneInfo(self.zone)
+        start = moment.astimezone(zone)
+        fields = [_plain(*each) for each in zip(self.cron.upper().split(), _FIELDS, strict=True)]
+        names_hours = not fields[1].startswith("*")
+        if names_hours:
+            start = start.replace(tzinfo=None)
         try:
-            times = croniter(self.cron, moment.astimezone(ZoneInfo(self.zone)))
-            found = times.get_next(datetime)
-            while self._names_hours and _is_second_of_two(found):
-                found = times.get_next(datetime)
-        except (CroniterError, OverflowError) as error:
-            raise BadSchedule(f"{self.cron!r} has no next time: {error}") from None
-        return found.astimezone(UTC)
-
-    @property
-    def _names_hours(self) -> bool:
-        return not self.cron.split()[1].startswith("*")
+            for time in CronSim(" ".join(fields), start):
+                found = _on_clock(time, zone) if names_hours else time.astimezone(UTC)
+                if found > moment:
+                    return found
+        except (CronSimError, OverflowError):
+            pass
+        raise BadSchedule(f"{self.cron!r} is not a cron expression that has a next time")
 
 
-def _is_second_of_two(time: datetime) -> bool:
-    """Whether the clocks showed this time an hour ago as well."""
-    return time.replace(fold=0).utcoffset() != time.replace(fold=1).utcoffset() and (
-        time.utcoffset() == time.replace(fold=1).utcoffset()
-    )
+def _plain(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
+    """Rewrite what the library reads differently from schedules that people already have.
+
+    A range may go past the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts a
+    field like any other value, so that a day of the month and a weekday still mean either.
+    """
+    low, high, names = bounds
+    terms: list[str] = []
+    for term in field.split(","):
+        match = _RANGE.fullmatch(term)
+        ends = [str(names.get(end, end)) for end in match.groups()[:2]] if match else []
+        if match and all(map(str.isdecimal, ends)) and high >= int(ends[0]) > int(ends[1]):
+            values = [*range(int(ends[0]), high + 1), *range(low, int(ends[1]) + 1)]
+            terms += map(str, values[:: int(match[3] or 1)])
+        elif term.startswith("*/") and bounds in (_FIELDS[2], _FIELDS[4]):
+            terms.append(f"{low}-{high}{term[1:]}")
+        else:
+            terms.append(term)
+    return ",".join(terms)
+
+
+def _on_clock(time: datetime, zone: ZoneInfo) -> datetime:
+    """Convert what the zone's clocks show to UTC; out of a gap, to the end of the gap."""
+    while (found := time.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(
+        tzinfo=None, fold=0
+    ) != time:
+        time += timedelta(minutes=1)
+    return found

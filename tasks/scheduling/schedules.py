@@ -16,11 +16,13 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
+from tasks import registry
 from tasks.enqueue import enqueue
 from tasks.errors import TaskError, UnknownType
 from tasks.models import Schedule, Task
 from tasks.models.audit import TaskAct, note
 from tasks.models.statuses import Status
+from tasks.payloads import check_payload
 from tasks.scheduling.cron import Times as Times
 
 log = logging.getLogger(__name__)
@@ -92,10 +94,7 @@ def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
 
 def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
     """Check and save a schedule whose columns were changed; its next time is counted from now."""
-    from tasks import registry
-    from tasks.payloads import checked
-
-    checked(registry.find(schedule.type_key, schedule.type_version), schedule.payload)
+    check_payload(registry.find(schedule.type_key, schedule.type_version), schedule.payload)
     schedule.next_at = Times(schedule.cron, schedule.zone).after(_database_time())
     schedule.problem = ""
     with transaction.atomic():

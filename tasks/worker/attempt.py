@@ -9,7 +9,7 @@ from tasks import retry
 from tasks.child import failure_report
 from tasks.json import as_json
 from tasks.models.statuses import Status
-from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 CANCELLED, TIMED_OUT, LOST, ENDING = "cancelled", "timed out", "lost", "ending"
 
@@ -21,7 +21,7 @@ class Run:
     id: str
     attempt: int
     max_attempts: int
-    kind: Kind
+    kind: TaskSpec
     payload: str
     request_id: str
     lease_ends: float

@@ -41,7 +41,7 @@ class Ledger:
         self.options = options
         self.oldest_end = 0.0
         self._store = Store()
-        self._kinds: dict[int, registry.Kind] = {}
+        self._kinds: dict[int, registry.TaskSpec] = {}
         self._bound: list[int] = []
         self._says_sleeping: bool | None = None
         self._looked: datetime | None = None
@@ -189,7 +189,7 @@ class Ledger:
         ids, attempts = [run.id for run in runs], [run.attempt for run in runs]
         return {"ids": ids, "attempts": attempts, "worker": self.desk.worker}
 
-    def _known(self) -> dict[int, registry.Kind]:
+    def _known(self) -> dict[int, registry.TaskSpec]:
         if not self._kinds:
             try:
                 rows = registry.sync()

@@ -55,7 +55,7 @@ def selector_raises(monkeypatch: pytest.MonkeyPatch) -> Raise:
         def read_job(*_: Any) -> None:
             raise error
 
-        monkeypatch.setattr("pipeline.api.v1.views.jobs.read_job", read_job)
+        monkeypatch.setattr("pipeline.api.v1.jobs.views.read_job", read_job)
 
     return arrange
 

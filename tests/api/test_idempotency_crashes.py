@@ -124,7 +124,7 @@ def test_only_the_id_from_the_key_makes_it_so(
     module: str,
     answer: tuple[int, str | None],
 ) -> None:
-    monkeypatch.setattr(f"pipeline.api.v1.views.{module}.row_id", lambda _: None)
+    monkeypatch.setattr(f"pipeline.api.v1.{module}.views.row_id", lambda _: None)
     sent = sent_by()
     jobs = Job.objects.count()
     killed(sent, "after")

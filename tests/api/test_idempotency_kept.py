@@ -47,7 +47,7 @@ def test_a_conflict_is_not_kept() -> None:
 def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.api.v1.views.jobs.create_job", _fail)
+        patch.setattr("pipeline.api.v1.jobs.views.create_job", _fail)
         first = sent.under("k")
 
     second = sent.under("k")
@@ -61,7 +61,7 @@ def test_a_failure_after_the_change_was_made_makes_no_second_one(
 ) -> None:
     sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
+        patch.setattr("pipeline.api.v1.jobs.views.read_job", _fail)
         first = sent.under("k")
 
     second = sent.under("k")
@@ -76,7 +76,7 @@ def test_after_a_failure_the_key_is_free_for_something_else(
 ) -> None:
     sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.api.v1.views.jobs.read_job", _fail)
+        patch.setattr("pipeline.api.v1.jobs.views.read_job", _fail)
         sent.under("k")
 
     other = sent.under("k", title="Baker")

@@ -15,7 +15,7 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from pipeline.api.openapi.answers import ALL_KINDS
+from pipeline.api.openapi.answers import ALL_PROBLEM_TYPES
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.api.openapi.inspector import Inspector, NotDescribed
 from pipeline.api.schema import OPERATION
@@ -111,7 +111,7 @@ def test_operation_ids_are_unique() -> None:
 
 
 def test_every_refusal_is_a_problem_with_the_codes_of_the_one_table() -> None:
-    codes = {kind.code: kind.status for kind in ALL_KINDS}
+    codes = {kind.code: kind.status for kind in ALL_PROBLEM_TYPES}
     refused = [
         (status, resolved(answer))
         for *_, operation in OPERATIONS

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from jobs.models import Company
-from pipeline.api.pagination import cursor
 from pipeline.models import Application
 from pipeline.selectors.applications import queue_of
+from pipeline.selectors.paging import encode_cursor
 from tasks.stats import site
 from tests.support import background_tasks, factories
 from tests.support.callers import Caller, person, signed_in
@@ -29,7 +29,7 @@ def names(company: Company) -> dict[str, Any]:
     """A job with people, one of them seated, and ids to put into paths."""
     job = factories.job(company_id=company.id)
     first, *_rest = factories.applications(job, PEOPLE)
-    behind = cursor(str(job), 1)
+    behind = encode_cursor(str(job), 1)
     return {
         "job": job,
         "application": first.id,

@@ -9,9 +9,9 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import ApiKey, Company
 from jobs.services import create_api_key
-from pipeline.background.errors import Backlogged, OrderRefused, RateExceeded, TypeNotAllowed
+from pipeline.background.errors import Backlogged, RateExceeded, TaskRequestRefused, TypeNotAllowed
 from pipeline.background.key_limits import limit_key
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.limits.rate_limit import Rate, Tally, count
 from pipeline.models import Producer, StoredFile
 from tasks.enqueue import Enqueued
@@ -35,18 +35,18 @@ def key(company: Company) -> ApiKey:
     return create_api_key(company_id=company.id, name="CI", scopes=())[0]
 
 
-SLEEP = Order("demo.sleep")
+SLEEP = TaskRequest("demo.sleep")
 
 
 def begin(
-    company: Company, *orders: Order, key: ApiKey | None = None, by: str = "member:1"
+    company: Company, *orders: TaskRequest, key: ApiKey | None = None, by: str = "member:1"
 ) -> list[Enqueued]:
     """Start work for a company."""
     producer = f"key:{key.id}" if key else by
     return start(
         company_id=company.id,
         producer=producer,
-        orders=orders or [SLEEP],
+        requests=orders or [SLEEP],
         key_id=key.id if key else None,
     )
 
@@ -82,7 +82,7 @@ def test_without_one_it_is_the_rate_of_the_site(company: Company, settings: obje
     start(
         company_id=company.id,
         producer="member:1",
-        orders=[SLEEP] * 2,
+        requests=[SLEEP] * 2,
         on_count=lambda rate, tally: told.append((rate, tally)),
     )
 
@@ -138,8 +138,8 @@ def test_nor_is_more_taken_than_all_together_may_have_waiting(
 
 
 def test_of_several_orders_the_one_that_is_refused_is_told(company: Company) -> None:
-    with pytest.raises(OrderRefused) as refused:
-        begin(company, SLEEP, Order("mail.send"))
+    with pytest.raises(TaskRequestRefused) as refused:
+        begin(company, SLEEP, TaskRequest("mail.send"))
 
     assert (refused.value.number, type(refused.value.reason)) == (1, UnknownType)
     assert not Task.objects.exists()
@@ -154,7 +154,7 @@ def test_a_payload_names_only_what_is_the_companys(
     payload = {key: None if value is None else str(value), "format": "csv"}
 
     with pytest.raises(InvalidPayload):
-        begin(company, Order(kind, payload if key == "job_id" else {key: payload[key]}))
+        begin(company, TaskRequest(kind, payload if key == "job_id" else {key: payload[key]}))
 
 
 def stored(company: Company, purpose: StoredFile.Purpose) -> str:
@@ -175,16 +175,16 @@ def test_of_files_it_may_name_its_own_imports_only(company: Company) -> None:
     others = stored(factories.company(), StoredFile.Purpose.IMPORT)
     export = stored(company, StoredFile.Purpose.EXPORT)
 
-    assert begin(company, Order("applications.import", {"import_id": own}))
+    assert begin(company, TaskRequest("applications.import", {"import_id": own}))
     for file in (others, export):
         with pytest.raises(InvalidPayload, match="no such import"):
-            begin(company, Order("applications.import", {"import_id": file}))
+            begin(company, TaskRequest("applications.import", {"import_id": file}))
 
 
 def test_its_own_job_it_may_name(company: Company) -> None:
     job = factories.job(company_id=company.id)
 
-    [made] = begin(company, Order("log.export", {"job_id": str(job), "format": "csv"}))
+    [made] = begin(company, TaskRequest("log.export", {"job_id": str(job), "format": "csv"}))
 
     assert Task.objects.get(id=made.id).owner_id == company.id
 

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from pipeline.templatetags.line import countdown, duration, when
+from pipeline.templatetags.line import countdown, when
+from pipeline.wording.english import short_duration
 from tests.browser.site import OpenPage, Site
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,7 @@ def test_a_countdown_counts_in_the_servers_words_and_ends(page: Page) -> None:
 
     shown = page.locator("count-down [role=timer]").all_text_contents()
     assert shown[0] in ("time is up", "1 s", "0 s")
-    expected = [{duration(seconds + extra) for extra in (-1, 0, 1)} for seconds in SPANS]
+    expected = [{short_duration(seconds + extra) for extra in (-1, 0, 1)} for seconds in SPANS]
     assert all(text in words for text, words in zip(shown[1:], expected[1:], strict=True))
     expect(page.locator("count-down [role=timer]").first).to_have_text(re.compile("time is up"))
 

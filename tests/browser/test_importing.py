@@ -45,7 +45,7 @@ def test_a_file_is_imported_and_the_page_follows(
     shot(page, "import_refused-light")
     page.get_by_label("CSV file").set_input_files(file)
     owner.press("Import")
-    expect(page.locator("#main")).to_contain_text("Waits for a worker")
+    expect(page.locator("#main")).to_contain_text("Waiting")
     run = ImportRun.objects.filter(file__job_id=world.job).latest("file_id")
 
     take_in(run.file_id, is_cancelled=lambda: True)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from pipeline.background.schedules import Plan, create_schedule
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.models import ImportRun, StoredFile
 from tasks import control, registry
 from tasks.models import Schedule, Task, TaskEvent
@@ -48,16 +48,16 @@ def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
     actor = f"member:{user_id}"
     file = _file(company_id, job, task_rows=1_200)
     orders = [
-        Order("report.weekly", at),
-        Order("applications.export", at | {"format": "csv"}),
-        Order("demo.sleep", {"seconds": 5, "then": "fail"}),
-        Order("log.export", at | {"format": "jsonl"}),
-        Order("demo.sleep", {"seconds": 60}),
-        Order("applications.import", {"import_id": str(file)}),
-        Order("report.weekly", at, delay_seconds=7_200),
-        Order("log.export", at | {"format": "csv"}),
+        TaskRequest("report.weekly", at),
+        TaskRequest("applications.export", at | {"format": "csv"}),
+        TaskRequest("demo.sleep", {"seconds": 5, "then": "fail"}),
+        TaskRequest("log.export", at | {"format": "jsonl"}),
+        TaskRequest("demo.sleep", {"seconds": 60}),
+        TaskRequest("applications.import", {"import_id": str(file)}),
+        TaskRequest("report.weekly", at, delay_seconds=7_200),
+        TaskRequest("log.export", at | {"format": "csv"}),
     ]
-    made = start(company_id=company_id, producer=actor, orders=orders)
+    made = start(company_id=company_id, producer=actor, requests=orders)
     report, export, dead, dead_too, stopped, running, *_ = (each.id for each in made)
     _end(report, "SUCCEEDED", result={"week": "2026-11-09", "events": 31})
     _end(export, "SUCCEEDED", result={"file_id": str(file), "rows": 22})

@@ -129,3 +129,35 @@ def test_up_that_cannot_start_says_why_in_one_sentence(
     assert name in run.stderr.strip()
     assert len(run.stderr.strip().splitlines()) == 1
     assert "secret" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "backend"),
+    [
+        ({"EMAIL_URL": "smtp://mail.example.org"}, "django.core.mail.backends.smtp.EmailBackend"),
+        ({"EMAIL_BACKEND": "anymail.backends.postmark.EmailBackend"}, "anymail.backends.postmark."),
+        (
+            {"EMAIL_BACKEND": "my.Backend", "EMAIL_URL": "smtp://mail.example.org"},
+            "my.Backend mail.example.org",
+        ),
+        ({}, "pipeline.mail.dev_mailbox.Backend"),
+    ],
+)
+def test_the_email_backend_is_the_one_that_is_named(
+    variables: dict[str, str], backend: str
+) -> None:
+    program = (
+        "from pipeline.config.env import mail_settings as found;"
+        "print(found()['EMAIL_BACKEND'], found().get('EMAIL_HOST'))"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": os.environ["PATH"], **variables},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert run.stdout.startswith(backend)

@@ -17,7 +17,7 @@ from pipeline.line.event_log import GENESIS
 from pipeline.models import StoredFile, StoredPart
 from pipeline.privacy.erase import erase
 from tasks.errors import Fatal, InvalidPayload, Retry
-from tasks.payloads import checked
+from tasks.payloads import check_payload
 from tasks.registry import find
 from tests.support import factories
 from tests.support.crowd import crowd
@@ -152,7 +152,7 @@ def test_whoever_is_erased_meanwhile_is_not_left_in_the_file(
 )
 def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InvalidPayload):
-        checked(find("log.export"), payload)
+        check_payload(find("log.export"), payload)
 
 
 def test_a_longer_line_is_told_of_slice_by_slice(company: Company) -> None:

@@ -19,7 +19,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
-SOURCES = ("manage.py", "run.py", "requirements.txt", "requirements-dev.txt")
+SOURCES = (
+    "manage.py",
+    "run.py",
+    "requirements.txt",
+    "requirements-embedded.txt",
+    "requirements-dev.txt",
+)
 PACKAGES = ("applicants", "jobs", "pipeline", "static", "tasks", "templates")
 START_SECONDS, STOP_SECONDS = 60, 40
 LIFE_SECONDS = 3.5  # a program that has run for so long is started again

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.api.openapi.answers import ALL_KINDS
+from pipeline.api.openapi.answers import ALL_PROBLEM_TYPES
 from pipeline.api.openapi.document import document
 from pipeline.config import env
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
@@ -80,7 +80,7 @@ def table(heading: str) -> list[list[str]]:
 def test_the_page_has_every_error_and_no_other() -> None:
     told = [(int(status), code.strip("`")) for status, code, _ in table("Errors")]
 
-    assert sorted(told) == sorted((kind.status, kind.code) for kind in ALL_KINDS)
+    assert sorted(told) == sorted((kind.status, kind.code) for kind in ALL_PROBLEM_TYPES)
 
 
 def test_the_page_has_every_rate_with_its_default() -> None:

@@ -81,7 +81,7 @@ def test_every_refusal_stands_in_the_table_of_http_problems() -> None:
     ]
 
     assert len(refusals) >= 12
-    assert [error.__name__ for error in refusals if error not in problems.KINDS] == []
+    assert [error.__name__ for error in refusals if error not in problems.PROBLEM_TYPES] == []
 
 
 OF_A_MACHINE = re.compile(

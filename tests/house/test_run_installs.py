@@ -33,6 +33,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder with `run.py`, requirements that need no download, and the stand-ins."""
     shutil.copy(ROOT / "run.py", tmp_path)
     (tmp_path / "requirements.txt").write_text("# nothing\n")
+    (tmp_path / "requirements-embedded.txt").write_text("-r requirements.txt\n")
     (tmp_path / "requirements-dev.txt").write_text("# nothing, for tests\n")
     (tmp_path / "manage.py").write_text(MANAGE)
     (tmp_path / "pytest.py").write_text(PYTEST)
@@ -58,7 +59,7 @@ def said_by(process: subprocess.Popen[str]) -> str:
 
 def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> None:
     first = said_by(start(folder, "--port", "8001", "--no-demo"))
-    assert "Installing requirements.txt" in first
+    assert "Installing requirements-embedded.txt" in first
     assert first.endswith("manage.py up --port 8001 --no-demo\n")
 
     assert said_by(start(folder)) == "manage.py up\n"
@@ -70,7 +71,7 @@ def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> N
     assert said_by(start(folder)) == "manage.py up\n"
 
     (folder / "requirements.txt").write_text("# still nothing, in other words\n")
-    assert "Installing requirements.txt" in said_by(start(folder))
+    assert "Installing requirements-embedded.txt" in said_by(start(folder))
 
 
 def test_two_starts_at_once_install_once(folder: Path) -> None:

@@ -34,10 +34,10 @@ def heard(
 class Stream:
     """One open stream of events."""
 
-    def __init__(self, url: str, ticket: str, *, seconds: float = 10.0) -> None:
+    def __init__(self, url: str, token: str, *, seconds: float = 10.0) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
         self._client = http.client.HTTPConnection(host, int(port), timeout=seconds)
-        self._client.request("GET", f"/live/{ticket}")
+        self._client.request("GET", f"/live/{token}")
         self.answer = self._client.getresponse()
 
     def next_event(self) -> tuple[str, Any]:

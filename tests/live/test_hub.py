@@ -18,8 +18,8 @@ from tests.live.listening import ear, heard
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ticket() -> stream_tokens.Ticket:
-    """A ticket for some job."""
+def token() -> stream_tokens.StreamToken:
+    """A token for some job."""
     found = stream_tokens.read(stream_tokens.issue([uuid4()]))
     assert found is not None
     return found
@@ -37,7 +37,7 @@ def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.Monk
 
     async def look() -> bool:
         hub = Hub()
-        with hub.watching(ticket()) as watcher:
+        with hub.watching(token()) as watcher:
             await watcher.wait(10)
             missed = watcher.take()[1]
         hub.close()
@@ -52,8 +52,8 @@ def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.Monk
 def test_nobody_is_remembered_who_has_left() -> None:
     async def look() -> Hub:
         hub = Hub(most_watchers=2)
-        with hub.watching(ticket()), hub.watching(ticket()):
-            with pytest.raises(HubFull), hub.watching(ticket()):
+        with hub.watching(token()), hub.watching(token()):
+            with pytest.raises(HubFull), hub.watching(token()):
                 pass
             assert len(hub) == 2
         hub.close()

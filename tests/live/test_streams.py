@@ -25,8 +25,8 @@ def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def ticket_of(*jobs: UUID) -> str:
-    """A ticket as a page has it."""
+def token_of(*jobs: UUID) -> str:
+    """A token as a page has it."""
     return stream_tokens.issue(jobs)
 
 
@@ -43,7 +43,7 @@ def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None
 def test_who_watches_a_job_hears_of_its_change_within_moments(site: str, announcing: None) -> None:
     mine, other = factories.job(), factories.job()
     told: list[tuple[str, dict[str, Any]]] = []
-    with Stream(site, ticket_of(mine)) as stream:
+    with Stream(site, token_of(mine)) as stream:
         assert stream.answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
         assert stream.answer.headers["Cache-Control"] == "no-store"
         assert stream.next_event() == ("check", {})  # it has begun to listen
@@ -63,22 +63,22 @@ def test_who_watches_a_job_hears_of_its_change_within_moments(site: str, announc
 @pytest.mark.slow
 def test_a_change_between_the_page_and_its_stream_is_not_lost(site: str, announcing: None) -> None:
     job = factories.job()
-    with Stream(site, ticket_of(job)) as first, Stream(site, ticket_of(job)) as second:
+    with Stream(site, token_of(job)) as first, Stream(site, token_of(job)) as second:
         first.next_event()
         second.next_event()
-        ticket = ticket_of(job)
+        token = token_of(job)
         factories.application(job)
         first.skip_checks()
         second.skip_checks()
 
-        with Stream(site, ticket) as late:
+        with Stream(site, token) as late:
             assert late.next_event() == ("check", {})
 
 
 @pytest.mark.slow
 def test_after_a_restart_of_the_database_all_had_better_look(site: str, announcing: None) -> None:
     job = factories.job()
-    with Stream(site, ticket_of(job)) as stream:
+    with Stream(site, token_of(job)) as stream:
         stream.next_event()
         with connection.cursor() as cursor:
             cursor.execute(
@@ -92,10 +92,10 @@ def test_after_a_restart_of_the_database_all_had_better_look(site: str, announci
 
 
 @pytest.mark.slow
-def test_a_ticket_that_does_not_hold_is_told_to_stop(site: str) -> None:
+def test_a_token_that_does_not_hold_is_told_to_stop(site: str) -> None:
     assert status_of(site, "/live/nonsense") == (204, None)
     assert status_of(site, "/live/") == (204, None)
-    assert status_of(site, f"/live/{ticket_of(uuid4())}", "POST") == (405, "GET")
+    assert status_of(site, f"/live/{token_of(uuid4())}", "POST") == (405, "GET")
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_the_server_ends_at_once_though_streams_are_open(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     with serving(environment, tmp_path / "web.log") as url:
-        streams = [Stream(url, ticket_of(uuid4())) for _ in range(20)]
+        streams = [Stream(url, token_of(uuid4())) for _ in range(20)]
         start = time.monotonic()
     took = time.monotonic() - start
 
@@ -116,7 +116,7 @@ def test_the_server_ends_at_once_though_streams_are_open(
 
 @pytest.mark.slow
 def test_open_streams_hold_no_thread_and_one_connection_a_process(site: str) -> None:
-    streams = [Stream(site, ticket_of(uuid4())) for _ in range(60)]
+    streams = [Stream(site, token_of(uuid4())) for _ in range(60)]
     for stream in streams:
         stream.next_event()
 

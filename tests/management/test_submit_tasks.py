@@ -59,7 +59,7 @@ def test_it_shows_tasks_being_done_on_time_or_ends_with_an_error(
     ("url", "why"),
     [
         ("http://127.0.0.1:1", "Nothing answers at http://127.0.0.1:1"),
-        ("localhost", "is no address like"),
+        ("localhost", "is not an address like"),
     ],
 )
 def test_a_site_that_is_not_there_is_named(acme: Caller, url: str, why: str) -> None:

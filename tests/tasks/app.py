@@ -8,4 +8,4 @@ class Handlers(AppConfig):
     label = "task_handlers"
 
     def ready(self) -> None:
-        from tests.tasks import django_functions, handlers  # noqa: F401 -- register their types
+        from tests.tasks import handlers  # noqa: F401 -- registers its types

@@ -8,4 +8,3 @@ if _offset := float(__import__("os").environ.get("TASKS_TEST_CLOCK_OFFSET", 0)):
 
     _right = time.time
     time.time = lambda: _right() + _offset
-TASKS = {"default": {"BACKEND": "tasks.django_backend.DurableBackend", "QUEUES": []}}

@@ -87,6 +87,6 @@ def test_the_newest_version_is_found_unless_one_is_named() -> None:
 
 def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
     with pytest.raises(ValueError, match="twice"):
-        registry.register(registry.Kind("test.noop", handler=lambda payload, context: None))
+        registry.register(registry.TaskSpec("test.noop", handler=lambda payload, context: None))
     with pytest.raises(ValueError, match="max_attempts"):
         registry.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)

@@ -10,12 +10,11 @@ import pytest
 
 from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.wording.event_words import ENDING_WORDS
 from pipeline.wording.explanations import (
-    WHEN_ENDED,
     PlaceChange,
     Standing,
     how_the_line_works,
-    span,
     what_if_nothing,
     why_moved,
 )
@@ -52,7 +51,7 @@ def test_the_rules_of_the_edges() -> None:
     assert "After one missed deadline you" in rules(max_decays=1)
     assert "second miss" not in rules(max_decays=1)
     assert "it is yours at once" in rules(acknowledge_first_seat=False)
-    assert "you confirm it like everybody else" in rules(acknowledge_first_seat=True)
+    assert "you confirm it like everyone else" in rules(acknowledge_first_seat=True)
 
 
 def standing(status: Status, misses: int = 0, **more: Any) -> Standing:
@@ -100,7 +99,7 @@ def test_times_are_told_in_the_readers_zone() -> None:
 def test_waiting_is_told_with_what_holds_it_up() -> None:
     waiting, cooling = Status.WAITLIST, NOW + timedelta(minutes=5)
 
-    assert "When it is your turn we send you a mail" in what_if_nothing(standing(waiting))
+    assert "When it is your turn, we email you" in what_if_nothing(standing(waiting))
     assert "paused" in what_if_nothing(standing(waiting, job_status="PAUSED"))
     assert "before 08:05 UTC" in what_if_nothing(standing(waiting, 1, eligible_at=cooling))
     assert "before" not in what_if_nothing(standing(waiting, 1, eligible_at=NOW))
@@ -119,7 +118,9 @@ def test_a_deadline_that_has_passed_is_no_threat_any_more() -> None:
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
-    assert what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == WHEN_ENDED[outcome]
+    assert (
+        what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == ENDING_WORDS[outcome].advice
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,21 +128,11 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
     [
         (PlaceChange(EventType.APPLIED, NOW, own=True), "You joined the line."),
         (PlaceChange(EventType.DECAYED, NOW, own=True), "You missed a deadline"),
-        (PlaceChange(EventType.PROMOTED, NOW), "Somebody ahead of you was offered a seat"),
+        (PlaceChange(EventType.PROMOTED, NOW), "Someone ahead of you was offered a seat"),
         (PlaceChange(EventType.PROMOTED, NOW, 3), "Three people ahead of you were offered"),
         (PlaceChange(EventType.REMOVED, NOW, 12), "12 people ahead of you left the line"),
-        (PlaceChange(EventType.APPLIED, NOW), "you moved back by one"),
+        (PlaceChange(EventType.APPLIED, NOW), "You moved back by one"),
     ],
 )
 def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:
     assert words in why_moved(change)
-
-
-def test_spans_are_told_in_their_two_largest_units() -> None:
-    assert [span(n) for n in (1, 60, 3_661, 2 * DAY, 0)] == [
-        "1 second",
-        "1 minute",
-        "1 hour and 1 minute",
-        "2 days",
-        "no time",
-    ]

@@ -12,17 +12,17 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from pipeline.api import problems
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.types import Types
-from pipeline.api.problems import MEDIA_TYPE, Kind
+from pipeline.api.problems import MEDIA_TYPE, ProblemType
 from pipeline.api.schema import File, Operation, Schema
 from pipeline.domain.permissions import RULES
 
-ALL_KINDS = sorted(
-    (each for each in vars(problems).values() if isinstance(each, Kind)),
+ALL_PROBLEM_TYPES = sorted(
+    (each for each in vars(problems).values() if isinstance(each, ProblemType)),
     key=lambda kind: (kind.status, kind.code),
 )
 """Every kind of problem that there is."""
 
-_KEYED = [kind for kind in ALL_KINDS if kind.code.startswith("IDEMPOTENCY_KEY")]
+_KEYED = [kind for kind in ALL_PROBLEM_TYPES if kind.code.startswith("IDEMPOTENCY_KEY")]
 _EVERYWHERE = (
     problems.VALIDATION_ERROR,
     problems.MALFORMED_REQUEST,
@@ -87,7 +87,9 @@ class Answers:
         given = {str(status): self._given(operation, method, status) for status in operation.gives}
         if operation.tagged:
             given["304"] = self._not_modified()
-        kinds = sorted(kinds_of(operation, method, path), key=lambda kind: (kind.status, kind.code))
+        kinds = sorted(
+            problem_types_of(operation, method, path), key=lambda kind: (kind.status, kind.code)
+        )
         by_status = groupby(kinds, key=lambda kind: kind.status)
         return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
 
@@ -112,7 +114,7 @@ class Answers:
         }
         return self._shared(ResolvedComponent.RESPONSE, name, build)
 
-    def _refused(self, kinds: list[Kind]) -> Schema:
+    def _refused(self, kinds: list[ProblemType]) -> Schema:
         """The problems of one status, once for all operations that can have the same."""
         codes = [kind.code for kind in kinds]
         names = ["".join(word.title() for word in code.split("_")) for code in codes]
@@ -144,7 +146,7 @@ class Answers:
             "title": text,
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": text,
-            "code": {**text, "enum": [kind.code for kind in ALL_KINDS]},
+            "code": {**text, "enum": [kind.code for kind in ALL_PROBLEM_TYPES]},
             "request_id": {"type": ["string", "null"]},
             "errors": self._types.schema_of(list[FieldErrorOut]),
             "error": self._types.schema_of(ErrorEnvelopeOut),
@@ -163,7 +165,7 @@ class Answers:
         return component.ref
 
 
-def kinds_of(operation: Operation, method: str, path: str) -> set[Kind]:
+def problem_types_of(operation: Operation, method: str, path: str) -> set[ProblemType]:
     """Every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
     if not RULES[operation.action].public:

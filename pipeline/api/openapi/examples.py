@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from pipeline.api.problems import Kind, problem
+from pipeline.api.problems import ProblemType, problem
 from pipeline.api.schema import Schema
 
 _KNOWN: dict[str, Any] = {
@@ -89,7 +89,7 @@ _TYPES: dict[str, type] = {
 }
 
 
-def problem_example(kind: Kind) -> dict[str, Any]:
+def problem_example(kind: ProblemType) -> dict[str, Any]:
     """What a problem of a kind looks like."""
     return problem(kind, HttpRequest()) | {"request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"}
 

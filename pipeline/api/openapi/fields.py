@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
-from pipeline.api.openapi.words import MEANINGS
+from pipeline.api.openapi.descriptions import DESCRIPTIONS
 from pipeline.api.schema import Schema
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
@@ -29,14 +29,14 @@ class OurField(OpenApiSerializerFieldExtension):
         schema.pop("x-spec-enum-id", None)
         if isinstance(schema.get("type"), list):  # "null" is added where a field may be null
             schema["type"] = schema["type"][0]
-        meaning = MEANINGS.get(self.target.field_name)
+        meaning = DESCRIPTIONS.get(self.target.field_name)
         return schema | ({"description": meaning} if meaning and "$ref" not in schema else {})
 
 
 class TextField(OurField):
     """A string of any number of lines: all but NUL."""
 
-    target_class = "pipeline.api.v1.serializers.fields.Text"
+    target_class = "pipeline.api.v1.fields.Text"
     priority = 0
     blank, filled = _TEXT, _FILLED_TEXT
 
@@ -50,7 +50,7 @@ class TextField(OurField):
 class LineField(TextField):
     """A string in one line: no control characters."""
 
-    target_class = "pipeline.api.v1.serializers.fields.Line"
+    target_class = "pipeline.api.v1.fields.Line"
     priority = 1
     blank, filled = _EMPTY_LINE, _LINE
 
@@ -58,7 +58,7 @@ class LineField(TextField):
 class ObjectField(OurField):
     """An object of whatever fields."""
 
-    target_class = "pipeline.api.v1.serializers.background_inputs.AnyObject"
+    target_class = "pipeline.api.v1.fields.AnyObject"
     priority = 0
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:

@@ -13,7 +13,7 @@ from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.security import callers_of, security_of
 from pipeline.api.schema import OPERATION, Operation, Parameter, Schema, Shape
-from pipeline.api.v1.serializers.fields import Text
+from pipeline.api.v1.fields import Text
 
 
 class NotDescribed(Exception):

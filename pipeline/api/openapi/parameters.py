@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.models import JobStatus
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
-from pipeline.api.schema import Parameter, whole, words
+from pipeline.api.schema import Parameter, choices, whole
 from pipeline.domain.states import EventType
 from tasks.models.statuses import Status
 
@@ -17,7 +17,7 @@ _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
 CURSOR = Parameter("cursor", "`next_cursor` of the page before.", _CURSOR)
 PAGED = (LIMIT, CURSOR)
 
-JOB_STATUS = Parameter("status", "Only jobs with this status.", words(JobStatus))
+JOB_STATUS = Parameter("status", "Only jobs with this status.", choices(JobStatus))
 SEARCH = Parameter(
     "search",
     "Only jobs with this in title or location.",
@@ -32,7 +32,7 @@ WITH_ADDRESS = Parameter(
 )
 AFTER_SEQ = Parameter("after_seq", "Only events after this one.", _SEQ)
 OF_APPLICATION = Parameter("application", "Only events of this application.", {"type": "string"})
-EVENT = Parameter("event", "Only events of this kind.", words(EventType))
+EVENT = Parameter("event", "Only events of this kind.", choices(EventType))
 AS_OF = Parameter("as_of", "The line at this time; needs `Z` or an offset.", _TIME)
 AS_OF_CAMEL = Parameter("asOf", "Another spelling of `as_of`.", _TIME)
 REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _SEQ)
@@ -42,7 +42,7 @@ NOTED_HASH = Parameter(
     "The hash that you noted; together with `seq`.",
     {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
 )
-TASK_STATUS = Parameter("status", "Only tasks with this status.", words(Status))
+TASK_STATUS = Parameter("status", "Only tasks with this status.", choices(Status))
 OF_TASK_TYPE = Parameter(
     "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
 )

@@ -18,7 +18,7 @@ from typing import (
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
-from pipeline.api.openapi.words import MEANINGS
+from pipeline.api.openapi.descriptions import DESCRIPTIONS
 from pipeline.api.schema import Schema
 
 _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}
@@ -129,5 +129,5 @@ def _leaf(hint: Any) -> Schema:
 
 def _explained(name: str, schema: Schema) -> Schema:
     """A field's schema with what the field means, in the one table of meanings."""
-    meaning = MEANINGS.get(name)
+    meaning = DESCRIPTIONS.get(name)
     return schema | {"description": meaning} if meaning else schema

@@ -3,22 +3,16 @@
 from django.urls import path
 
 from pipeline.api.openapi.views import Docs, Document
-from pipeline.api.v1.views import (
-    applications,
-    dead_tasks,
-    feed,
-    files,
-    jobs,
-    keys,
-    line,
-    people,
-    schedules,
-    sign_in,
-    summary,
-    task_types,
-    tasks,
-    timelines,
-)
+from pipeline.api.v1 import applicants, auth, companies
+from pipeline.api.v1.applications import import_file
+from pipeline.api.v1.applications import views as applications
+from pipeline.api.v1.events import timelines
+from pipeline.api.v1.events import views as events
+from pipeline.api.v1.jobs import views as jobs
+from pipeline.api.v1.line import views as line
+from pipeline.api.v1.schedules import views as schedules
+from pipeline.api.v1.tasks import dead_letters, files, types
+from pipeline.api.v1.tasks import views as tasks
 
 urlpatterns = [
     path("openapi.json", Document.as_view()),
@@ -29,10 +23,10 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/pause", jobs.PauseJob.as_view()),
     path("jobs/<uuid:job_id>/close", jobs.CloseJob.as_view()),
     path("jobs/<uuid:job_id>/applications", applications.JobApplications.as_view()),
-    path("jobs/<uuid:job_id>/applications/import", files.ImportApplications.as_view()),
+    path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
     path("jobs/<uuid:job_id>/pipeline", line.PipelineOfJob.as_view()),
     path("jobs/<uuid:job_id>/queue", line.Queue.as_view()),
-    path("jobs/<uuid:job_id>/summary", summary.Summary.as_view()),
+    path("jobs/<uuid:job_id>/summary", jobs.Summary.as_view()),
     path("jobs/<uuid:job_id>/events", line.Events.as_view()),
     path("jobs/<uuid:job_id>/replay", line.Replay.as_view()),
     path("jobs/<uuid:job_id>/verify", line.Verify.as_view()),
@@ -45,34 +39,36 @@ urlpatterns = [
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", applications.Remove.as_view()),
     path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),
-    path("applicants", people.Applicants.as_view()),
+    path("applicants", applicants.Applicants.as_view()),
     path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
-    path("applicants/<uuid:applicant_id>", people.OneApplicant.as_view()),
-    path("applicants/<uuid:applicant_id>/applications", people.ApplicationsOfApplicant.as_view()),
-    path("auth/code", sign_in.Code.as_view()),
-    path("auth/token", sign_in.Token.as_view()),
-    path("api-keys", keys.ApiKeys.as_view()),
-    path("api-keys/<uuid:key_id>", keys.OneApiKey.as_view()),
-    path("api-keys/<uuid:key_id>/revoke", keys.RevokeApiKey.as_view()),
-    path("events", feed.Feed.as_view()),
+    path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
+    path(
+        "applicants/<uuid:applicant_id>/applications", applicants.ApplicationsOfApplicant.as_view()
+    ),
+    path("auth/code", auth.Code.as_view()),
+    path("auth/token", auth.Token.as_view()),
+    path("api-keys", companies.ApiKeys.as_view()),
+    path("api-keys/<uuid:key_id>", companies.OneApiKey.as_view()),
+    path("api-keys/<uuid:key_id>/revoke", companies.RevokeApiKey.as_view()),
+    path("events", events.Feed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
     path("tasks/stats", tasks.TaskStats.as_view()),
-    path("tasks/dead", dead_tasks.DeadTasks.as_view()),
-    path("tasks/dead/replay", dead_tasks.ReplayTasks.as_view()),
+    path("tasks/dead", dead_letters.DeadTasks.as_view()),
+    path("tasks/dead/replay", dead_letters.ReplayTasks.as_view()),
     path("tasks/<uuid:task_id>", tasks.OneTask.as_view(), name="api_task"),
     path("tasks/<uuid:task_id>/cancel", tasks.CancelTask.as_view()),
     path("tasks/<uuid:task_id>/events", tasks.EventsOfTask.as_view()),
-    path("tasks/<uuid:task_id>/replay", dead_tasks.ReplayTask.as_view()),
-    path("tasks/<uuid:task_id>/discard", dead_tasks.DiscardTask.as_view()),
+    path("tasks/<uuid:task_id>/replay", dead_letters.ReplayTask.as_view()),
+    path("tasks/<uuid:task_id>/discard", dead_letters.DiscardTask.as_view()),
     path("tasks/<uuid:task_id>/refused-rows", files.RefusedRows.as_view()),
     path("files/<uuid:file_id>", files.OneFile.as_view()),
-    path("task-types", task_types.TaskTypes.as_view()),
-    path("task-types/<str:type_key>/pause", task_types.PauseTaskType.as_view()),
-    path("task-types/<str:type_key>/resume", task_types.ResumeTaskType.as_view()),
+    path("task-types", types.TaskTypes.as_view()),
+    path("task-types/<str:type_key>/pause", types.PauseTaskType.as_view()),
+    path("task-types/<str:type_key>/resume", types.ResumeTaskType.as_view()),
     path("schedules", schedules.Schedules.as_view()),
     path("schedules/<uuid:schedule_id>", schedules.OneSchedule.as_view()),
-    path("companies/me", people.OwnCompany.as_view()),
-    path("me", people.Me.as_view()),
-    path("me/applications", people.MyApplications.as_view()),
+    path("companies/me", companies.OwnCompany.as_view()),
+    path("me", applicants.Me.as_view()),
+    path("me/applications", applicants.MyApplications.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: a company's key to the API."""
+"""`manage.py create_api_key`: create a company's key to the API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class Command(BaseCommand):
             type=_scopes,
             help="read, write or both, with a comma between (default: read,write)",
         )
-
         parser.add_argument(
             "--tasks",
             type=_task_types,
@@ -74,11 +73,11 @@ def _scopes(text: str) -> list[Scope]:
 
 
 def _task_types(text: str) -> list[str] | None:
-    """The types that are named; None for all."""
+    """Read a list of types; None for all."""
     if text in ("all", "none"):
         return None if text == "all" else []
     named = [word.strip() for word in text.split(",")]
     if unknown := [word for word in named if word not in COMPANY_TYPES]:
         known = ", ".join(COMPANY_TYPES)
-        raise ArgumentTypeError(f"{unknown[0]!r} is none of {known}; nor is it all or none")
+        raise ArgumentTypeError(f"{unknown[0]!r} is none of {known}, all and none")
     return named

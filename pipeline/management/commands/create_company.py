@@ -1,4 +1,4 @@
-"""`manage.py create_company`: a company and its first owner."""
+"""`manage.py create_company`: create a company and its first owner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             "--password-stdin",
             action="store_true",
             help="read the password of a new owner from the first line of standard input; "
-            "that of an account which exists already is not changed",
+            "the password of an existing account is not changed",
         )
 
     def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py restart_feed`: let the feed go on after a restore into another cluster."""
+"""`manage.py restart_feed`: continue the feed after a restore into another cluster."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CREATE OR REPLACE FUNCTION pipeline_feed_horizon() RETURNS bigint STABLE LANGUAG
 
 class Command(BaseCommand):
     help = (
-        "Run once after restoring a dump into another cluster, before anything is written: that "
-        "cluster numbers its transactions from the start, and the feed would hold back whatever "
-        "the dump brought until it has caught up. Cursors stay valid. Elsewhere it does nothing."
+        "Run once after restoring a dump into another cluster, before anything is written. That "
+        "cluster numbers its transactions from the start, so the feed would hold back all restored "
+        "events until the numbers have caught up. Cursors stay valid. Elsewhere it does nothing."
     )
 
     def handle(self, **_: Any) -> None:
@@ -37,4 +37,4 @@ class Command(BaseCommand):
                 self.stdout.write("Nothing to do: the feed is behind this cluster's transactions.")
                 return
             cursor.execute(_FUNCTIONS.format(ahead=last + 1 - oldest))
-        self.stdout.write(self.style.SUCCESS("The feed goes on behind its last event."))
+        self.stdout.write(self.style.SUCCESS("The feed continues after its last event."))

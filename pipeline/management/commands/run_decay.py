@@ -1,4 +1,4 @@
-"""`manage.py run_decay`: the decay worker."""
+"""`manage.py run_decay`: run the decay worker."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
-# No rest is longer, whatever the interval: /health/ready asks for a sign of life every 30 s.
-SIGN_OF_LIFE_SECONDS = 10.0
+# The longest rest, whatever the interval: /health/ready asks for a heartbeat every 30 s.
+HEARTBEAT_SECONDS = 10.0
 
 
 class Command(BaseCommand):
     help = (
         "Settle missed acknowledgements and fill the seats they open, as they become due. "
-        "Any number of these can run at once: they share the jobs. SIGTERM ends it."
+        "Any number of workers can run at once: they share the jobs. SIGTERM ends one."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--once", action="store_true", help="settle what is due now, say how much, and end"
+            "--once",
+            action="store_true",
+            help="settle the jobs that are due now, print how many, and end",
         )
         parser.add_argument(
             "--interval",
@@ -30,24 +32,23 @@ class Command(BaseCommand):
             default=LONGEST_REST_SECONDS,
             metavar="SECONDS",
             help="the longest rest between two looks (default: %(default)s, never more than "
-            f"{SIGN_OF_LIFE_SECONDS}); it rests only until the next thing is due, so a longer one "
+            f"{HEARTBEAT_SECONDS}); it rests only until the next thing is due, so a longer one "
             "does not make it late",
         )
 
     def handle(self, *, once: bool, interval: float, **_: Any) -> None:
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
-        worker = DecayWorker(longest_rest_seconds=min(interval, SIGN_OF_LIFE_SECONDS))
+        worker = DecayWorker(longest_rest_seconds=min(interval, HEARTBEAT_SECONDS))
         try:
             if once:
-                self._once(worker)
+                settled, failed = worker.drain()
+                self.stdout.write(f"Settled {settled} jobs.")
+                if failed:
+                    raise CommandError(
+                        f"{failed} jobs could not be settled; the log above says why."
+                    )
             else:
                 run_forever(worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources)
         finally:
             worker.close()
-
-    def _once(self, worker: DecayWorker) -> None:
-        settled, failed = worker.drain()
-        self.stdout.write(f"Settled {settled} jobs.")
-        if failed:
-            raise CommandError(f"{failed} jobs could not be settled; the log above says why.")

@@ -1,4 +1,4 @@
-"""`manage.py submit_tasks`: many tasks with due times, and how punctually they are done."""
+"""`manage.py submit_tasks`: submit many tasks with due times, and measure their delays."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pipeline.management.demo import seed
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200
 LOOK_SECONDS = 1.0
-# How long nothing may move, once all are due, before the rest counts as not done.
+# Without progress for so long, once all are due, the rest counts as not done.
 PATIENCE_SECONDS = 60.0
 ENDED = {"SUCCEEDED", "CANCELLED", "DEAD", "DISCARDED"}
 
 
 class Command(BaseCommand):
     help = (
-        "Submit so many tasks that do nothing over the API of a running site, due at even "
-        "distances within so many seconds, and show them being done. Ends with 1 if one is not."
+        "Submit a number of empty tasks over the API of a running site, due at even distances "
+        "within some seconds, and show their progress. Exits with 1 if one is not done."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             type=_span,
             default=10.0,
             metavar="SECONDS",
-            help="over how long their due times are spread (%(default)s)",
+            help="the span of their due times (%(default)s)",
         )
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="(%(default)s)")
         parser.add_argument("--key", help="an API key that may write (default: the demo company's)")
@@ -51,24 +51,31 @@ class Command(BaseCommand):
                 tasks = self._watch(client, ids, last_due)
         except Refused as refused:
             raise CommandError(str(refused)) from None
-        self._tell(tasks, count)
+        self._report(tasks, count)
 
     def _submit(self, client: ApiClient, count: int, within: float) -> tuple[set[str], float]:
-        """Submit them all; their ids, and the time on our own clock when the last one is due."""
+        """Submit all tasks; return their ids, and on our clock when the last one is due."""
         now = client.get("/tasks/stats")
         if not now["workers_alive"]:
             self.stderr.write("No worker is running, so nothing will be done: manage.py run_tasks")
-        start, begun, run = datetime.fromisoformat(now["server_time"]), time.monotonic(), _name()
+        start, begun, run = (
+            datetime.fromisoformat(now["server_time"]),
+            time.monotonic(),
+            secrets.token_hex(8),
+        )
         dues = [start + timedelta(seconds=within * (n + 1) / count) for n in range(count)]
         ids: set[str] = set()
         for first in range(0, count, BATCH):
-            body = {"tasks": [_order(due) for due in dues[first : first + BATCH]]}
-            ids |= self._post(client, body, f"{run}-{first}")
+            tasks = [
+                {"type": "demo.sleep", "payload": {"seconds": 0}, "run_after": due.isoformat()}
+                for due in dues[first : first + BATCH]
+            ]
+            ids |= self._post(client, {"tasks": tasks}, f"{run}-{first}")
         self.stdout.write(f"{count} tasks submitted in {time.monotonic() - begun:.1f} s.")
         return ids, begun + within
 
     def _post(self, client: ApiClient, body: dict[str, Any], key: str) -> set[str]:
-        """Submit a batch; as often as the site says to wait, that long."""
+        """Submit a batch; wait and retry as long as the site asks for it."""
         while True:
             try:
                 answer = client.post("/tasks/batch", body, idempotency_key=key)
@@ -81,24 +88,24 @@ class Command(BaseCommand):
                 return {each["id"] for each in answer["data"]}
 
     def _watch(self, client: ApiClient, ids: set[str], last_due: float) -> list[dict[str, Any]]:
-        """Look every second until all have ended, or nothing has moved for long."""
-        told, moved = "", time.monotonic()
+        """Look every second until all have ended, or there was no progress for PATIENCE_SECONDS."""
+        shown, moved = "", time.monotonic()
         while True:
             tasks = _read(client, ids)
             counts = Counter(task["status"] for task in tasks)
             line = ", ".join(f"{number} {name.lower()}" for name, number in sorted(counts.items()))
-            if line != told:
+            if line != shown:
                 self.stdout.write(line)
                 self.stdout.flush()
-                told, moved = line, time.monotonic()
+                shown, moved = line, time.monotonic()
             if sum(counts[status] for status in ENDED) == len(ids):
                 return tasks
             if time.monotonic() - max(moved, last_due) > PATIENCE_SECONDS:
                 return tasks
             time.sleep(LOOK_SECONDS)
 
-    def _tell(self, tasks: Sequence[dict[str, Any]], count: int) -> None:
-        """How late they began. Raises CommandError when not all of them were done."""
+    def _report(self, tasks: Sequence[dict[str, Any]], count: int) -> None:
+        """Print how late they began. Raises CommandError when not all of them were done."""
         late = sorted(_late_ms(task) for task in tasks if task["started_at"])
         if late:
             p50, p99 = (late[max(0, math.ceil(len(late) * part) - 1)] for part in (0.5, 0.99))
@@ -110,15 +117,15 @@ class Command(BaseCommand):
 
 
 def _demo_key() -> str:
-    """A key of the demo company, which is made if it is not there. Raises Refused."""
+    """Return a key of the demo company, which is created if needed. Raises Refused."""
     try:
         return seed().api_key
     except (DatabaseError, ClusterError) as error:
-        raise Refused(f"Without --key the database is needed, and it is away: {error}") from None
+        raise Refused(f"Without --key the database is needed, but: {error}") from None
 
 
 def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
-    """The tasks as they are now; newer ones of others are passed over."""
+    """Read the tasks as they are now; newer tasks of others are skipped."""
     found: list[dict[str, Any]] = []
     query: dict[str, Any] = {"type": "demo.sleep", "limit": PAGE}
     while len(found) < len(ids):
@@ -130,17 +137,9 @@ def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _order(due: datetime) -> dict[str, Any]:
-    return {"type": "demo.sleep", "payload": {"seconds": 0}, "run_after": due.isoformat()}
-
-
 def _late_ms(task: dict[str, Any]) -> float:
     due, began = (datetime.fromisoformat(task[name]) for name in ("run_after", "started_at"))
     return max(0.0, (began - due) / timedelta(milliseconds=1))
-
-
-def _name() -> str:
-    return secrets.token_hex(8)
 
 
 def _count(text: str) -> int:

@@ -1,4 +1,4 @@
-"""`manage.py up`: the whole product on one machine, ended by one Ctrl-C."""
+"""`manage.py up`: run the whole product on one machine until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BACKLOG = 128
 
 READY_PATH = "/health/ready"
 READY_SECONDS = 60
-WORKER_SECONDS = 10  # that the workers have for their first cycle before we greet without them
+WORKER_SECONDS = 10  # for the first cycle of the workers; then the welcome is printed without them
 PROBE_SECONDS = 2
 ALL_THERE, SOMETHING_MISSING = 200, 503
 
@@ -48,22 +48,22 @@ The demo company is {company}. One of its jobs moves by itself every minute.
   Address          {owner}
   Password         {password}
 
-By the API, with the demo's key:
+Use the API with the demo's key:
 
   curl -H "Authorization: Bearer {demo.api_key}" \\
     {site}/api/v1/jobs/{demo.job_id}/pipeline
 
-To act as one of its applicants by the API, make a token:
+To act as one of its applicants over the API, create a token:
 
   .venv/bin/python manage.py create_applicant_token ana.li@demo.example
 """
-CHANGED = "(you have chosen another one; a code by mail works too)"
+CHANGED = "(you have chosen another one; a code by email works too)"
 STOPPING = (
-    f"Stopping: what runs has up to {GRACE_SECONDS} s to end. "
-    "Background work that takes longer goes on at the next start."
+    f"Stopping: running programs have up to {GRACE_SECONDS} s to end. "
+    "Longer background work continues at the next start."
 )
 
-# Any number will do that no other advisory lock of ours uses.
+# Any number that no other advisory lock of ours uses.
 PREPARING_LOCK = 4_981_203
 
 
@@ -73,12 +73,12 @@ class Command(BaseCommand):
     help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """The port of the web pages, and whether there is a demo."""
+        """Add the port of the web pages, and a switch for no demo."""
         parser.add_argument("--port", type=port_number, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
-        """Raises CommandError if the port is taken, or if one of the programs ends by itself."""
+        """Run. Raises CommandError if the port is taken or one of the programs ends by itself."""
         on_stop_signals(leave_in_order)
         name_site(port)
         with listening(port) as listener:
@@ -91,7 +91,7 @@ class Command(BaseCommand):
                 self.stdout.write(STOPPING)
 
     def prepare(self, *, no_demo: bool) -> Demo | None:
-        """Migrate and seed, one `up` after the other; gives the demo, if there is to be one."""
+        """Migrate and seed, one `up` after the other; return the demo, unless it is not wanted."""
         self.stdout.write("Preparing the database (the first time takes some seconds) ...")
         reach_database()
         with one_at_a_time():
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         return demo
 
     def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
-        """Greet when the web pages answer, then wait for the end."""
+        """Print the welcome when the web pages answer, then wait for the end."""
         try:
             wait_for_web_and_workers(supervisor, port)
             if not supervisor.is_stopping:
@@ -113,12 +113,12 @@ class Command(BaseCommand):
             raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
 
     def print_welcome(self, port: int, demo: Demo | None) -> None:
-        """Where to go and how to sign in."""
+        """Print the addresses and how to sign in."""
         site = f"http://{HOST}:{port}"
         self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/"))
-        self.stdout.write(f"All of the API, to browse: {site}/api/v1/docs/")
+        self.stdout.write(f"API reference: {site}/api/v1/docs/")
         if settings.DEV_MAIL:
-            self.stdout.write(f"Mails are kept on this machine: {site}/dev/mail/")
+            self.stdout.write(f"Emails are kept on this machine: {site}/dev/mail/")
         if demo:
             password = demo.password or CHANGED
             given = {"site": site, "company": COMPANY, "owner": OWNER, "password": password}
@@ -127,7 +127,7 @@ class Command(BaseCommand):
 
 
 def port_number(text: str) -> int:
-    """`text` as a port. Raises ArgumentTypeError if it is none."""
+    """Read a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
             return port
@@ -135,15 +135,15 @@ def port_number(text: str) -> int:
 
 
 def leave_in_order(number: int, frame: FrameType | None) -> None:
-    """End by way of the exit handlers, which stop the database; a second signal changes nothing."""
+    """Exit through the exit handlers, which stop the database; ignore a second signal."""
     on_stop_signals(lambda *_: None)
     sys.exit(128 + number)
 
 
 def name_site(port: int) -> None:
-    """Have links in mails, ours and those of the programs we start, lead to the port that we use.
+    """Let links in emails of this and the started programs lead to the port in use.
 
-    Not where SITE_URL is set: then something else stands in front.
+    A SITE_URL that is set stays: then a proxy stands in front.
     """
     if not os.environ.get("SITE_URL", "").strip():
         os.environ["SITE_URL"] = settings.SITE_URL = f"http://{HOST}:{port}"
@@ -151,7 +151,7 @@ def name_site(port: int) -> None:
 
 @contextmanager
 def listening(port: int) -> Iterator[socket.socket]:
-    """The open port, taken before anything else starts, so that nobody can take it meanwhile."""
+    """Open the port before anything else starts, so that no other program can take it."""
     try:
         listener = socket.create_server((HOST, port), backlog=BACKLOG)
     except OSError as error:
@@ -164,7 +164,7 @@ def listening(port: int) -> Iterator[socket.socket]:
 
 
 def programs(listener: socket.socket) -> list[Program]:
-    """What runs together: web, on the open port, and the workers, which may end and come again."""
+    """List the programs: web, on the open port, and the workers, which may be restarted."""
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
@@ -175,7 +175,7 @@ def programs(listener: socket.socket) -> list[Program]:
 
 
 def reach_database() -> None:
-    """Connect, or say in one sentence why not. Raises CommandError."""
+    """Connect to the database. Raises CommandError with the reason in one sentence."""
     try:
         connection.ensure_connection()
     except (OperationalError, ClusterError) as error:
@@ -185,7 +185,7 @@ def reach_database() -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Wait, as long as it takes, for another `up` that prepares the same database."""
+    """Wait without a limit for another `up` that prepares the same database."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
         cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARING_LOCK])
@@ -208,7 +208,7 @@ def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
 
 
 def readiness(port: int) -> int | None:
-    """The status with which a web worker says whether all is there; None when none answers."""
+    """Return the status of the readiness check of a web worker; None when none answers."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
         client.request("GET", READY_PATH)

@@ -1,4 +1,4 @@
-"""`manage.py verify_log`: prove the logs."""
+"""`manage.py verify_log`: verify the logs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pipeline.domain.errors import JobNotFound
 class Command(BaseCommand):
     help = (
         "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
-        "replay against the live rows and counters. Ends with 1 and names the first bad row. "
-        "Changes nothing and blocks nobody."
+        "replay against the live rows and counters. Exits with 1 and names the first bad row. "
+        "Changes nothing and blocks no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,19 +27,16 @@ class Command(BaseCommand):
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0
         for job_id in ids:
-            verdict = self._verify(job_id)
+            try:
+                verdict = verify_job(job_id)
+            except JobNotFound:
+                raise CommandError(f"There is no job {job_id}.") from None
             checked += 1
             bad += not verdict.is_sound
             self._report(job_id, verdict)
         if bad:
             raise CommandError(f"{bad} of {checked} logs are not sound.")
         self.stdout.write(self.style.SUCCESS(f"All is well: {checked} logs verified."))
-
-    def _verify(self, job_id: UUID) -> Verdict:
-        try:
-            return verify_job(job_id)
-        except JobNotFound:
-            raise CommandError(f"There is no job {job_id}.") from None
 
     def _report(self, job_id: UUID, verdict: Verdict) -> None:
         if verdict.is_sound:

@@ -25,12 +25,7 @@ from pipeline.selectors.jobs import job_facts
 from pipeline.selectors.my_applications import live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unproved
-
-WELCOME = {
-    Status.ACTIVE: "You have applied, and a seat was free.",
-    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
-    Status.WAITLIST: "You have applied. This page shows where you stand.",
-}
+from pipeline.wording.event_words import WELCOMES
 
 
 @require_POST
@@ -68,7 +63,7 @@ def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpR
     except (AlreadyDecided, JobNotOpen) as error:
         messages.error(request, words_for(error))
         return redirect("opening", job.id)
-    messages.success(request, WELCOME[Status(made.status)])
+    messages.success(request, WELCOMES[Status(made.status)])
     return redirect("my_application", made.id)
 
 

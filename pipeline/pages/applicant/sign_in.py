@@ -22,7 +22,7 @@ from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import live_application
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
 
 JOB = "job "
 """What begins a way back that is to the application that was just made to a job."""
@@ -131,7 +131,7 @@ def _window(after: str) -> str:
         job = read_job(UUID(after.removeprefix(JOB)))
     except JobNotFound:
         return ""
-    return span(job.acknowledgment_window_seconds)
+    return long_duration(job.acknowledgment_window_seconds)
 
 
 def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:

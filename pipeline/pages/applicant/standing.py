@@ -12,11 +12,12 @@ from uuid import UUID
 from django.utils import timezone
 
 from jobs.models import Job, JobStatus
-from pipeline.domain.states import MOVES, EventType, Move, Outcome, Status
+from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.line.effects import has_just_missed
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen
 from pipeline.selectors.my_applications import Mine
+from pipeline.wording.event_words import ENDING_WORDS, words_of_event
 from pipeline.wording.explanations import Standing, what_if_nothing
 from pipeline.wording.sentences import Reader, sentence
 
@@ -30,17 +31,6 @@ class State(Enum):
     ACTIVE = "active"
     CLOSING = "closing"
     ENDED = "ended"
-
-
-ENDED: dict[str, str] = {
-    Outcome.WITHDRAWN: "You withdrew this application.",
-    Outcome.REMOVED: "The company took your application out of the line.",
-    Outcome.REJECTED: "The company has decided not to go on with your application.",
-    Outcome.HIRED: "You are hired. Congratulations!",
-    Outcome.LAPSED: "This application ended: too many deadlines were missed.",
-    Outcome.JOB_CLOSED: "The company closed this job, so your application ended.",
-}
-"""How an application ended, in one big sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +124,9 @@ class Line:
 
 def told(event: Event, *, job_title: str = "") -> Line:
     """An event as its applicant reads it, in their time zone."""
-    title, tone = _TITLES[event.outcome or event.event]
-    words = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
-    return Line(title, words, event.at, tone, event.application_id, job_title)
+    words = words_of_event(event)
+    text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
+    return Line(words.applicant, text, event.at, words.tone, event.application_id, job_title)
 
 
 def in_order(mine: Iterable[Mine]) -> list[Card]:
@@ -187,20 +177,5 @@ _HEADLINES = {
     State.WAITING: _waiting,
     State.ACTIVE: lambda card: "You have a seat: the company is looking at your application.",
     State.CLOSING: lambda card: "The company has closed this job.",
-    State.ENDED: lambda card: ENDED[card.word],
+    State.ENDED: lambda card: ENDING_WORDS[Outcome(card.word)].headline,
 }
-
-_TITLES: dict[str, tuple[str, str]] = {
-    EventType.APPLIED: ("Applied", "wait"),
-    EventType.PROMOTED: ("A seat was offered", "warn"),
-    EventType.ACKNOWLEDGED: ("Seat confirmed", "good"),
-    EventType.DEADLINE_EXTENDED: ("More time", "wait"),
-    EventType.DECAYED: ("Deadline missed", "bad"),
-    Outcome.LAPSED: ("Ended: too many deadlines missed", "bad"),
-    Outcome.WITHDRAWN: ("Withdrawn", "plain"),
-    Outcome.REMOVED: ("Removed by the company", "plain"),
-    Outcome.REJECTED: ("Not selected", "bad"),
-    Outcome.HIRED: ("Hired", "good"),
-    Outcome.JOB_CLOSED: ("Job closed", "plain"),
-}
-"""A title and a tone for every event and outcome that a person can read of."""

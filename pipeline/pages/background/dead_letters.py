@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
@@ -19,7 +18,9 @@ from pipeline.pages.access import current_member, for_members, member_who_sent, 
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import database_now
+from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
 from tasks.models.statuses import Status
@@ -58,7 +59,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=requests.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=SHOWN,
     )
     groups = [
@@ -72,8 +73,8 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
         "type_title": wording.title_of(key or ""),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 
@@ -97,6 +98,8 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
     except ConfirmationNeeded:
         messages.error(request, "Confirm first that they are to run again.")
     else:
-        wait = f"{count:,} task{pluralize(count)} wait{pluralize(count, 's,')} to run again."
+        wait = (
+            f"{english.count(count, 'task')} {english.plural(count, 'waits', 'wait')} to run again."
+        )
         messages.success(request, wait if count else "None was left to run again.")
     return redirect("dead_letters")

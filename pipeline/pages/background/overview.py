@@ -13,16 +13,17 @@ from django.views.decorators.http import require_http_methods
 
 from pipeline.background.catalog import COMPANY_TYPES, company_types
 from pipeline.background.page_data import Lately, done_lately, paused_for, running_tasks
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
 from pipeline.pages.background.forms import SleepForm
 from pipeline.pages.background.task_rows import LATE, moves_soon, rows_of
-from pipeline.pages.background.wording import STATUSES
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.paging import Page
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
 from tasks.stats import site
@@ -95,9 +96,9 @@ def _tell_started(request: HttpRequest, member: Member) -> None:
 
 
 def _start(member: Member, form: SleepForm) -> object:
-    order = Order("demo.sleep", form.payload())
+    order = TaskRequest("demo.sleep", form.payload())
     producer = requests.actor_of(member)
-    return start(company_id=member.company.id, producer=producer, orders=[order])
+    return start(company_id=member.company.id, producer=producer, requests=[order])
 
 
 def _show(
@@ -129,7 +130,7 @@ def _glance(request: HttpRequest, company_id: UUID) -> Glance:
             company_id,
             status=_status(request),
             type_key=_type(request),
-            after=requests.uuid_in(request, "after"),
+            after=id_in(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )
@@ -163,10 +164,10 @@ def _context(request: HttpRequest, member: Member, glance: Glance) -> dict[str, 
         "more_run": len(glance.running) > len(shown),
         "rows": rows[len(shown) :],
         "status": _status(request) or "",
-        "statuses": [(status, word) for status, (word, _tone) in STATUSES.items()],
+        "statuses": [(status, words.label) for status, words in TASK_STATUS_WORDS.items()],
         "type": _type(request) or "",
         "types": company_types(),
         "filtered": bool(_status(request) or _type(request)),
-        "next_url": requests.url_with(request, after=last.id) if glance.page.more and last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last.id) if glance.page.more and last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }

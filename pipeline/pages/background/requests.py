@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
-from django.http import Http404, HttpRequest
+from django.http import Http404
 
 from pipeline.background.errors import RateExceeded, WorkError
 from pipeline.pages.access import Member
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.errors import (
     InvalidPayload,
     PayloadTooLarge,
@@ -20,17 +18,6 @@ from tasks.errors import (
     UnknownType,
     WrongStatus,
 )
-from tasks.models.statuses import Status
-
-_NOW = {
-    Status.PENDING: "it waits to be run",
-    Status.RUNNING: "it is running",
-    Status.CANCELLING: "it is being cancelled",
-    Status.SUCCEEDED: "it is done",
-    Status.CANCELLED: "it was cancelled",
-    Status.DEAD: "it has failed",
-    Status.DISCARDED: "it was given up",
-}
 
 
 def actor_of(member: Member) -> str:
@@ -46,8 +33,7 @@ def refused(error: TaskError | WorkError) -> str:
         case PayloadTooLarge():
             return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
         case WrongStatus():
-            now = _NOW.get(Status(error.status), error.status)
-            return f"This is not possible any more: {now}."
+            return f"This is no longer possible: {TASK_STATUS_WORDS[error.status].clause}."
         case UnknownType():
             return "This kind of work is not known here any more, so it cannot be run."
         case RateExceeded():
@@ -69,18 +55,3 @@ def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = 
         form.add_error(field if is_about_field else None, refused(error))
         return False
     return True
-
-
-def uuid_in(request: HttpRequest, name: str) -> UUID | None:
-    """An id in the address, if there is one."""
-    try:
-        return UUID(request.GET.get(name, ""))
-    except ValueError:
-        return None
-
-
-def url_with(request: HttpRequest, **changes: Any) -> str:
-    """This page's address with something in its query changed; None takes it out."""
-    query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
-    query |= {name: value for name, value in changes.items() if value is not None}
-    return f"{request.path}?{urlencode(query)}" if query else request.path

@@ -20,6 +20,7 @@ from pipeline.pages.access import Member, current_member, for_members, member_wh
 from pipeline.pages.background import requests, wording
 from pipeline.pages.background.cron_descriptions import in_words
 from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
+from pipeline.pages.paging import id_in, url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times
@@ -44,13 +45,13 @@ class Shown:
 def schedules(request: HttpRequest) -> HttpResponse:
     """Every schedule of the company: what it runs, when next, and whether it does."""
     member = require(current_member(request), Action.READ_COMPANY)
-    page = schedules_of(member.company.id, after=requests.uuid_in(request, "after"), limit=SHOWN)
+    page = schedules_of(member.company.id, after=id_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
         "schedules": _shown(member.company.id, page.rows),
-        "next_url": requests.url_with(request, after=last) if last else "",
-        "first_url": requests.url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": url_with(request, after=last) if last else "",
+        "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/schedules.html", context)
 

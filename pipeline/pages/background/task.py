@@ -24,6 +24,7 @@ from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
 from pipeline.pages.background.task_history import told
 from pipeline.pages.background.task_rows import moves_soon, rows_of
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import url_with
 from pipeline.selectors.paging import database_now
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
@@ -87,8 +88,8 @@ def _context(
         "result": _pretty(found.result) if found.result is not None else "",
         "failures": failures_of(found.errors),
         "told": [told(event, actors) for event in events.rows],
-        "next_url": requests.url_with(request, events=last) if last else "",
-        "first_url": requests.url_with(request, events=None) if after else "",
+        "next_url": url_with(request, events=last) if last else "",
+        "first_url": url_with(request, events=None) if after else "",
         "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},

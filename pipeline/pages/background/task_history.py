@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.pages.background.wording import seconds
-from tasks.models import TaskEvent
+from pipeline.wording.task_words import TASK_EVENT_WORDS
+from tasks.models import EventKind, TaskEvent
 
 PEOPLE = ("member", "key")
 """How the actors of a task begin that are no workers."""
@@ -23,42 +24,25 @@ class Told:
     event: TaskEvent
 
 
-_TITLES: dict[str, tuple[str, str]] = {
-    TaskEvent.Kind.ENQUEUED: ("Ordered", "wait"),
-    TaskEvent.Kind.STARTED: ("Started", "wait"),
-    TaskEvent.Kind.PROGRESS: ("Progress", "plain"),
-    TaskEvent.Kind.SUCCEEDED: ("Done", "good"),
-    TaskEvent.Kind.FAILED: ("Attempt failed", "bad"),
-    TaskEvent.Kind.RETRY_SCHEDULED: ("Will be tried again", "warn"),
-    TaskEvent.Kind.RETURNED: ("Given back", "warn"),
-    TaskEvent.Kind.LEASE_LOST: ("Taken from its worker", "bad"),
-    TaskEvent.Kind.CANCEL_REQUESTED: ("Cancelling", "warn"),
-    TaskEvent.Kind.CANCELLED: ("Cancelled", "plain"),
-    TaskEvent.Kind.DEAD: ("Failed for good", "bad"),
-    TaskEvent.Kind.REPLAYED: ("Replayed", "wait"),
-    TaskEvent.Kind.DISCARDED: ("Given up", "plain"),
-}
-
-
 def told(event: TaskEvent, actors: Mapping[str, str]) -> Told:
     """An event in words; `actors` are people, keys and schedules by how the event names them."""
     data = event.data if isinstance(event.data, dict) else {}
-    if event.kind == TaskEvent.Kind.EMITTED:
+    if event.kind == EventKind.EMITTED:
         return Told(str(data.get("name") or "Told"), _plain(data.get("data")), "plain", event)
-    title, tone = _TITLES.get(event.kind, (event.kind, "plain"))
+    title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "somebody")
     return Told(title, _sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {
-    TaskEvent.Kind.RETURNED: "The worker ended before the task did. This attempt does not count.",
-    TaskEvent.Kind.LEASE_LOST: "Nothing more was heard of its worker: another one may take it.",
-    TaskEvent.Kind.DEAD: "Nothing tries it again unless somebody replays it.",
+    EventKind.RETURNED: "The worker ended before the task did. This attempt does not count.",
+    EventKind.LEASE_LOST: "Nothing more was heard of its worker: another one may take it.",
+    EventKind.DEAD: "Nothing tries it again unless somebody replays it.",
 }
 _BY_SOMEBODY = (
-    TaskEvent.Kind.ENQUEUED,
-    TaskEvent.Kind.CANCEL_REQUESTED,
-    TaskEvent.Kind.REPLAYED,
+    EventKind.ENQUEUED,
+    EventKind.CANCEL_REQUESTED,
+    EventKind.REPLAYED,
 )
 
 
@@ -67,7 +51,7 @@ def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
         return _FIXED[event.kind]
     if event.kind in _BY_SOMEBODY:
         return f"By {who}, with another payload." if data.get("edited") else f"By {who}."
-    if event.kind == TaskEvent.Kind.DISCARDED:
+    if event.kind == EventKind.DISCARDED:
         by_hand = event.actor.partition(":")[0] in PEOPLE
         return f"By {who}." if by_hand else "The work itself said that nobody wants it any more."
     return _of_a_run(event, data)
@@ -75,16 +59,16 @@ def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
 
 def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
     match event.kind:
-        case TaskEvent.Kind.STARTED:
+        case EventKind.STARTED:
             return f"Attempt {event.attempt}."
-        case TaskEvent.Kind.PROGRESS:
+        case EventKind.PROGRESS:
             return _progress_told(data)
-        case TaskEvent.Kind.FAILED:
+        case EventKind.FAILED:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
-        case TaskEvent.Kind.RETRY_SCHEDULED:
+        case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
             return f"After {seconds(float(wait))}." if wait is not None else "At once."
-        case TaskEvent.Kind.CANCELLED if data.get("finished"):
+        case EventKind.CANCELLED if data.get("finished"):
             return "The work ended by itself: it did not have to be stopped by force."
     return ""
 

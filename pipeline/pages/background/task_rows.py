@@ -13,6 +13,7 @@ from pipeline.background.page_data import Subjects, subjects_of
 from pipeline.background.tasks import actors_named
 from pipeline.pages.background import wording
 from pipeline.pages.background.error_details import error_line
+from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
 
@@ -81,12 +82,12 @@ def rows_of(
 
 
 def _row(task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]) -> Row:
-    word, tone = wording.STATUSES.get(task.status, (task.status, "plain"))
+    words = TASK_STATUS_WORDS[task.status]
     return Row(
         task=task,
         what=wording.what(task.type.key, task.payload, subjects),
-        word=word,
-        tone=tone,
+        word=words.label,
+        tone=words.tone,
         who=who,
         progress=wording.progress_of(task),
         result=wording.result_of(task) if task.status == Status.SUCCEEDED else "",

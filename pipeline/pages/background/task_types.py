@@ -9,7 +9,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES, CompanyType, company_types
@@ -19,6 +18,7 @@ from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
 from pipeline.pages.background import requests
 from pipeline.pages.background.wording import limits_of
+from pipeline.wording.english import count, plural
 from tasks import control, registry
 from tasks.stats import site
 
@@ -37,14 +37,14 @@ class Shown:
     @property
     def waiting_words(self) -> str:
         """3 waiting tasks, or 1 waiting task."""
-        return f"{self.waiting:,} waiting task{pluralize(self.waiting)}"
+        return count(self.waiting, "waiting task")
 
     @property
     def pause_button(self) -> str:
         """What pausing does."""
         if not self.waiting:
             return "Pause: what is ordered from now on waits"
-        wait = "waits" if self.waiting == 1 else "wait"
+        wait = plural(self.waiting, "waits", "wait")
         return f"Pause: {self.waiting_words} {wait} until you resume"
 
     @property
@@ -66,8 +66,8 @@ def work_types(request: HttpRequest) -> HttpResponse:
 
 def _shown(company_id: UUID) -> list[Shown]:
     waiting: Counter[str] = Counter()
-    for (name, _priority), count in site.own_depth(company_id).items():
-        waiting[name.partition("@")[0]] += count
+    for (name, _priority), depth in site.own_depth(company_id).items():
+        waiting[name.partition("@")[0]] += depth
     paused = control.paused_by_owner(company_id)
     actors = actors_named(set(paused.values()))
     stopped, broken = stopped_types()

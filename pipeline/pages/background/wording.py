@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from django.template.defaultfilters import pluralize
-
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.page_data import Subjects
-from pipeline.templatetags.line import duration
+from pipeline.wording.english import count, short_duration
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.registry import Kind
+from tasks.registry import TaskSpec
 
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
 GONE = "a job that is gone"
-
-STATUSES: dict[str, tuple[str, str]] = {
-    Status.PENDING: ("Waiting", "wait"),
-    Status.RUNNING: ("Running", "warn"),
-    Status.CANCELLING: ("Stopping", "warn"),
-    Status.SUCCEEDED: ("Done", "good"),
-    Status.CANCELLED: ("Cancelled", "plain"),
-    Status.DEAD: ("Failed", "bad"),
-    Status.DISCARDED: ("Given up", "plain"),
-}
-"""The word and the tone of every status."""
 
 MISBEHAVIOURS = {
     "done": "Nothing more: it is done",
@@ -83,7 +70,7 @@ def _import(given: Mapping[str, Any], subjects: Subjects) -> str:
         return "Import applicants from a file that is gone"
     people = "applicants"
     if found.rows is not None:
-        people = f"{found.rows:,} applicant{pluralize(found.rows)}"
+        people = count(found.rows, "applicant")
     return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
 
 
@@ -124,16 +111,16 @@ def result_of(task: Task) -> str:
     if "accepted" in found:
         return f"{found['accepted']:,} taken in, {found.get('refused', 0):,} refused"
     if "rows" in found:
-        return f"{found['rows']:,} row{pluralize(found['rows'])}"
+        return count(found["rows"], "row")
     if "slept_seconds" in found:
         return f"slept {found['slept_seconds']:g} s"
     return ""
 
 
-def limits_of(kind: Kind) -> list[str]:
+def limits_of(kind: TaskSpec) -> list[str]:
     """What bounds the runs of a type, in short sentences."""
-    said = [f"Up to {kind.max_attempts} attempt{pluralize(kind.max_attempts)}"]
-    said.append(f"at most {duration(kind.timeout_seconds)} each")
+    said = [f"Up to {count(kind.max_attempts, 'attempt')}"]
+    said.append(f"at most {short_duration(kind.timeout_seconds)} each")
     if kind.cap:
         said.append(f"{kind.cap} at a time")
     return said

@@ -26,18 +26,10 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
+from pipeline.wording.english import people, plural
+from pipeline.wording.event_words import DECISION_WORDS
 
 EVENTS_SHOWN = 100
-
-DONE = {Outcome.HIRED: "hired", Outcome.REJECTED: "rejected", Outcome.REMOVED: "removed"}
-VERBS = {Outcome.HIRED: "Hire", Outcome.REJECTED: "Reject", Outcome.REMOVED: "Remove"}
-MEANINGS = {
-    Outcome.HIRED: "The application ends as a success. Only somebody in review can be hired.",
-    Outcome.REJECTED: "The company has decided against this person. Only the company can add them"
-    " to this job again.",
-    Outcome.REMOVED: "Taken out of the line without a verdict, such as a duplicate. The person can"
-    " apply to this job again.",
-}
 
 
 @for_members()
@@ -117,13 +109,13 @@ def _promise(seen: Seen, follows: str) -> str:
 
 def _choices(seen: Seen, follows: str) -> list[dict[str, str]]:
     """The decisions that are possible, each with what follows."""
-    possible = [outcome for outcome in VERBS if outcome in _possible(seen)]
+    possible = [outcome for outcome in DECISION_WORDS if outcome in _possible(seen)]
     return [
         {
             "outcome": outcome.value,
-            "button": f"{VERBS[outcome]} {_who(seen)}",
+            "button": f"{DECISION_WORDS[outcome].verb} {_who(seen)}",
             "follows": follows,
-            "meaning": MEANINGS[outcome],
+            "meaning": DECISION_WORDS[outcome].meaning,
             "tone": "primary" if outcome is Outcome.HIRED else "danger",
         }
         for outcome in possible
@@ -136,7 +128,7 @@ def _what_follows(seen: Seen, job: Job) -> str:
     behind = seen.people_waiting - (seen.position or 0)
     if not behind:
         return "nobody waits behind"
-    return f"{consequences.people(behind)} behind {'moves' if behind == 1 else 'move'} up by one"
+    return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
 def _decide(
@@ -157,7 +149,7 @@ def _decide(
         return redirect("application", application_id=seen.application.id)
     follows = consequences.were_promoted(*promoted_since(job.id, job.seq))
     then = _if_filled(member, JobStatus(job.status)) if outcome is Outcome.HIRED else ""
-    messages.success(request, f"{_who(seen)} was {DONE[outcome]}.{follows}{then}")
+    messages.success(request, f"{_who(seen)} was {DECISION_WORDS[outcome].done}.{follows}{then}")
     return redirect("board", job_id=job.id)
 
 

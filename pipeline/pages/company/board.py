@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company import cursors
 from pipeline.pages.company.consequences import are_promoted
 from pipeline.pages.company.jobs import A_WHILE_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.board import Board, Worker, board_of, decay_worker, place_of
+from pipeline.pages.paging import place_in, url_with
+from pipeline.selectors.applications import BEFORE_THE_FIRST
+from pipeline.selectors.board import Board, SeatPlace, Worker, board_of, decay_worker, place_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
 IDLE_SHOWN = 6
@@ -45,8 +48,11 @@ def _tag(job: Job, worker: Worker) -> str:
 
 
 def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
+    seat = place_in(request, "seats", str, datetime, UUID)
     shown = board_of(
-        job_id, seats_after=cursors.seats_in(request), waiting_after=cursors.waiting_in(request)
+        job_id,
+        seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
+        waiting_after=place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
     is_closed = shown.job.status == JobStatus.CLOSED
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
@@ -106,14 +112,16 @@ def _pages(request: HttpRequest, shown: Board) -> dict[str, str]:
     """The addresses of the next and the first pages of both lists."""
     urls = {}
     if shown.seats.more:
-        place = cursors.seat_place(place_of(shown.seats.rows[-1]))
-        urls["seats_next"] = cursors.url_with(request, seats=place) + "#seats"
+        seat = place_of(shown.seats.rows[-1])
+        kind = "pending" if seat.pending else "active"
+        place = encode_cursor(kind, seat.moment, seat.id)
+        urls["seats_next"] = url_with(request, seats=place) + "#seats"
     if "seats" in request.GET:
-        urls["seats_first"] = cursors.url_with(request, seats=None) + "#seats"
+        urls["seats_first"] = url_with(request, seats=None) + "#seats"
     if shown.waitlist.more:
         last = shown.waitlist.rows[-1].application
-        place = cursors.waiting_place(last.ticket, last.tie)
-        urls["waiting_next"] = cursors.url_with(request, waiting=place) + "#waitlist"
+        place = encode_cursor(last.ticket or 0, last.tie or 0)
+        urls["waiting_next"] = url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
-        urls["waiting_first"] = cursors.url_with(request, waiting=None) + "#waitlist"
+        urls["waiting_first"] = url_with(request, waiting=None) + "#waitlist"
     return urls

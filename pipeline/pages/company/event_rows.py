@@ -6,24 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.models import Event
+from pipeline.wording.event_words import words_of_event
 from pipeline.wording.sentences import Reader, sentence
-
-TITLES: dict[EventType | Outcome | Status, tuple[str, str]] = {
-    Outcome.HIRED: ("Hired", "good"),
-    Outcome.REJECTED: ("Rejected", "bad"),
-    Outcome.REMOVED: ("Removed", "plain"),
-    EventType.APPLIED: ("Applied", "wait"),
-    EventType.PROMOTED: ("Promoted: a seat was offered", "warn"),
-    EventType.ACKNOWLEDGED: ("Confirmed the seat", "good"),
-    EventType.DEADLINE_EXTENDED: ("Got more time", "warn"),
-    EventType.DECAYED: ("Missed the deadline", "bad"),
-    EventType.LAPSED: ("Missed once too often", "bad"),
-    EventType.WITHDRAWN: ("Withdrew", "plain"),
-    EventType.CLOSED_OUT: ("Let go: the job was closed", "plain"),
-}
-"""The title and the tone of what can happen to an application."""
 
 
 class Told(NamedTuple):
@@ -42,7 +27,6 @@ def told(events: Iterable[Event], zone: tzinfo) -> list[Told]:
 
 
 def _told(event: Event, zone: tzinfo) -> Told:
-    kind = EventType(event.event)
-    key = Outcome(event.outcome) if kind is EventType.REMOVED and event.outcome else kind
-    title, tone = TITLES[key]
-    return Told(title, sentence(event, Reader.COMPANY, zone), event.at, tone, event)
+    words = words_of_event(event)
+    text = sentence(event, Reader.COMPANY, zone)
+    return Told(words.company, text, event.at, words.tone, event)

@@ -11,11 +11,12 @@ from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
 from jobs.policies import Policy, limits_of
-from pipeline.domain.states import DECISIONS, Reason
+from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
 from pipeline.pages.forms import PlainForm
 from pipeline.services.lifecycle import Posting
-from pipeline.wording.explanations import span
+from pipeline.wording.english import long_duration
+from pipeline.wording.event_words import reason_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -125,7 +126,7 @@ class PolicyForm(PlainForm):
         seconds, (low, high) = number * UNITS[unit], limits_of(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
-            self.add_error(name, f"Choose from {span(low)} to {span(high)}.")
+            self.add_error(name, f"Choose from {long_duration(low)} to {long_duration(high)}.")
 
 
 def policy_values(policy: Policy) -> dict[str, Any]:
@@ -186,16 +187,6 @@ class PersonForm(PlainForm):
     )
 
 
-REASONS = {
-    Reason.NOT_A_MATCH: "Not a match",
-    Reason.POSITION_FILLED: "The position is filled",
-    Reason.NO_RESPONSE: "There was no response",
-    Reason.MISSED_INTERVIEW: "An interview was missed",
-    Reason.DUPLICATE_PERSON: "The same person applied twice",
-    Reason.OTHER: "Another reason",
-}
-
-
 class DecisionForm(PlainForm):
     """A decision on an application."""
 
@@ -204,7 +195,10 @@ class DecisionForm(PlainForm):
     )
     reason = forms.ChoiceField(
         required=False,
-        choices=[("", "No reason"), *((reason.value, words) for reason, words in REASONS.items())],
+        choices=[
+            ("", "No reason"),
+            *reason_choices(),
+        ],
         help_text="Stays in the job's log for good, and the applicant reads it.",
     )
     note = forms.CharField(

@@ -25,6 +25,7 @@ from pipeline.selectors.people import decided_before
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.update_job import Alteration, alter_job
+from pipeline.wording.english import count, people
 
 
 @require_POST
@@ -97,7 +98,7 @@ def _capacity_page(
     context = {"job": job, "tab": "settings", "form": form, "wanted": wanted, "follows": follows}
     if wanted is not None:
         promotes = " promoted at once" in follows and not follows.startswith("All")
-        button = f"Change to {consequences.seats(wanted)}"
+        button = f"Change to {count(wanted, 'seat')}"
         context["button"] = f"{button}: {follows.removesuffix('.')}" if promotes else button
         context["lowers"] = wanted < job.capacity
     is_refused = form.errors or (request.method == "POST" and job.status == JobStatus.CLOSED)
@@ -106,12 +107,12 @@ def _capacity_page(
 
 def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int) -> HttpResponse:
     over = job.active_count + job.pending_count - wanted
-    keep = f" {consequences.people(over)} above it keep their seats: it drains."
+    keep = f" {people(over)} above it keep their seats: it drains."
     drains = keep if over > 0 else ""
     return _act(
         request,
         job,
-        f"The job has {consequences.seats(wanted)} now.{drains}",
+        f"The job has {count(wanted, 'seat')} now.{drains}",
         lambda: alter_job(
             job_id=job.id, alteration=Alteration(capacity=wanted), actor=member.actor
         ),

@@ -13,9 +13,10 @@ from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.company import cursors, forms
+from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
+from pipeline.pages.paging import id_in, url_with
 from pipeline.selectors.board import decay_worker
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.overview import glances
@@ -59,7 +60,7 @@ def _jobs(request: HttpRequest, member: Member) -> Page[Any]:
         member.company.id,
         status=_status(request),
         search=_search(request),
-        after=cursors.uuid_in(request, "after"),
+        after=id_in(request, "after"),
         limit=JOBS_SHOWN,
     )
 
@@ -84,8 +85,8 @@ def _overview(request: HttpRequest, member: Member, page: Page[Any]) -> dict[str
         "statuses": JobStatus.values,
         "search": _search(request),
         "filtered": bool(_status(request) or _search(request)),
-        "next_url": cursors.url_with(request, after=str(last.id)) if page.more and last else "",
-        "first_url": cursors.url_with(request, after=None) if here else "",
+        "next_url": url_with(request, after=str(last.id)) if page.more and last else "",
+        "first_url": url_with(request, after=None) if here else "",
     }
 
 

@@ -13,16 +13,17 @@ from django.utils import timezone
 from pipeline.domain.permissions import Action
 from pipeline.models import Event
 from pipeline.pages.access import current_member, for_members, require
-from pipeline.pages.company import cursors
 from pipeline.pages.company.event_rows import Told, told
+from pipeline.pages.paging import id_in, place_in, url_with
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import (
     applicant_known_to,
     applicants_with_address,
     lately_applied,
 )
-from pipeline.selectors.search import find_by_name
+from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
 from pipeline.selectors.timelines import Moment, timeline_of_person
 
 FOUND_SHOWN = 25
@@ -42,14 +43,14 @@ def people(request: HttpRequest) -> HttpResponse:
     if "@" in search:
         context["found"] = _with_address(member.company.id, search)
     elif search:
-        found = find_by_name(
-            member.company.id, search, after=cursors.name_in(request), limit=FOUND_SHOWN
-        )
+        name = place_in(request, "after", str, UUID)
+        behind = NamePlace(*name) if name else BEFORE_ALL
+        found = find_by_name(member.company.id, search, after=behind, limit=FOUND_SHOWN)
         context["found"] = found.rows
         if found.next:
-            context["next_url"] = cursors.url_with(request, after=cursors.name_place(found.next))
+            context["next_url"] = url_with(request, after=encode_cursor(*found.next))
         if "after" in request.GET:
-            context["first_url"] = cursors.url_with(request, after=None)
+            context["first_url"] = url_with(request, after=None)
     else:
         context["found"] = lately_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
@@ -72,11 +73,12 @@ def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     member = require(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
-    here = cursors.uuid_in(request, "applications")
+    here = id_in(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN
     )
-    behind = _moment_in(request)
+    moment = place_in(request, "events", datetime, UUID, int)
+    behind = Moment(*moment) if moment else None
     events = timeline_of_person(
         applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN
     )
@@ -101,22 +103,13 @@ def _pages(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
     urls = {}
     if theirs.more:
         last = str(theirs.rows[-1].application.id)
-        urls["applications_next"] = cursors.url_with(request, applications=last)
+        urls["applications_next"] = url_with(request, applications=last)
     if "applications" in request.GET:
-        urls["applications_first"] = cursors.url_with(request, applications=None)
+        urls["applications_first"] = url_with(request, applications=None)
     if events.more:
         event = events.rows[-1]
-        place = f"{event.at.isoformat()}~{event.job_id}~{event.seq}"
-        urls["events_next"] = cursors.url_with(request, events=place)
+        place = encode_cursor(event.at, event.job_id, event.seq)
+        urls["events_next"] = url_with(request, events=place)
     if "events" in request.GET:
-        urls["events_first"] = cursors.url_with(request, events=None)
+        urls["events_first"] = url_with(request, events=None)
     return urls
-
-
-def _moment_in(request: HttpRequest) -> Moment | None:
-    try:
-        at, job_id, seq = request.GET.get("events", "").split("~")
-        moment = Moment(datetime.fromisoformat(at), UUID(job_id), int(seq))
-    except ValueError:
-        return None
-    return moment if moment.at.tzinfo and 0 <= moment.seq <= cursors.HIGHEST else None

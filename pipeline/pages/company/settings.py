@@ -14,7 +14,6 @@ from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job, require
 from pipeline.pages.company.forms import (
-    REASONS,
     PostingForm,
     SettingsForm,
     policy_values,
@@ -24,6 +23,7 @@ from pipeline.pages.company.jobs import short_window, warn_of_short_window
 from pipeline.pages.error_messages import words_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.wording.event_words import reason_choices
 from pipeline.wording.explanations import how_the_line_works
 
 TRIES = 3
@@ -122,7 +122,7 @@ def _page(
         "is_closed": is_closed,
         "works": how_the_line_works(job.policy, job.capacity),
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
-        "reasons": [(reason.value, words) for reason, words in REASONS.items()],
+        "reasons": reason_choices(),
         "exports": [(what, form) for what in ("applications", "log") for form in ("csv", "jsonl")],
         **short_window(job.policy),
     }

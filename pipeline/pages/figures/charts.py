@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
+from pipeline.wording.english import axis_duration
+
 WIDTH, HEIGHT = 1_000, 200
 """The box of the lines, in its own units; the height is in pixels too."""
 TOP = 18
@@ -185,17 +187,9 @@ def span_ticks(longest_seconds: float, *, most: int = 6) -> list[Tick]:
     step = next(s for s in (*_SPANS, *days) if longest_seconds / s <= most)
     count = int(longest_seconds // step)
     return [
-        Tick(index * step / longest_seconds, span_words(index * step), wide_only=index % 2 == 1)
+        Tick(index * step / longest_seconds, axis_duration(index * step), wide_only=index % 2 == 1)
         for index in range(count + 1)
     ]
-
-
-def span_words(seconds: int) -> str:
-    """A round span of time, short."""
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds and seconds % size == 0:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s" if seconds else "0"
 
 
 _STEPS = (

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pipeline.pages.figures import charts
 from pipeline.pages.figures.charts import Bar, Chart, Tick
 from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
-from pipeline.templatetags.line import duration
+from pipeline.wording.english import short_duration
 
 
 def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
@@ -54,13 +54,13 @@ def answers(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations came within {duration(median(series))}; "
+            f"Half of the confirmations came within {short_duration(median(series))}; "
             f"{reached * 100:.0f} % of the offers were confirmed in the end."
         ),
         x=charts.span_ticks(longest),
         y=charts.SHARE_TICKS,
         curves=[charts.slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
-        marks=[Tick(window_seconds / longest, f"window: {duration(window_seconds)}")],
+        marks=[Tick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
 
@@ -71,7 +71,7 @@ def median(series: Series) -> float:
 
 def group_names() -> list[str]:
     """What the groups of times to the first offer are called."""
-    words = [duration(edge) for edge in WAIT_EDGES]
+    words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
@@ -90,7 +90,7 @@ def waits(series: Series) -> Chart | None:
         title="Time from applying to the first offer",
         description=f"{sum(counts):,} first offers, by how long people had waited for them.",
         x=[
-            Tick((n + 1) / len(counts), duration(edge), wide_only=n % 2 == 1)
+            Tick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
             for n, edge in enumerate(edges)
         ],
         y=y,

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, csv_lines
@@ -150,7 +150,7 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
             start(
                 company_id=job.company_id,
                 producer=f"member:{member.user.id}",
-                orders=[Order(KEY, payload)],
+                requests=[TaskRequest(KEY, payload)],
             )
         except (TaskError, WorkError) as error:
             messages.error(request, str(error))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.templatetags.line import duration
+from pipeline.wording.english import capitalized, count, short_duration
 
 Figures = dict[str, Any]
 """What `pipeline.stats.job_week.figures_of_week` counted."""
@@ -57,7 +57,7 @@ class Row:
     def _words(self, number: float | None) -> str:
         if number is None:
             return NOTHING
-        return duration(number) if self.is_time else f"{number:,.0f}"
+        return short_duration(number) if self.is_time else f"{number:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,13 @@ def in_short(figures: Figures) -> str:
     """The week in two sentences."""
     offers = _of(figures["offered"], "seat was offered", "seats were offered")
     people = _of(figures["applied"], "person applied", "people applied")
-    told = f"{people[0].upper()}{people[1:]} and {offers}{_answers(figures)}"
+    told = f"{capitalized(people)} and {offers}{_answers(figures)}"
     idle = figures["seat_seconds"]["cooldown"]
     if idle >= 1:
-        return f"{told} Seats stood free for {duration(idle)} while people waited in a cool-down."
+        free = short_duration(idle)
+        return f"{told} Seats stood free for {free} while people waited in a cool-down."
     if figures["seat_seconds"]["nobody"] >= 1:
-        free = duration(figures["seat_seconds"]["nobody"])
+        free = short_duration(figures["seat_seconds"]["nobody"])
         return f"{told} Seats stood free for {free}, but only while nobody waited."
     return told
 
@@ -193,4 +194,4 @@ def _answers(figures: Figures) -> str:
 
 
 def _of(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}" if number else f"no {many}"
+    return count(number, one, many) if number else f"no {many}"

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.errors import WorkError
-from pipeline.background.start import Order, start
+from pipeline.background.start import TaskRequest, start
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.exports.formats import is_known
 from pipeline.files.read import file_of, pieces_of
@@ -43,10 +43,10 @@ def prepare_export(request: HttpRequest, job_id: UUID) -> HttpResponse:
     what, _, format = request.POST.get("file", "").partition(".")
     if not is_known(what, format):
         raise Http404
-    order = Order(f"{what}.export", {"job_id": str(job.id), "format": format})
+    order = TaskRequest(f"{what}.export", {"job_id": str(job.id), "format": format})
     producer = f"member:{member.user.id}"
     try:
-        (made,) = start(company_id=job.company_id, producer=producer, orders=[order])
+        (made,) = start(company_id=job.company_id, producer=producer, requests=[order])
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
         return redirect("timeline", job_id=job.id)

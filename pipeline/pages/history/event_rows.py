@@ -8,65 +8,11 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from pipeline.domain.states import ActorKind, EventType, Outcome
+from pipeline.domain.states import ActorKind
 from pipeline.models import Event
 from pipeline.selectors.history import Tree, actors_of, names_of
+from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
 from pipeline.wording.sentences import Reader, sentence
-
-TITLES: dict[str, str] = {
-    EventType.APPLIED: "applied",
-    EventType.PROMOTED: "was promoted",
-    EventType.ACKNOWLEDGED: "confirmed the seat",
-    EventType.DEADLINE_EXTENDED: "was given more time",
-    EventType.DECAYED: "missed the deadline",
-    EventType.LAPSED: "missed the deadline once too often",
-    EventType.WITHDRAWN: "withdrew",
-    EventType.REMOVED: "was removed",
-    EventType.CLOSED_OUT: "was let go: the job has closed",
-    EventType.JOB_CREATED: "Job created",
-    EventType.JOB_OPENED: "Job opened",
-    EventType.JOB_PAUSED: "Job paused",
-    EventType.JOB_RESUMED: "Job resumed",
-    EventType.JOB_CLOSED: "Job closed",
-    EventType.CAPACITY_CHANGED: "Number of seats changed",
-    EventType.POLICY_CHANGED: "Rules changed",
-}
-"""What happened, behind the name of whom it happened to; of the job, all there is to say."""
-
-DECIDED: dict[str | None, str] = {
-    Outcome.HIRED: "was hired",
-    Outcome.REJECTED: "was rejected",
-}
-
-KINDS: list[tuple[str, str]] = [
-    (EventType.APPLIED.value, "Applied"),
-    (EventType.PROMOTED.value, "Promoted"),
-    (EventType.ACKNOWLEDGED.value, "Confirmed"),
-    (EventType.DEADLINE_EXTENDED.value, "Deadline extended"),
-    (EventType.DECAYED.value, "Missed the deadline"),
-    (EventType.LAPSED.value, "Lapsed"),
-    (EventType.WITHDRAWN.value, "Withdrew"),
-    (EventType.REMOVED.value, "Removed, rejected or hired"),
-    (EventType.CLOSED_OUT.value, "Let go by closing"),
-    (EventType.JOB_OPENED.value, "Job opened"),
-    (EventType.JOB_PAUSED.value, "Job paused"),
-    (EventType.JOB_RESUMED.value, "Job resumed"),
-    (EventType.JOB_CLOSED.value, "Job closed"),
-    (EventType.CAPACITY_CHANGED.value, "Number of seats changed"),
-    (EventType.POLICY_CHANGED.value, "Rules changed"),
-]
-"""Kinds of events to choose from, in words."""
-
-TONES: dict[str, str] = {
-    EventType.APPLIED: "wait",
-    EventType.PROMOTED: "warn",
-    EventType.ACKNOWLEDGED: "good",
-    EventType.DECAYED: "bad",
-    EventType.LAPSED: "bad",
-    EventType.JOB_OPENED: "good",
-    EventType.JOB_RESUMED: "good",
-    EventType.JOB_PAUSED: "warn",
-}
 
 
 @dataclass(slots=True)
@@ -110,20 +56,18 @@ def tell_one(event: Event) -> Told:
 
 
 def _tell(event: Event, names: Mapping[UUID, str], actors: Mapping[UUID, str]) -> Told:
+    words = words_of_event(event)
     return Told(
         event=event,
         name=names.get(event.application_id, "") if event.application_id else "",
-        title=DECIDED.get(event.outcome) or TITLES[event.event],
+        title=words.log,
         sentence=sentence(event, Reader.COMPANY, timezone.get_current_timezone()),
         actor=_actor(event, actors),
-        tone="good" if event.outcome == Outcome.HIRED else TONES.get(event.event, "plain"),
+        tone=words.tone,
     )
 
 
 def _actor(event: Event, actors: Mapping[UUID, str]) -> str:
-    if event.actor_kind == ActorKind.SYSTEM:
-        return "by the system"
-    if event.actor_kind == ActorKind.APPLICANT:
-        return "by the applicant"
-    known = actors.get(event.actor_id) if event.actor_id else None
-    return f"by {known}" if known else "by the company"
+    is_company = event.actor_kind == ActorKind.COMPANY
+    known = actors.get(event.actor_id) if is_company and event.actor_id else None
+    return f"by {known}" if known else ACTOR_WORDS[event.actor_kind]

@@ -16,7 +16,7 @@ from pipeline.domain.states import EventType
 from pipeline.exports.formats import LONG_LOG
 from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.history.event_rows import KINDS, tell
+from pipeline.pages.history.event_rows import tell
 from pipeline.pages.live_page import live_page
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import (
@@ -30,6 +30,7 @@ from pipeline.selectors.history import (
 )
 from pipeline.selectors.paging import Page
 from pipeline.selectors.search import Found, find_by_name
+from pipeline.wording.event_words import EVENT_FILTERS
 
 PAGE = 25
 NAMESAKES = 10
@@ -82,7 +83,7 @@ def _context(
         "told": tell(page.rows),
         "wanted": wanted,
         "about": about and names_of([about]).get(about, "somebody"),
-        "kinds": KINDS,
+        "kinds": [(event.value, label) for event, label in EVENT_FILTERS.items()],
         "search": search,
         "found": found.rows,
         "found_more": found.next is not None,

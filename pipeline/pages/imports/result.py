@@ -17,24 +17,11 @@ from pipeline.imports.report import report_of
 from pipeline.models import ImportRun
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.live_page import live_page
+from pipeline.wording.task_words import IMPORT_ENDING_WORDS, TASK_STATUS_WORDS
 from tasks.models.statuses import Status
 
 REFUSALS_SHOWN = 50
 BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
-
-_ENDED = {
-    ImportRun.Ending.COMPLETE: "Done",
-    ImportRun.Ending.JOB_PAUSED: "Ended early: the job was paused",
-    ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
-}
-_TASK = {
-    Status.PENDING: "Waits for a worker",
-    Status.RUNNING: "Running",
-    Status.CANCELLING: "Stopping",
-    Status.CANCELLED: "Cancelled",
-    Status.DEAD: "Failed",
-    Status.DISCARDED: "Given up",
-}
 
 
 @require_safe
@@ -72,8 +59,10 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 def _state(seen: SeenImport) -> str:
     """How it stands, in words."""
     if seen.run.ending:
-        return _ENDED[ImportRun.Ending(seen.run.ending)]
-    return _TASK.get(Status(seen.task_status), "Ended") if seen.task_status else "Ended"
+        return IMPORT_ENDING_WORDS[seen.run.ending]
+    if seen.task_status in ("", Status.SUCCEEDED):
+        return "Ended"
+    return TASK_STATUS_WORDS[seen.task_status].label
 
 
 def _tone(seen: SeenImport) -> str:

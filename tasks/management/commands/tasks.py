@@ -93,7 +93,9 @@ class Command(BaseCommand):
         self.stdout.write(control.cancel(options["task"], actor=options["actor"]))
 
     def _bury(self, options: dict[str, Any]) -> None:
-        control.bury(options["task"], actor=options["actor"], reason=options["reason"])
+        control.move_to_dead_letters(
+            options["task"], actor=options["actor"], reason=options["reason"]
+        )
         self.stdout.write("dead, until somebody replays or discards it")
 
     def _replay(self, options: dict[str, Any]) -> None:

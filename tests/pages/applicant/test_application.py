@@ -92,7 +92,7 @@ def test_the_title_comes_along_with_what_is_fetched_again() -> None:
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Outcome.REMOVED, "took your application out of the line"),
+        (Outcome.REMOVED, "removed your application from the line"),
         (Outcome.REJECTED, "only the company can add you again"),
         (Outcome.HIRED, "Congratulations"),
     ],
@@ -115,7 +115,7 @@ def test_a_closed_job_says_that_it_was_nothing_they_did() -> None:
     factories.settle_all()
 
     assert "The company has closed this job." in before
-    assert "It was nothing that you did" in page_of(waiting)
+    assert "This was nothing you did" in page_of(waiting)
 
 
 def test_a_paused_job_keeps_the_place() -> None:
@@ -126,7 +126,7 @@ def test_a_paused_job_keeps_the_place() -> None:
     page = page_of(waiting)
 
     assert "Job paused" in page
-    assert "until it goes on, nobody is offered a seat" in page
+    assert "Nobody is offered a seat until it resumes" in page
 
 
 def test_a_place_says_why_it_last_changed() -> None:
@@ -137,7 +137,7 @@ def test_a_place_says_why_it_last_changed() -> None:
     leave(ahead)
 
     assert "You joined the line." in joined
-    assert "Somebody ahead of you left the line, so you moved up by one." in page_of(waiting)
+    assert "Someone ahead of you left the line, so you moved up by one." in page_of(waiting)
 
 
 def test_the_head_of_the_log_is_shown() -> None:

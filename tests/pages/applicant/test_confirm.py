@@ -121,7 +121,7 @@ def test_a_link_to_what_has_ended_says_how(visitor: Client) -> None:
     decide(rejected, Outcome.REJECTED)
 
     assert "You withdrew this application." in refused(visitor, tokens[0])
-    assert "decided not to go on" in refused(visitor, tokens[1])
+    assert "decided not to continue" in refused(visitor, tokens[1])
 
 
 def test_a_link_to_a_closed_job_says_so(visitor: Client) -> None:

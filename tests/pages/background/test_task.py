@@ -8,7 +8,7 @@ from django.conf import settings
 from django.test import Client
 
 from jobs.models import Company
-from tasks.models import Task, TaskEvent
+from tasks.models import EventKind, Task, TaskEvent
 from tests.support import factories
 from tests.support.background_tasks import ERROR, dead, ended, started, status_of
 from tests.support.pages import follow, page_of
@@ -34,7 +34,7 @@ def test_it_tells_what_was_given_what_came_and_what_happened(
 def test_every_kind_of_event_is_told(recruiter: Client, company: Company) -> None:
     task = started(company)
     data = {"name": "half", "data": {"n": 1}, "delay_seconds": 2.5, "edited": True, "done": 1}
-    for kind in TaskEvent.Kind.values:
+    for kind in EventKind.values:
         TaskEvent.objects.create(task_id=task, kind=kind, attempt=1, actor="worker-7", data=data)
 
     page = page_of(recruiter, at(task))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.wording.line_facts import LineFacts
-from pipeline.wording.promotion_status import Cause, why_nobody_is_promoted
+from pipeline.wording.promotion_status import Cause, LineFacts, why_nobody_is_promoted
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON, PAST = NOW + timedelta(hours=1), NOW - timedelta(seconds=5)

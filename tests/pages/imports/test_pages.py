@@ -59,7 +59,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
 def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -> None:
     here = give(recruiter, job_id, as_csv([*people(3), ("", "x@x.org")]))
     waiting = recruiter.get(here).content.decode()
-    assert "Waits for a worker" in waiting
+    assert "Waiting" in waiting
     assert 'data-poll-seconds="2"' in waiting
 
     take_in(ImportRun.objects.get().file_id)

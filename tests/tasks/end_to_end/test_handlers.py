@@ -11,7 +11,6 @@ from tasks.enqueue import enqueue
 from tasks.models import TaskEvent
 from tests.support.task_workers import TaskWorker
 from tests.support.waiting import eventually
-from tests.tasks.django_functions import add_up, count_attempts
 from tests.tasks.seen import add, events, marks, status, task
 
 HOOKS = ("on_start", "on_success", "on_fail", "on_end")
@@ -80,15 +79,6 @@ def test_demo_sleep_misbehaves_as_told(worker: TaskWorker, then: str, end: str, 
     eventually(lambda: status(name) == end)
 
     assert task(name).errors[0]["class"] == error
-
-
-def test_functions_of_django_tasks_run_as_they_stand(worker: TaskWorker, settings: Any) -> None:
-    settings.TASKS = {"default": {"BACKEND": "tasks.django_backend.DurableBackend", "QUEUES": []}}
-    total, attempt = add_up.enqueue(1, b=2), count_attempts.enqueue()
-
-    eventually(lambda: total.refresh() or total.is_finished)
-    eventually(lambda: attempt.refresh() or attempt.is_finished)
-    assert (total.return_value, attempt.return_value) == (3, 1)
 
 
 def test_the_environment_of_children_is_clean(worker: TaskWorker) -> None:

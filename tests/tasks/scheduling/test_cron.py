@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import pytest
@@ -45,12 +46,37 @@ def test_every_half_hour_stays_every_half_hour_when_the_clocks_change() -> None:
     assert spring == ["29 00:30", "29 01:00", "29 01:30", "29 02:00"]
 
 
+def test_an_hour_that_is_named_counts_once_however_its_minutes_are_written() -> None:
+    spring = times("*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00+00:00", 2)
+    autumn = times("*/30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+00:00", 3)
+
+    assert spring == ["29 01:00", "30 00:00"]
+    assert autumn == ["25 00:00", "25 00:30", "26 01:00"]
+
+
+def test_a_range_may_go_past_the_end_of_its_field() -> None:
+    night = times("0 22-2 * * *", "UTC", "2026-03-02T21:00+00:00", 6)
+    weekend = times("0 9 * * fri-mon", "UTC", "2026-03-04T00:00+00:00", 5)
+
+    assert night == ["02 22:00", "02 23:00", "03 00:00", "03 01:00", "03 02:00", "03 22:00"]
+    assert weekend == ["06 09:00", "07 09:00", "08 09:00", "09 09:00", "13 09:00"]
+
+
+def test_a_day_of_the_month_and_a_weekday_mean_either() -> None:
+    either = times("0 0 */14 * mon", "UTC", "2026-03-01T12:00+00:00", 4)
+
+    assert either == ["02 00:00", "09 00:00", "15 00:00", "16 00:00"]
+
+
 @pytest.mark.parametrize(
     ("cron", "zone"),
     [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("", "UTC"),
      ("R R * * *", "UTC"), ("1,r(1-5) * * * *", "UTC"), ("H * * * *", "UTC"),
-     ("0 0 31 2 *", "UTC"), ("0 0 * * *", "Mars/Olympus"), ("0 0 * * *", "../etc/passwd")],
+     ("0 0 31 2 *", "UTC"), ("99-1 * * * *", "UTC"), ("5-3/0 * * * *", "UTC"),
+     ("0 0 * * *", "Mars/Olympus"), ("0 0 * * *", "../etc/passwd")],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused(cron: str, zone: str) -> None:
-    with pytest.raises(BadSchedule):
+def test_what_cannot_be_read_is_refused_in_a_sentence_that_quotes_it(cron: str, zone: str) -> None:
+    quoted = repr(cron if zone == "UTC" else zone)
+
+    with pytest.raises(BadSchedule, match=f"^{re.escape(quoted)} is not a "):
         Times(cron, zone)

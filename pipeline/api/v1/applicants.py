@@ -1,0 +1,128 @@
+"""People and companies, each as the reader may know them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from applicants.models import Applicant
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company, as_person, known_applicant
+from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.permissions import Action
+from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.people import applicants_with_address, read_applicant
+
+
+class PersonOut(TypedDict):
+    """A person, under the name that the reader may know."""
+
+    id: UUID
+    name: str | None
+    email: str
+    created_at: datetime
+
+
+def person_out(applicant: Applicant) -> PersonOut:
+    """A person, under the name that the reader may know."""
+    return {
+        "id": applicant.id,
+        "name": applicant.name or None,
+        "email": applicant.email,
+        "created_at": applicant.created_at,
+    }
+
+
+class Me(Endpoint):
+    """`/me`"""
+
+    @describes("get_me", Tag.PEOPLE, Action.USE_OWN_ACCOUNT, PersonOut)
+    def get(self, request: Request) -> Response:
+        """The signed-in person."""
+        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        return Response(person_out(read_applicant(caller.applicant_id)))
+
+
+class MyApplications(Endpoint):
+    """`/me/applications`"""
+
+    @describes(
+        "list_my_applications",
+        Tag.PEOPLE,
+        Action.USE_OWN_ACCOUNT,
+        PageOf[ApplicationOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request) -> Response:
+        """The signed-in person's applications, newest first."""
+        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        return _applications(request, caller.applicant_id)
+
+
+class Applicants(Endpoint):
+    """`/applicants`"""
+
+    @describes(
+        "find_applicants",
+        Tag.PEOPLE,
+        Action.READ_COMPANY,
+        PageOf[PersonOut],
+        parameters=(WITH_ADDRESS, *PAGED),
+    )
+    def get(self, request: Request) -> Response:
+        """Who of the company's applicants has an address, in whatever case: one person, or none."""
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
+        pagination.limit_of(request), pagination.id_after(request)
+        found = applicants_with_address(company_id, parameters.address(request))
+        return Response({"data": [person_out(person) for person in found], "next_cursor": None})
+
+
+class OneApplicant(Endpoint):
+    """`/applicants/{id}`"""
+
+    @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
+    def get(self, request: Request, applicant_id: UUID) -> Response:
+        """A person: oneself, or one of the company's applicants."""
+        return Response(person_out(known_applicant(caller_of(request), applicant_id)))
+
+
+class ApplicationsOfApplicant(Endpoint):
+    """`/applicants/{id}/applications`"""
+
+    @describes(
+        "list_applications_of_applicant",
+        Tag.PEOPLE,
+        Action.READ_APPLICANT,
+        PageOf[ApplicationOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, applicant_id: UUID) -> Response:
+        """A person's applications, newest first; for a company, those to its own jobs."""
+        caller = caller_of(request)
+        known_applicant(caller, applicant_id)
+        company_id = caller.company_id if isinstance(caller, CompanyCaller) else None
+        return _applications(request, applicant_id, company_id)
+
+
+def _applications(request: Request, applicant_id: UUID, company_id: UUID | None = None) -> Response:
+    page = applications_of(
+        applicant_id,
+        company_id=company_id,
+        after=pagination.id_after(request),
+        limit=pagination.limit_of(request),
+    )
+    return page_answer(request, pagination.listing(page, application_out, _cursor_after))
+
+
+def _cursor_after(seen: Seen) -> str:
+    return encode_cursor(str(seen.application.id))

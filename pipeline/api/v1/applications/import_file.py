@@ -1,0 +1,98 @@
+"""Import of applications from a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.http import UnreadablePostError
+from django.urls import reverse
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.access import own_job
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint
+from pipeline.api.idempotency import row_id
+from pipeline.api.parsing import CSVParser, refuse_unfit_body
+from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.tasks.outputs import TaskOut, task_out
+from pipeline.background.tasks import task_of
+from pipeline.domain.permissions import Action
+from pipeline.imports.read_csv import MOST_BYTES
+from pipeline.imports.start import start_import
+
+FORM_BYTES = 65_536
+"""What a form may have around its file."""
+UNNAMED = "people.csv"
+CSV = "text/csv"
+
+_CSV = {"type": "string", "description": "Lines of name,email; the first names the columns."}
+_FORM = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
+}
+
+
+class ImportApplications(Endpoint):
+    """`/jobs/{id}/applications/import`"""
+
+    parser_classes = (CSVParser, MultiPartParser)
+    most_bytes = MOST_BYTES + FORM_BYTES
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Have the body at hand: the framework would not let it be read whole, and who repeats a
+        request is known by its body."""
+        refuse_unfit_body(request, self.most_bytes)
+        plain = request._request
+        try:
+            plain._body = plain.read()
+        except UnreadablePostError:
+            raise ParseError("The body could not be read.") from None
+        super().initial(request, *args, **kwargs)
+
+    @describes(
+        "import_applications",
+        Tag.APPLICATIONS,
+        Action.IMPORT_APPLICATIONS,
+        TaskOut,
+        status=202,
+        bodies={CSV: _CSV, "multipart/form-data": _FORM},
+        refuses=(INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED, BACKPRESSURE),
+        headers=("Location",),
+        about="At most 16 MB and 100,000 rows. The task tells how far it is, and in the end how"
+        " many were taken in; those that were not are in `/tasks/{task_id}/refused-rows`.",
+    )
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Have the people of a CSV file apply, one after the other: 202 and the task."""
+        caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
+        name, content = _file_in(request)
+        made = start_import(
+            company_id=caller.company_id,
+            job_id=job.id,
+            name=name,
+            content=content,
+            actor=caller.actor,
+            producer=caller.producer,
+            key_id=caller.key_id,
+            file_id=row_id(request),
+        )
+        task = task_of(caller.company_id, made.id)
+        where = {"Location": reverse("api_task", args=[task.id])}
+        return Response(task_out(task), status=202, headers=where)
+
+
+def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
+    """The name of the file that a request brings, and its pieces. Raises ValidationError."""
+    data: Any = request.data  # by which it is read
+    if request.content_type.partition(";")[0] == CSV:
+        return UNNAMED, data or ()
+    uploaded = request.FILES.get("file")
+    if uploaded is None:
+        raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
+    return uploaded.name or UNNAMED, uploaded.chunks()

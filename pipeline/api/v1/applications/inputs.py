@@ -1,0 +1,64 @@
+"""Bodies of requests about applications."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from applicants.models import EMAIL_LENGTH
+from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
+from pipeline.api.v1.fields import Address, Choice, Line, Shape, Text
+from pipeline.domain.states import DECISIONS, Reason
+from pipeline.models import NOTE_LENGTH
+
+
+class OwnApplicationIn(Shape):
+    """A person applies: the credential says who they are."""
+
+    name = Line(max_length=PERSON_NAME_LENGTH, required=False)
+
+
+class SubmissionIn(Shape):
+    """A company submits somebody: by name and address, or by the id of one it knows already."""
+
+    name = Line(max_length=PERSON_NAME_LENGTH, required=False)
+    email = Address(max_length=EMAIL_LENGTH, required=False)
+    applicant_id = Text(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse what names nobody, or names somebody twice."""
+        if "applicant_id" in attrs:
+            if "email" in attrs:
+                _refuse("email", "Send either email or applicant_id.", "invalid")
+            return attrs
+        for name in ("name", "email"):
+            if name not in attrs:
+                _refuse(name, "This field is required.", "required")
+        return attrs
+
+
+class UnprovedApplicationIn(Shape):
+    """Somebody applies who only says who they are."""
+
+    name = Line(max_length=PERSON_NAME_LENGTH)
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class DecisionIn(Shape):
+    """A company's decision. `reason` is one of the codes, or free text, which is kept apart."""
+
+    outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
+    reason = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    reason_code = Choice(choices=[code.value for code in Reason], allow_null=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Sort out what is a code (for the log) and what is text (for the note)."""
+        reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
+        if code is None and reason in list(Reason):
+            reason, code = "", reason
+        return attrs | {"reason": Reason(code) if code else None, "note": reason}
+
+
+def _refuse(name: str, why: str, code: str) -> None:
+    raise ValidationError({name: [ErrorDetail(why, code)]})

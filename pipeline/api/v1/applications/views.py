@@ -1,0 +1,212 @@
+"""Applications: applying, reading, acknowledging, withdrawing, and the company's decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from applicants.models import Applicant
+from applicants.services import find_or_create_applicant, normal_address
+from pipeline.api.access import (
+    knows,
+    own_application,
+    own_job,
+    received_application,
+    visible_job,
+)
+from pipeline.api.callers import CompanyCaller, Nobody, caller_of
+from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.idempotency import row_id
+from pipeline.api.parameters import as_id
+from pipeline.api.problems import (
+    ACKNOWLEDGMENT_EXPIRED,
+    ALREADY_DECIDED,
+    DUPLICATE_SUBMISSION,
+    INVALID_TRANSITION,
+    JOB_NOT_OPEN,
+)
+from pipeline.api.schema import Tag, describes
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.applications.inputs import (
+    DecisionIn,
+    OwnApplicationIn,
+    SubmissionIn,
+    UnprovedApplicationIn,
+)
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import DetailOut
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import Outcome
+from pipeline.models import Application
+from pipeline.selectors.applications import (
+    ApplicationFacts,
+    read_application,
+    seen_after_change,
+)
+from pipeline.selectors.people import applicant_known_to, read_applicant
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.apply import apply
+from pipeline.services.apply_unverified import apply_unproved
+from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
+from pipeline.web.client_address import client_address
+
+TAKEN = "Thank you. We've emailed you the next step."
+
+
+class JobApplications(Endpoint):
+    """`/jobs/{id}/applications`"""
+
+    @describes(
+        "apply",
+        Tag.APPLICATIONS,
+        Action.APPLY,
+        {201: ApplicationOut, 202: DetailOut},
+        takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
+        refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
+    )
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Apply to a job, or submit a person to a job of one's own company: 201.
+
+        Without a credential: 202, the same for every address, and an email to it.
+        """
+        caller, application_id = caller_of(request), row_id(request)
+        if isinstance(caller, Nobody):
+            return _apply_unverified(request, job_id, application_id)
+        if isinstance(caller, CompanyCaller):
+            _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
+            given = body_of(request, SubmissionIn)
+            person = _submitted_person(caller, given)
+            name = given.get("name") or person.name
+        else:
+            job = visible_job(caller, job_id)
+            given = body_of(request, OwnApplicationIn)
+            person = read_applicant(caller.applicant_id)
+            name = given.get("name") or person.name or person.email.partition("@")[0]
+
+        application = apply(
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=caller.actor,
+            application_id=application_id,
+        )
+        facts = ApplicationFacts(
+            id=application.id,
+            job_id=job.id,
+            company_id=job.company_id,
+            applicant_id=person.id,
+            job_title=job.title,
+            email=person.email,
+        )
+        answer = application_out(seen_after_change(facts, application))
+        location = reverse("api_application", args=[application.id])
+        return Response(answer, status=201, headers={"Location": location})
+
+
+class OneApplication(Endpoint):
+    """`/applications/{id}`"""
+
+    @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """An application, for whose it is and for the company that received it."""
+        caller = caller_of(request)
+        if isinstance(caller, Nobody):
+            raise NotAuthenticated
+        seen = read_application(application_id)
+        if not knows(caller, seen.company_id, seen.application.applicant_id):
+            raise ApplicationNotFound
+        return Response(application_out(seen))
+
+
+class Acknowledge(Endpoint):
+    """`/applications/{id}/acknowledge`"""
+
+    @describes(
+        "acknowledge",
+        Tag.APPLICATIONS,
+        Action.CONFIRM_SEAT,
+        ApplicationOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Take the offered seat. Once more is harmless."""
+        caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
+        body_of(request, Nothing)
+        return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
+
+
+class Withdraw(Endpoint):
+    """`/applications/{id}/withdraw`"""
+
+    @describes(
+        "withdraw",
+        Tag.APPLICATIONS,
+        Action.WITHDRAW,
+        ApplicationOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Leave the line. Once more is harmless."""
+        caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
+        body_of(request, Nothing)
+        return _answer(facts, withdraw(application_id=application_id, actor=caller.actor))
+
+
+class Remove(Endpoint):
+    """`/applications/{id}/remove`"""
+
+    @describes(
+        "remove_application",
+        Tag.APPLICATIONS,
+        Action.DECIDE,
+        ApplicationOut,
+        takes=(DecisionIn,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """End an application as REMOVED, REJECTED or HIRED."""
+        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
+        given = body_of(request, DecisionIn)
+        application = remove(
+            application_id=application_id,
+            outcome=Outcome(given["outcome"]),
+            actor=caller.actor,
+            reason=given["reason"],
+            note=given["note"],
+            request_id=row_id(request),
+        )
+        return _answer(facts, application)
+
+
+def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | None) -> Response:
+    job = visible_job(Nobody(), job_id)
+    given = body_of(request, UnprovedApplicationIn)
+    client = client_address(request)
+    check_throttle(request, "anonymous_apply", client)
+    check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
+    apply_unproved(job=job, name=given["name"], email=given["email"], application_id=application_id)
+    return Response({"detail": TAKEN}, status=202)
+
+
+def _submitted_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
+    """Return the person whom a company submits; by id only someone whom it knows already."""
+    if "applicant_id" not in given:
+        return find_or_create_applicant(given["email"])
+    applicant_id = as_id(given["applicant_id"])
+    if applicant_id is None:
+        raise ApplicantNotFound
+    return applicant_known_to(caller.company_id, applicant_id)
+
+
+def _answer(facts: ApplicationFacts, application: Application) -> Response:
+    return Response(application_out(seen_after_change(facts, application)))

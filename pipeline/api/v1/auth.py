@@ -1,0 +1,115 @@
+"""Signing in as an applicant: a code by mail, a token for the code, and the token's end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from applicants.codes import send_code
+from applicants.models import EMAIL_LENGTH
+from applicants.services import normal_address, revoke_token, sign_in_by_code
+from pipeline.api.access import as_person
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.errors import WrongCode
+from pipeline.api.problems import NOT_AUTHENTICATED
+from pipeline.api.schema import Tag, describes
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.fields import Address, Line, Shape
+from pipeline.api.v1.outputs import DetailOut
+from pipeline.domain.permissions import Action
+from pipeline.web.client_address import client_address
+
+
+class CodeRequestIn(Shape):
+    """The address that is to be proved."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class CodeIn(Shape):
+    """An address, and the code that was sent to it; blanks between its digits do not matter."""
+
+    email = Address(max_length=EMAIL_LENGTH)
+    code = Line(max_length=20)
+
+    def validate_code(self, value: str) -> str:
+        """The code without blanks."""
+        return "".join(value.split())
+
+
+class TokenOut(TypedDict):
+    """A token that stands for the person who proved their address."""
+
+    token: str
+    expires_at: datetime
+
+
+SENT = "If mail reaches this address, a code is on its way to it."
+
+
+class Code(Endpoint):
+    """`/auth/code`"""
+
+    authentication_classes = ()
+
+    @describes(
+        "request_code",
+        Tag.SIGNING_IN,
+        Action.SIGN_IN,
+        DetailOut,
+        status=202,
+        takes=(CodeRequestIn,),
+        about="The answer is the same for every address, whether somebody uses it here or not.",
+    )
+    def post(self, request: Request) -> Response:
+        """Have a code sent to an address: 202, whosever it is."""
+        email = body_of(request, CodeRequestIn)["email"]
+        client = client_address(request)
+        check_throttle(request, "code_request", client)
+        check_throttle(request, "code_request", f"{client} {normal_address(email)}")
+        send_code(email)
+        return Response({"detail": SENT}, status=202)
+
+
+class Token(Endpoint):
+    """`/auth/token`"""
+
+    answers_hold_secrets = True
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Who asks for a token needs no credential, nor a good one: an old one may have expired."""
+        return super().get_authenticators() if self.request.method == "DELETE" else []
+
+    @describes(
+        "create_token",
+        Tag.SIGNING_IN,
+        Action.SIGN_IN,
+        TokenOut,
+        takes=(CodeIn,),
+        refuses=(NOT_AUTHENTICATED,),
+        about="A code can be used once, within 15 minutes, and guessed at five times.",
+    )
+    def post(self, request: Request) -> Response:
+        """A token for who proves an address by the code that was sent to it."""
+        given = body_of(request, CodeIn)
+        check_throttle(request, "code_try", client_address(request))
+        granted = sign_in_by_code(email=given["email"], code=given["code"])
+        if granted is None:
+            raise WrongCode
+        token, expires_at = granted
+        return Response({"token": token, "expires_at": expires_at})
+
+    @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
+    def delete(self, request: Request) -> Response:
+        """Revoke the token that the request carries."""
+        person = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        if person.token_id is None:
+            raise PermissionDenied("Send the token that is to be revoked as the credential.")
+        revoke_token(person.token_id)
+        return Response(status=204)

@@ -1,0 +1,160 @@
+"""A company's API keys, for its owners. No key can make, list or end keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypedDict
+from uuid import UUID
+
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
+from jobs.models import (
+    ApiKey,
+    Company,
+    Scope,
+)
+from jobs.selectors import keys_of
+from jobs.services import create_api_key, revoke_api_key
+from pipeline.api import pagination
+from pipeline.api.access import as_company
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.permissions import Action
+from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.people import read_company
+
+
+class ApiKeyIn(Shape):
+    """A new key: a name by which people tell it from others, and what it may do."""
+
+    name = Line(max_length=KEY_NAME_LENGTH)
+    scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
+
+    def validate_name(self, value: str) -> str:
+        """The name, of characters that can be shown."""
+        if not value.isprintable():
+            raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
+        return value
+
+
+class CompanyOut(TypedDict):
+    """A company, for itself."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class ApiKeyOut(TypedDict):
+    """A key to the API, as its company's owners see it: never the key itself."""
+
+    id: UUID
+    hint: str
+    name: str
+    scopes: list[Annotated[str, Scope]]
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewApiKeyOut(ApiKeyOut):
+    """A key that was just made. This is the only time that it can be read."""
+
+    key: str
+
+
+def company_out(company: Company) -> CompanyOut:
+    """A company, for itself."""
+    return {"id": company.id, "name": company.name, "created_at": company.created_at}
+
+
+def api_key_out(key: ApiKey) -> ApiKeyOut:
+    """A key of a company, for its owners: its beginning, by which they can tell it from others."""
+    return {
+        "id": key.id,
+        "hint": key.hint,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    }
+
+
+class OwnCompany(Endpoint):
+    """`/companies/me`"""
+
+    @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
+    def get(self, request: Request) -> Response:
+        """The company that the caller acts for."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        return Response(company_out(read_company(caller.company_id)))
+
+
+class ApiKeys(Endpoint):
+    """`/api-keys`"""
+
+    answers_hold_secrets = True
+
+    @describes(
+        "list_api_keys", Tag.COMPANIES, Action.MANAGE_KEYS, PageOf[ApiKeyOut], parameters=PAGED
+    )
+    def get(self, request: Request) -> Response:
+        """The company's keys, newest first, revoked ones too. The keys themselves are not kept."""
+        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
+        after, limit = pagination.id_after(request), pagination.limit_of(request)
+        page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
+        return page_answer(request, pagination.listing(page, api_key_out, _cursor_after))
+
+    @describes(
+        "create_api_key",
+        Tag.COMPANIES,
+        Action.MANAGE_KEYS,
+        NewApiKeyOut,
+        status=201,
+        takes=(ApiKeyIn,),
+    )
+    def post(self, request: Request) -> Response:
+        """Make a key: 201. This answer is the only one that ever shows it."""
+        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
+        given = body_of(request, ApiKeyIn)
+        scopes = [Scope(each) for each in given["scopes"]]
+        row, key = create_api_key(company_id=caller.company_id, name=given["name"], scopes=scopes)
+        where = {"Location": f"{request.path}/{row.id}"}
+        return Response({**api_key_out(row), "key": key}, status=201, headers=where)
+
+
+class OneApiKey(Endpoint):
+    """`/api-keys/{id}`"""
+
+    @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
+    def delete(self, request: Request, key_id: UUID) -> Response:
+        """Revoke a key. Once more is harmless."""
+        _revoke(request, key_id)
+        return Response(status=204)
+
+
+class RevokeApiKey(Endpoint):
+    """`/api-keys/{id}/revoke`"""
+
+    @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
+    def post(self, request: Request, key_id: UUID) -> Response:
+        """Revoke a key, and show it as it is then. Once more is harmless."""
+        body_of(request, Nothing)
+        return Response(api_key_out(_revoke(request, key_id)))
+
+
+def _revoke(request: Request, key_id: UUID) -> ApiKey:
+    caller = as_company(caller_of(request), Action.MANAGE_KEYS)
+    return revoke_api_key(company_id=caller.company_id, key_id=key_id)
+
+
+def _cursor_after(key: ApiKey) -> str:
+    return encode_cursor(str(key.id))

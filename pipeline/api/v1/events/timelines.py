@@ -1,0 +1,89 @@
+"""What happened, told to the one who asks: of an application, or of a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination
+from pipeline.api.access import known_applicant, seen_application
+from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.permissions import Action
+from pipeline.line.event_log import stamp
+from pipeline.models import Event
+from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
+from pipeline.wording.sentences import Reader
+
+
+class TimelineOfApplication(Endpoint):
+    """`/applications/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_application",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """An application's events, oldest first, each with what it means in a sentence."""
+        caller = caller_of(request)
+        seen_application(caller, application_id)
+        page = timeline_of(
+            application_id,
+            after_seq=pagination.seq_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return _answer(request, caller, page, by_seq=True)
+
+
+class TimelineOfApplicant(Endpoint):
+    """`/applicants/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_applicant",
+        Tag.PEOPLE,
+        Action.READ_APPLICANT,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, applicant_id: UUID) -> Response:
+        """A person's events, oldest first, with sentences; for a company, those at its own jobs."""
+        caller = caller_of(request)
+        known_applicant(caller, applicant_id)
+        page = timeline_of_person(
+            applicant_id,
+            company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
+            after=_moment_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return _answer(request, caller, page, by_seq=False)
+
+
+def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
+    reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
+    after = _after_seq if by_seq else _after_moment
+    listing = pagination.listing(page, lambda event: event_with_sentence_out(event, reader), after)
+    return page_answer(request, listing)
+
+
+def _after_seq(event: Event) -> str:
+    return encode_cursor(event.seq)
+
+
+def _after_moment(event: Event) -> str:
+    return encode_cursor(stamp(event.at), str(event.job_id), event.seq)
+
+
+def _moment_after(request: Request) -> Moment | None:
+    place = pagination.place_after(request, datetime, UUID, int)
+    return Moment(*place) if place else None

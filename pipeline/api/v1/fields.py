@@ -1,0 +1,133 @@
+"""Fields of requests that take a JSON value for what it is: no "5" for 5, no 1 for true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from applicants.services import normal_address
+from pipeline.api.parameters import as_moment
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class Shape(serializers.Serializer[Any]):
+    """An object in a request. Fields that it does not have are refused."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The object's values. Raises ValidationError, naming every field that is wrong."""
+        unknown = data.keys() - self.fields.keys() if isinstance(data, Mapping) else ()
+        wrong: dict[str, Any] = {
+            name: [ErrorDetail("There is no such field.", "unknown")] for name in sorted(unknown)
+        }
+        try:
+            values = super().to_internal_value(data)
+        except ValidationError as error:
+            raise ValidationError(wrong | dict(error.detail)) from None  # type: ignore[arg-type]
+        if wrong:
+            raise ValidationError(wrong)
+        return values
+
+
+class Text(serializers.CharField):
+    """A string, of any number of lines."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The string. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Line(Text):
+    """A string in one line."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The string, without blanks around it. Raises ValidationError."""
+        text = super().to_internal_value(data)
+        if _CONTROL.search(text):
+            self.fail("invalid")
+        return text
+
+
+class Address(serializers.EmailField):
+    """An email address, in the one spelling under which addresses are kept."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The address. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return normal_address(super().to_internal_value(data))
+
+
+class Whole(serializers.IntegerField):
+    """A whole number, however it is written: 5, 5.0 and 5e0 are one number to JSON."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number. Raises ValidationError."""
+        if isinstance(data, float) and data.is_integer():
+            return int(data)
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class Flag(serializers.BooleanField):
+    """True or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """The flag. Raises ValidationError."""
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Choice(serializers.ChoiceField):
+    """One of a few words."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The word. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input="This")
+        return super().to_internal_value(data)
+
+
+class Choices(serializers.ListField):
+    """Some of a few words, in any order."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The words, each once. Raises ValidationError."""
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type="something else")
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class Nothing(Shape):
+    """The body of a request that says everything by its address: empty, or `{}`."""
+
+
+class AnyObject(serializers.JSONField):
+    """An object; what may be in it, its type says."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The object. Raises ValidationError."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        return data
+
+
+class Moment(serializers.DateTimeField):
+    """A time with its offset."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The time, in UTC. Raises ValidationError."""
+        found = as_moment(value) if isinstance(value, str) else None
+        if found is None:
+            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            raise ValidationError([ErrorDetail(why, "invalid")])
+        return found

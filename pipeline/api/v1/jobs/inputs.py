@@ -1,0 +1,51 @@
+"""Bodies of requests about jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.models import (
+    DESCRIPTION_LENGTH,
+    LOCATION_LENGTH,
+    MAX_CAPACITY,
+    TITLE_LENGTH,
+    JobStatus,
+)
+from jobs.policies import limits_of
+from pipeline.api.v1.fields import Choice, Flag, Line, Shape, Text, Whole
+
+
+def _whole(policy_field: str, **options: Any) -> Whole:
+    low, high = limits_of(policy_field)
+    return Whole(min_value=low, max_value=high, required=False, **options)
+
+
+class PolicyIn(Shape):
+    """The fields of a policy that are to differ from what they are."""
+
+    acknowledgment_window_seconds = _whole("acknowledgment_window_seconds")
+    acknowledge_first_seat = Flag(required=False)
+    penalty_places = _whole("penalty_places")
+    max_decays = _whole("max_decays", allow_null=True)
+    cooldown_seconds = _whole("cooldown_seconds")
+
+
+class JobIn(Shape):
+    """A new job."""
+
+    title = Line(max_length=TITLE_LENGTH)
+    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
+    policy = PolicyIn(required=False)
+    status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
+
+
+class JobChangeIn(Shape):
+    """What is to be different about a job. Fields that are not named stay as they are."""
+
+    title = Line(max_length=TITLE_LENGTH, required=False)
+    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
+    policy = PolicyIn(required=False)

@@ -1,0 +1,154 @@
+"""Answers about jobs: the opening, its policy, and its numbers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypedDict, cast
+from uuid import UUID
+
+from jobs.models import (
+    Job,
+    JobStatus,
+)
+from jobs.policies import Policy
+from pipeline.api.v1.outputs import Count
+from pipeline.stats.job_totals import Conversion, Figures
+
+
+class PolicyOut(TypedDict):
+    """What a job asks of the people in its line, and which version of that it is."""
+
+    acknowledgment_window_seconds: Count
+    acknowledge_first_seat: bool
+    penalty_places: Count
+    max_decays: Count | None
+    cooldown_seconds: Count
+    version: Count
+
+
+class CompanyRef(TypedDict):
+    """Whose job it is."""
+
+    id: UUID
+    name: str
+
+
+class JobOut(TypedDict):
+    """An opening: its seats, its line in numbers, and what it asks of people."""
+
+    id: UUID
+    company: CompanyRef
+    title: str
+    description: str
+    location: str
+    status: Annotated[str, JobStatus]
+    capacity: Count
+    active_count: Count
+    pending_count: Count
+    waitlist_count: Count
+    seats_free: Count
+    policy: PolicyOut
+    seq: Count
+    opened_at: datetime | None
+    closed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ConversionOut(TypedDict):
+    """How far applications came. Shares are from 0 to 1."""
+
+    applied: Count
+    seated: Count
+    hired: Count
+    applied_to_seated: float | None
+    seated_to_hired: float | None
+    applied_to_hired: float | None
+
+
+class SummaryOut(TypedDict):
+    """A job in numbers; null where there is no data for one."""
+
+    job_id: UUID
+    counts_by_status: dict[str, int]
+    counts_by_outcome: dict[str, int]
+    average_seconds_to_promotion: float | None
+    median_seconds_to_promotion: float | None
+    p90_seconds_to_promotion: float | None
+    average_seconds_to_acknowledge: float | None
+    median_seconds_to_acknowledge: float | None
+    p90_seconds_to_acknowledge: float | None
+    decay_events: Count
+    lapse_events: Count
+    acknowledgment_rate: float | None
+    conversion: ConversionOut
+    churn: float | None
+    seats_freed: Count
+    seat_idle_seconds: Count
+    seat_idle_while_waiting_seconds: Count
+    server_time: datetime
+
+
+def job_out(job: Job) -> JobOut:
+    """A job that was read with its posting and its company."""
+    posting = job.posting
+    return {
+        "id": job.id,
+        "company": {"id": job.company_id, "name": job.company.name},
+        "title": posting.title,
+        "description": posting.description,
+        "location": posting.location,
+        "status": job.status,
+        "capacity": job.capacity,
+        "active_count": job.active_count,
+        "pending_count": job.pending_count,
+        "waitlist_count": job.waitlist_count,
+        "seats_free": job.seats_free,
+        "policy": policy_out(job.policy, job.policy_version),
+        "seq": job.seq,
+        "opened_at": job.opened_at,
+        "closed_at": job.closed_at,
+        "created_at": job.created_at,
+        "updated_at": max(job.last_event_at, posting.updated_at),
+    }
+
+
+def policy_out(policy: Policy, version: int) -> PolicyOut:
+    """A policy and its version."""
+    return cast(PolicyOut, policy.values() | {"version": version})
+
+
+def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
+    """A job in numbers."""
+    promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
+    return {
+        "job_id": job_id,
+        "counts_by_status": dict(figures.by_status),
+        "counts_by_outcome": dict(figures.by_outcome),
+        "average_seconds_to_promotion": promotion.average,
+        "median_seconds_to_promotion": promotion.median,
+        "p90_seconds_to_promotion": promotion.p90,
+        "average_seconds_to_acknowledge": acknowledge.average,
+        "median_seconds_to_acknowledge": acknowledge.median,
+        "p90_seconds_to_acknowledge": acknowledge.p90,
+        "decay_events": figures.decay_events,
+        "lapse_events": figures.lapse_events,
+        "acknowledgment_rate": figures.acknowledgment_rate,
+        "conversion": _conversion_out(figures.conversion),
+        "churn": figures.churn,
+        "seats_freed": figures.seats_freed,
+        "seat_idle_seconds": figures.seat_idle_seconds,
+        "seat_idle_while_waiting_seconds": figures.seat_idle_while_waiting_seconds,
+        "server_time": figures.now,
+    }
+
+
+def _conversion_out(conversion: Conversion) -> ConversionOut:
+    return {
+        "applied": conversion.applied,
+        "seated": conversion.seated,
+        "hired": conversion.hired,
+        "applied_to_seated": conversion.applied_to_seated,
+        "seated_to_hired": conversion.seated_to_hired,
+        "applied_to_hired": conversion.applied_to_hired,
+    }

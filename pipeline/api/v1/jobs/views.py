@@ -1,0 +1,209 @@
+"""Jobs: listing, creating, reading, changing, opening, pausing and closing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import Job, JobStatus
+from jobs.policies import Policy
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company, authorize, own_job, sees
+from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
+from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
+from pipeline.api.errors import PreconditionFailed, PreconditionRequired
+from pipeline.api.idempotency import row_id
+from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
+from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
+from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.errors import JobNotFound
+from pipeline.domain.permissions import Action
+from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
+from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
+from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.stats.job_totals import figures_of
+
+_TEXTS = ("title", "description", "location")
+_GUARDED = ("capacity", "policy")
+"""What only an owner changes, and not without having seen the job as it is."""
+
+_LIFECYCLE: dict[str, Any] = {
+    "takes": (Nothing,),
+    "headers": ("ETag",),
+    "refuses": (INVALID_TRANSITION,),
+}
+"""What opening, pausing and closing have in common for clients."""
+
+
+class Jobs(Endpoint):
+    """`/jobs`"""
+
+    @describes(
+        "list_jobs",
+        Tag.JOBS,
+        Action.SEE_JOBS,
+        PageOf[JobOut],
+        parameters=(JOB_STATUS, SEARCH, *PAGED),
+        about="Everybody else than its company sees a job here only while it is OPEN.",
+    )
+    def get(self, request: Request) -> Response:
+        """The open jobs; for a company, all of its own."""
+        page = _jobs_for(caller_of(request), request)
+        return page_answer(
+            request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
+        )
+
+    @describes(
+        "create_job",
+        Tag.JOBS,
+        Action.CREATE_JOB,
+        JobOut,
+        status=201,
+        takes=(JobIn,),
+        headers=("ETag",),
+    )
+    def post(self, request: Request) -> Response:
+        """Create a job of the caller's company: 201."""
+        caller = as_company(caller_of(request), Action.CREATE_JOB)
+        given = body_of(request, JobIn)
+        job_id = create_job(
+            company_id=caller.company_id,
+            posting=Posting(**_texts(given)),
+            capacity=given["capacity"],
+            policy=Policy(**given.get("policy", {})),
+            actor=caller.actor,
+            open_now=given["status"] == JobStatus.OPEN,
+            job_id=row_id(request),
+        )
+        return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
+
+
+class OneJob(Endpoint):
+    """`/jobs/{id}`"""
+
+    @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """A job, with its ETag; 304 if the client has it already."""
+        job = read_job(job_id)
+        if not sees(caller_of(request), job.company_id, job.status):
+            raise JobNotFound
+        return answer_with_tag(request, job_out(job), _tag(job))
+
+    @describes(
+        "change_job",
+        Tag.JOBS,
+        Action.EDIT_POSTING,
+        JobOut,
+        takes=(JobChangeIn,),
+        parameters=(IF_MATCH,),
+        headers=("ETag",),
+        refuses=(INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED),
+        about="Raising the capacity promotes at once; lowering it evicts nobody.",
+    )
+    def patch(self, request: Request, job_id: UUID) -> Response:
+        """Change a job, all or nothing. Refused if it has changed since the client read it."""
+        caller, facts = own_job(caller_of(request), job_id, Action.EDIT_POSTING)
+        given = body_of(request, JobChangeIn)
+        guarded = any(name in given for name in _GUARDED)
+        if guarded:
+            authorize(caller, Action.CHANGE_RULES)
+        seen = _version_seen(request, facts, needed=guarded)
+        change = Alteration(
+            capacity=given.get("capacity"),
+            policy=given.get("policy", {}),
+            posting=_texts(given),
+        )
+        alter_job(job_id=job_id, alteration=change, actor=caller.actor, seen=seen)
+        return _answer(job_id)
+
+
+class OpenJob(Endpoint):
+    """`/jobs/{id}/open`"""
+
+    @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Open a draft, or resume a paused job."""
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
+
+
+class PauseJob(Endpoint):
+    """`/jobs/{id}/pause`"""
+
+    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Take no applications and promote nobody for now."""
+        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
+
+
+class CloseJob(Endpoint):
+    """`/jobs/{id}/close`"""
+
+    @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Close the job for good: only an owner does."""
+        return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
+
+
+class Summary(Endpoint):
+    """`/jobs/{id}/summary`"""
+
+    @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """The job in numbers, from its log; null where there is no data for one."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        return tagged_answer(request, summary_out(job_id, figures_of(job_id)))
+
+
+def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
+    status = parameters.choice(request, "status", JobStatus)
+    search, limit = parameters.search(request), pagination.limit_of(request)
+    after = pagination.id_after(request)
+    if isinstance(caller, CompanyCaller):
+        company_id = as_company(caller, Action.READ_COMPANY).company_id
+        return jobs_of_company(company_id, status=status, search=search, after=after, limit=limit)
+    if status not in (None, JobStatus.OPEN):
+        return Page([], more=False)
+    return open_jobs(search=search, after=after, limit=limit)
+
+
+def _change_status(
+    request: Request, job_id: UUID, action: Action, verb: Callable[..., None]
+) -> Response:
+    caller, _facts = own_job(caller_of(request), job_id, action)
+    body_of(request, Nothing)
+    verb(job_id=job_id, actor=caller.actor)
+    return _answer(job_id)
+
+
+def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
+    tags = tags_to_match(request)
+    if tags is None and needed:
+        raise PreconditionRequired
+    if tags is None or tags == ["*"]:
+        return None
+    if strong_tag(facts.seq, facts.posting_version) not in tags:
+        raise PreconditionFailed
+    return Version(facts.seq, facts.posting_version)
+
+
+def _texts(given: dict[str, Any]) -> dict[str, str]:
+    return {name: given[name] for name in _TEXTS if name in given}
+
+
+def _answer(job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    job = read_job(job_id)
+    return Response(job_out(job), status, headers={"ETag": _tag(job)} | (headers or {}))
+
+
+def _tag(job: Job) -> str:
+    return strong_tag(job.seq, job.posting.version)

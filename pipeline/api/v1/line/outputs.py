@@ -1,0 +1,116 @@
+"""Answers about a job's line: pipeline, replay and the proof of the log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypedDict
+from uuid import UUID
+
+from jobs.models import JobStatus
+from pipeline.api.v1.applications.outputs import ApplicationOut
+from pipeline.api.v1.jobs.outputs import JobOut, PolicyOut, policy_out
+from pipeline.api.v1.outputs import Count, Hash, PageOf, if_ahead
+from pipeline.audit.replay import Line
+from pipeline.audit.verify import Verdict
+from pipeline.domain.states import Status
+from pipeline.selectors.past_states import Place
+
+
+class PlaceOut(TypedDict):
+    """Where one application stood at that moment."""
+
+    application_id: UUID
+    status: Annotated[str, Status]
+    position: int | None
+    decay_count: Count
+    acknowledge_by: datetime | None
+    eligible_at: datetime | None
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    status_since: datetime
+
+
+class LineOut(TypedDict):
+    """A job's line as it stood at some moment."""
+
+    job_id: UUID
+    as_of: datetime
+    seq: Count
+    status: Annotated[str, JobStatus]
+    capacity: Count
+    policy: PolicyOut
+    active: list[PlaceOut]
+    pending: list[PlaceOut]
+    waitlist: list[PlaceOut]
+    server_time: datetime
+
+
+class HeadOut(TypedDict):
+    """The last event of a log."""
+
+    seq: Count
+    hash: Hash
+
+
+class VerdictOut(TypedDict):
+    """What verifying a log found."""
+
+    chain: Annotated[str, ("enum", ("ok", "broken"))]
+    first_bad_seq: int | None
+    head: HeadOut
+    replay_matches: bool
+    differences: list[str] | None
+    known: bool | None
+
+
+class PipelineOut(TypedDict):
+    """A job and everybody in its line, as of one instant; of the waitlist, the front."""
+
+    job: JobOut
+    active: list[ApplicationOut]
+    pending: list[ApplicationOut]
+    waitlist: PageOf[ApplicationOut]
+
+
+def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
+    """A line as it stood at some moment."""
+    return {
+        "job_id": line.job_id,
+        "as_of": as_of,
+        "seq": line.seq,
+        "status": line.status,
+        "capacity": line.capacity,
+        "policy": policy_out(line.policy, line.policy_version),
+        "active": [_place_out(place, as_of) for place in line.active],
+        "pending": [_place_out(place, as_of) for place in line.pending],
+        "waitlist": [_place_out(place, as_of) for place in line.waitlist],
+        "server_time": server_time,
+    }
+
+
+def _place_out(place: Place, as_of: datetime) -> PlaceOut:
+    return {
+        "application_id": place.application_id,
+        "status": place.status.value,
+        "position": place.position,
+        "decay_count": place.decay_count,
+        "acknowledge_by": place.acknowledge_by,
+        "eligible_at": if_ahead(place.eligible_at, as_of),
+        "applied_at": place.applied_at,
+        "promoted_at": place.promoted_at,
+        "acknowledged_at": place.acknowledged_at,
+        "status_since": place.status_since,
+    }
+
+
+def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
+    """What verifying a log found; the differences name applications, so not everybody sees them."""
+    return {
+        "chain": verdict.chain,
+        "first_bad_seq": verdict.first_bad_seq,
+        "head": {"seq": verdict.head_seq, "hash": verdict.head_hash},
+        "replay_matches": verdict.replay_matches,
+        "differences": verdict.differences if with_differences else None,
+        "known": verdict.known,
+    }

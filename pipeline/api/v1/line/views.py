@@ -1,0 +1,184 @@
+"""A job's line as its company sees it: pipeline, queue, log, replay, and the proof of the log."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination, parameters
+from pipeline.api.access import own_job
+from pipeline.api.callers import Caller, PersonCaller, caller_of
+from pipeline.api.endpoint import Endpoint, tagged_answer
+from pipeline.api.openapi.parameters import (
+    AFTER_SEQ,
+    AS_OF,
+    AS_OF_CAMEL,
+    EVENT,
+    LIMIT,
+    NOTED_HASH,
+    NOTED_SEQ,
+    OF_APPLICATION,
+    PAGED,
+    REPLAY_SEQ,
+)
+from pipeline.api.schema import Tag, describes
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.events.outputs import EventOut, event_out
+from pipeline.api.v1.jobs.outputs import job_out
+from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
+from pipeline.api.v1.outputs import PageOf
+from pipeline.audit.replay import replay
+from pipeline.audit.verify import verify_job
+from pipeline.domain.errors import JobNotFound
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import EventType
+from pipeline.models import Event
+from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
+from pipeline.selectors.events import log_of
+from pipeline.selectors.paging import Page, database_now, encode_cursor
+from pipeline.selectors.people import has_applied
+from pipeline.selectors.pipeline import pipeline_of
+
+
+class PipelineOfJob(Endpoint):
+    """`/jobs/{id}/pipeline`"""
+
+    @describes(
+        "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """Who holds a seat, and the front of the waitlist; its cursor goes on in `/queue`."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        whole = pipeline_of(job_id, limit=pagination.limit_of(request))
+        payload = {
+            "job": job_out(whole.job),
+            "active": [application_out(seen) for seen in whole.active],
+            "pending": [application_out(seen) for seen in whole.pending],
+            "waitlist": _waitlist(whole.waitlist),
+        }
+        return tagged_answer(request, payload)
+
+
+class Queue(Endpoint):
+    """`/jobs/{id}/queue`"""
+
+    @describes(
+        "get_queue",
+        Tag.LINE,
+        Action.READ_COMPANY,
+        PageOf[ApplicationOut],
+        tagged=True,
+        parameters=PAGED,
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """A page of the waitlist, in order, each with its position."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
+        page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
+        return tagged_answer(request, _waitlist(page))
+
+
+class Events(Endpoint):
+    """`/jobs/{id}/events`"""
+
+    @describes(
+        "list_job_events",
+        Tag.LINE,
+        Action.READ_COMPANY,
+        PageOf[EventOut],
+        tagged=True,
+        parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """A page of the log, oldest first; of one application or kind of event, if asked."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        payload = pagination.listing(
+            _log(request, job_id), event_out, lambda event: encode_cursor(event.seq)
+        )
+        return tagged_answer(request, payload)
+
+
+class Replay(Endpoint):
+    """`/jobs/{id}/replay`"""
+
+    @describes(
+        "replay_job",
+        Tag.LINE,
+        Action.READ_COMPANY,
+        LineOut,
+        tagged=True,
+        parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ),
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """The line as it was at a time or after an event; with neither, after the last event."""
+        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        as_of = parameters.moment(request, "as_of", "asOf")
+        seq = parameters.whole(request, "seq")
+        if as_of and seq is not None:
+            parameters.refuse("seq", "Send either a time or a seq.")
+        line = replay(job_id, seq=seq, as_of=as_of)
+        payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
+        return tagged_answer(request, payload)
+
+
+class Verify(Endpoint):
+    """`/jobs/{id}/verify`"""
+
+    @describes(
+        "verify_job",
+        Tag.LINE,
+        Action.VERIFY_LOG,
+        VerdictOut,
+        tagged=True,
+        parameters=(NOTED_SEQ, NOTED_HASH),
+        about="Applicants of the job send the seq and the hash that they noted.",
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """Whether the log is whole; for an applicant of the job, whether it is as they noted it."""
+        caller, noted = caller_of(request), _noted(request)
+        _refuse_verifying(caller, job_id, noted)
+        check_throttle(request, "verify", str(caller))
+        verdict = verify_job(job_id, noted=noted, in_turn=True)
+        of_company = not isinstance(caller, PersonCaller)
+        return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
+
+
+def _waitlist(page: Page[Seen]) -> dict[str, Any]:
+    return pagination.listing(page, application_out, _cursor_after)
+
+
+def _cursor_after(seen: Seen) -> str:
+    return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
+
+
+def _log(request: Request, job_id: UUID) -> Page[Event]:
+    after, limit = pagination.seq_after(request), pagination.limit_of(request)
+    event = parameters.choice(request, "event", EventType)
+    of = request.query_params.get("application")
+    application_id = None if of is None else parameters.as_id(of)
+    if of is not None and application_id is None:
+        return Page([], more=False)  # an id that nothing has
+    return log_of(job_id, after_seq=after, limit=limit, application_id=application_id, event=event)
+
+
+def _noted(request: Request) -> tuple[int, str] | None:
+    seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
+    if seq is None and digest is None:
+        return None
+    if seq is None or digest is None:
+        parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
+    return seq, digest
+
+
+def _refuse_verifying(caller: Caller, job_id: UUID, noted: tuple[int, str] | None) -> None:
+    if not isinstance(caller, PersonCaller):
+        own_job(caller, job_id, Action.VERIFY_LOG)
+    elif not has_applied(caller.applicant_id, job_id):
+        raise JobNotFound
+    elif noted is None:
+        raise PermissionDenied("Send the seq and the hash that you noted.")

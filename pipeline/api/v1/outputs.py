@@ -1,0 +1,29 @@
+"""Types that the answers of several resources share. An absent value is None, never missing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Generic, TypedDict, TypeVar
+
+Row = TypeVar("Row")
+# A whole number that is never negative.
+Count = Annotated[int, ("minimum", 0)]
+# A SHA-256 in hexadecimal digits.
+Hash = Annotated[str, ("pattern", "^[0-9a-f]{64}$")]
+
+
+class PageOf(TypedDict, Generic[Row]):
+    """A page of a list."""
+
+    data: list[Row]
+    next_cursor: str | None
+
+
+class DetailOut(TypedDict):
+    """An answer that says only that the request was taken."""
+
+    detail: str
+
+
+def if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
+    return moment if moment is not None and moment > now else None

@@ -1,0 +1,35 @@
+"""Bodies of requests about schedules."""
+
+from __future__ import annotations
+
+from pipeline.api.v1.fields import AnyObject, Flag, Line, Shape
+from pipeline.api.v1.tasks.inputs import LONGEST_TYPE, priority_field, version_field
+
+LONGEST_NAME = 200
+LONGEST_CRON = 100
+LONGEST_ZONE = 64
+
+
+class _PlanIn(Shape):
+    version = version_field()
+    payload = AnyObject(required=False)
+    priority = priority_field()
+    zone = Line(max_length=LONGEST_ZONE, required=False)
+    enabled = Flag(required=False)
+    catch_up = Flag(required=False)
+
+
+class TaskScheduleIn(_PlanIn):
+    """Work that is to be started again and again."""
+
+    name = Line(max_length=LONGEST_NAME)
+    cron = Line(max_length=LONGEST_CRON)
+    type = Line(max_length=LONGEST_TYPE)
+
+
+class TaskScheduleChangeIn(_PlanIn):
+    """What is to be different about a schedule. Fields that are not named stay as they are."""
+
+    name = Line(max_length=LONGEST_NAME, required=False)
+    cron = Line(max_length=LONGEST_CRON, required=False)
+    type = Line(max_length=LONGEST_TYPE, required=False)

@@ -1,0 +1,74 @@
+"""Answers about schedules."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, TypedDict
+from uuid import UUID
+
+from pipeline.api.v1.outputs import Count
+from pipeline.api.v1.tasks.outputs import Priority
+from tasks import registry
+from tasks.errors import BadSchedule, UnknownType
+from tasks.models import Schedule
+from tasks.payloads import redacted
+from tasks.scheduling.schedules import Times
+
+NEXT_TIMES = 5
+
+
+class TaskScheduleOut(TypedDict):
+    """Work that is started again and again. `problem` says why it was switched off, if it was."""
+
+    id: UUID
+    name: str
+    cron: str
+    zone: str
+    type: str
+    version: Count | None
+    payload: Any
+    priority: Priority
+    enabled: bool
+    catch_up: bool
+    last_enqueued_for: datetime | None
+    next_times: list[datetime]
+    problem: str | None
+    created_at: datetime
+
+
+def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
+    """A schedule, and when it runs the next five times after `now`."""
+    return {
+        "id": schedule.id,
+        "name": schedule.name,
+        "cron": schedule.cron,
+        "zone": schedule.zone,
+        "type": schedule.type_key,
+        "version": schedule.type_version,
+        "payload": redacted(_schema_of(schedule), schedule.payload),
+        "priority": schedule.priority,
+        "enabled": schedule.enabled,
+        "catch_up": schedule.catch_up,
+        "last_enqueued_for": schedule.last_enqueued_for,
+        "next_times": _next_times(schedule, now) if schedule.enabled else [],
+        "problem": schedule.problem or None,
+        "created_at": schedule.created_at,
+    }
+
+
+def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
+    found = [now]
+    with suppress(BadSchedule):  # no more times, or a zone that is no more
+        times = Times(schedule.cron, schedule.zone)
+        for _ in range(NEXT_TIMES):
+            found.append(times.after(found[-1]))
+    return found[1:]
+
+
+def _schema_of(schedule: Schedule) -> dict[str, Any]:
+    """The schema of its payload; of a type that this release does not know, all is secret."""
+    try:
+        return registry.find(schedule.type_key, schedule.type_version).schema
+    except UnknownType:
+        return {"secret": True}

@@ -1,0 +1,123 @@
+"""A company's schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination
+from pipeline.api.access import as_company
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
+from pipeline.api.idempotency import row_id
+from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.problems import (
+    INVALID_PAYLOAD,
+    INVALID_SCHEDULE,
+    LIMIT_REACHED,
+    TYPE_NOT_ALLOWED,
+    UNKNOWN_TASK_TYPE,
+)
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
+from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
+from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
+from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.domain.permissions import Action
+from pipeline.selectors.paging import database_now, encode_cursor
+from tasks.models import Schedule
+
+_REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
+_COLUMNS = {"type": "type_key", "version": "type_version"}
+"""What fields of the API are called in a plan, where that differs."""
+
+
+class Schedules(Endpoint):
+    """`/schedules`"""
+
+    @describes(
+        "list_schedules", Tag.TASKS, Action.READ_COMPANY, PageOf[TaskScheduleOut], parameters=PAGED
+    )
+    def get(self, request: Request) -> Response:
+        """The company's schedules, newest first, each with its next five times."""
+        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
+        after, limit = pagination.id_after(request), pagination.limit_of(request)
+        page, now = schedules_of(company_id, after=after, limit=limit), database_now()
+        listing = pagination.listing(page, lambda each: schedule_out(each, now), _cursor_after)
+        return page_answer(request, listing)
+
+    @describes(
+        "create_schedule",
+        Tag.TASKS,
+        Action.MANAGE_SCHEDULES,
+        TaskScheduleOut,
+        status=201,
+        takes=(TaskScheduleIn,),
+        refuses=(*_REFUSES, LIMIT_REACHED),
+        about="`cron` has five fields: minute, hour, day, month, day of the week; it is read in"
+        " `zone`. With `catch_up`, times that were missed are made up for.",
+    )
+    def post(self, request: Request) -> Response:
+        """Have work started again and again: 201."""
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        schedule = create_schedule(
+            company_id=caller.company_id,
+            plan=Plan(**_columns(body_of(request, TaskScheduleIn))),
+            key_id=caller.key_id,
+            schedule_id=row_id(request),
+            actor=caller.producer,
+        )
+        where = {"Location": f"{request.path}/{schedule.id}"}
+        return Response(schedule_out(schedule, database_now()), status=201, headers=where)
+
+
+class OneSchedule(Endpoint):
+    """`/schedules/{id}`"""
+
+    @describes("get_schedule", Tag.TASKS, Action.READ_COMPANY, TaskScheduleOut, tagged=True)
+    def get(self, request: Request, schedule_id: UUID) -> Response:
+        """A schedule with its next five times."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        schedule = schedule_of(caller.company_id, schedule_id)
+        return tagged_answer(request, schedule_out(schedule, database_now()))
+
+    @describes(
+        "change_schedule",
+        Tag.TASKS,
+        Action.MANAGE_SCHEDULES,
+        TaskScheduleOut,
+        takes=(TaskScheduleChangeIn,),
+        refuses=_REFUSES,
+    )
+    def patch(self, request: Request, schedule_id: UUID) -> Response:
+        """Change a schedule, all or nothing."""
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        schedule = change_schedule(
+            company_id=caller.company_id,
+            schedule_id=schedule_id,
+            changes=_columns(body_of(request, TaskScheduleChangeIn)),
+            key_id=caller.key_id,
+            actor=caller.producer,
+        )
+        return Response(schedule_out(schedule, database_now()))
+
+    @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
+    def delete(self, request: Request, schedule_id: UUID) -> Response:
+        """End a schedule: 204. What it has started stays."""
+        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        delete_schedule(
+            company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
+        )
+        return Response(status=204)
+
+
+def _columns(given: dict[str, Any]) -> dict[str, Any]:
+    return {_COLUMNS.get(name, name): value for name, value in given.items()}
+
+
+def _cursor_after(schedule: Schedule) -> str:
+    return encode_cursor(str(schedule.id))

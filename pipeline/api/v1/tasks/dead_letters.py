@@ -1,0 +1,130 @@
+"""Dead letters: work that failed for good, until somebody decides about it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
+from pipeline.api.problems import (
+    CONFIRMATION_NEEDED,
+    INVALID_PAYLOAD,
+    INVALID_TRANSITION,
+    TYPE_NOT_ALLOWED,
+    UNKNOWN_TASK_TYPE,
+)
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
+from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
+from pipeline.api.v1.tasks.views import cursor_after
+from pipeline.background.rerun import replay, replay_many
+from pipeline.background.tasks import dead_of, task_of
+from pipeline.domain.permissions import Action
+from tasks import dead_letters
+
+
+class DeadTasks(Endpoint):
+    """`/tasks/dead`"""
+
+    @describes(
+        "list_dead_tasks",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[TaskOut],
+        parameters=(OF_TASK_TYPE, *PAGED),
+        about="A task by itself shows its payload, and all its errors with their tracebacks.",
+    )
+    def get(self, request: Request) -> Response:
+        """The company's dead letters, the oldest first, each with its last error."""
+        page = dead_of(
+            as_company(caller_of(request), Action.READ_COMPANY).company_id,
+            type_key=parameters.short_text(request, "type"),
+            after=pagination.id_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return page_answer(request, pagination.listing(page, task_out, cursor_after))
+
+
+class ReplayTask(Endpoint):
+    """`/tasks/{id}/replay`"""
+
+    @describes(
+        "replay_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskOut,
+        takes=(TaskReplayIn,),
+        refuses=(
+            INVALID_TRANSITION,
+            CONFIRMATION_NEEDED,
+            INVALID_PAYLOAD,
+            UNKNOWN_TASK_TYPE,
+            TYPE_NOT_ALLOWED,
+        ),
+    )
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Let a dead letter run again with all its attempts, and with another payload if given."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        given = body_of(request, TaskReplayIn)
+        replay(
+            company_id=caller.company_id,
+            task_id=task_id,
+            actor=caller.producer,
+            key_id=caller.key_id,
+            payload=given.get("payload"),
+            confirmed=given["confirmed"],
+        )
+        return Response(task_out(task_of(caller.company_id, task_id)))
+
+
+class DiscardTask(Endpoint):
+    """`/tasks/{id}/discard`"""
+
+    @describes(
+        "discard_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Give a dead letter up for good."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        body_of(request, Nothing)
+        dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
+        return Response(task_out(task_of(caller.company_id, task_id)))
+
+
+class ReplayTasks(Endpoint):
+    """`/tasks/dead/replay`"""
+
+    @describes(
+        "replay_tasks",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        ReplayedOut,
+        takes=(TaskReplaysIn,),
+        refuses=(CONFIRMATION_NEEDED, UNKNOWN_TASK_TYPE, TYPE_NOT_ALLOWED),
+    )
+    def post(self, request: Request) -> Response:
+        """Let the oldest dead letters of a type run again, and say how many those were."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        given = body_of(request, TaskReplaysIn)
+        count = replay_many(
+            company_id=caller.company_id,
+            key=given["type"],
+            actor=caller.producer,
+            key_id=caller.key_id,
+            limit=given["limit"],
+            confirmed=given["confirmed"],
+        )
+        return Response({"replayed": count})

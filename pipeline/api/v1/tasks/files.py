@@ -1,0 +1,87 @@
+"""Files that tasks made for a company, and the rows that an import refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from pipeline.api.access import as_company
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint
+from pipeline.api.schema import File, Tag, describes
+from pipeline.domain.permissions import Action
+from pipeline.files.read import file_of, pieces_of
+from pipeline.imports.progress import import_of_task
+from pipeline.imports.report import report_of
+
+CSV = "text/csv"
+
+
+class AnyKind(DefaultContentNegotiation):
+    """An answer is of the kind that it is, whatever the client would rather have."""
+
+    def select_renderer(  # type: ignore[override]  # as the framework calls it
+        self,
+        request: Request,
+        renderers: Sequence[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        """That of JSON, for refusals."""
+        return renderers[0], renderers[0].media_type
+
+
+class RefusedRows(Endpoint):
+    """`/tasks/{id}/refused-rows`"""
+
+    content_negotiation_class = AnyKind
+
+    @describes(
+        "get_refused_rows",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        File((CSV,)),
+        headers=("Content-Disposition",),
+        about="Correct the rows, then import the file again.",
+    )
+    def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
+        """The rows that an import did not take in, and why, as CSV."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        seen = import_of_task(caller.company_id, task_id)
+        return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
+
+
+class OneFile(Endpoint):
+    """`/files/{id}`"""
+
+    content_negotiation_class = AnyKind
+
+    @describes(
+        "get_file",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        File((CSV, "application/jsonl")),
+        headers=("Content-Disposition",),
+        about="Its id is in the result of the task that made it. It is there for seven days.",
+    )
+    def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
+        """A file that was made for the company."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        file = file_of(caller.company_id, file_id)
+        return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
+
+
+def _download(
+    pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
+) -> HttpResponseBase:
+    response = StreamingHttpResponse(pieces, content_type=content_type)
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    if size_bytes is not None:
+        response["Content-Length"] = str(size_bytes)
+    return response

@@ -1,0 +1,283 @@
+"""Answers about background tasks; values that a payload's schema calls secret are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
+
+from pipeline.api.v1.outputs import Count
+from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
+from pipeline.background.catalog import KnownType
+from pipeline.background.tasks import actor_parts, actors_named
+from tasks.models import EventKind, Task, TaskEvent
+from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
+from tasks.payloads import redacted
+
+Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
+TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
+ACTORS = ("key", "member", "schedule", "worker", "system")
+
+
+class TaskProgressOut(TypedDict):
+    """How far a task is, as its handler told last."""
+
+    done: int
+    total: int
+    note: str
+
+
+class TaskErrorOut(TypedDict):
+    """Why an attempt failed."""
+
+    attempt: Count
+    at: datetime
+    kind: str
+    message: str
+
+
+class FullTaskErrorOut(TaskErrorOut):
+    """Why an attempt failed, and where in the code."""
+
+    traceback: str
+
+
+class TaskOut(TypedDict):
+    """A piece of background work, and where it stands."""
+
+    id: UUID
+    type: str
+    version: Count
+    status: TaskStatus
+    priority: Priority
+    attempt: Count
+    max_attempts: Count
+    run_after: datetime
+    progress: TaskProgressOut | None
+    result: Any
+    last_error: TaskErrorOut | None
+    idempotency_key: str | None
+    producer: str
+    request_id: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class FullTaskOut(TaskOut):
+    """A piece of background work with what it was given and why its attempts failed."""
+
+    payload: Any
+    errors: list[FullTaskErrorOut]
+
+
+class NewTaskOut(TaskOut):
+    """A task that was asked for: made now, or the first one with that key."""
+
+    is_new: bool
+
+
+class NewTasksOut(TypedDict):
+    """The tasks of a batch, in the order in which they were asked for."""
+
+    data: list[NewTaskOut]
+
+
+class TaskActorOut(TypedDict):
+    """Who did it, in words too; workers and the system have no id."""
+
+    kind: Annotated[str, ("enum", ACTORS)]
+    id: UUID | None
+    name: str
+
+
+class TaskEventOut(TypedDict):
+    """Something that happened to a task."""
+
+    id: Count
+    task_id: UUID
+    kind: Annotated[str, ("enum", tuple(EventKind.values))]
+    at: datetime
+    attempt: Count
+    actor: TaskActorOut
+    data: Any
+
+
+class ReplayedOut(TypedDict):
+    """How many dead letters run again."""
+
+    replayed: Count
+
+
+class RateOut(TypedDict):
+    """So many in so many seconds."""
+
+    limit: Count
+    seconds: float
+
+
+class TaskTypeOut(TypedDict):
+    """A type of background work that a company may start, and the limits within which it runs."""
+
+    key: str
+    version: Count
+    title: str
+    description: str
+    payload_schema: dict[str, Any]
+    queue: str
+    timeout_seconds: float
+    memory_bytes: Count
+    max_attempts: Count
+    concurrent_runs: Count | None
+    rate: RateOut | None
+    sensitive: bool
+    allowed: bool
+    paused: bool
+    paused_by: TaskActorOut | None
+    breaker: Annotated[str, ("enum", tuple(Breaker.values))]
+    breaker_changed_at: datetime | None
+
+
+class TaskTypesOut(TypedDict):
+    """All types that a company may start."""
+
+    data: list[TaskTypeOut]
+    next_cursor: str | None
+
+
+class TaskDepthOut(TypedDict):
+    """How many tasks of a type and a priority wait."""
+
+    type: str
+    priority: Priority
+    count: Count
+
+
+class TaskAgeOut(TypedDict):
+    """How long the oldest due task of a priority has waited."""
+
+    priority: Priority
+    age_seconds: float
+
+
+class TaskStatsOut(TypedDict):
+    """A company's background work in numbers."""
+
+    depth: list[TaskDepthOut]
+    oldest: list[TaskAgeOut]
+    running: Count
+    dead: Count
+    workers_alive: Count
+    server_time: datetime
+
+
+def task_out(task: Task) -> TaskOut:
+    """A task that was read with its type."""
+    key = task.idempotency_key
+    return {
+        "id": task.id,
+        "type": task.type.key,
+        "version": task.type.version,
+        "status": task.status,
+        "priority": task.priority,
+        "attempt": task.attempt,
+        "max_attempts": task.max_attempts,
+        "run_after": task.run_after,
+        "progress": _progress_out(task.progress),
+        "result": task.result,
+        "last_error": _error_out(task.errors[-1]) if task.errors else None,
+        "idempotency_key": None if key and key.startswith(OF_A_REQUEST) else key,
+        "producer": task.producer,
+        "request_id": task.request_id,
+        "created_at": task.created_at,
+        "started_at": task.started_at,
+        "finished_at": task.finished_at,
+    }
+
+
+def full_task_out(task: Task) -> FullTaskOut:
+    """A task with its payload and all its errors."""
+    return {
+        **task_out(task),
+        "payload": redacted(task.type.schema, task.payload),
+        "errors": [_full_error_out(each) for each in task.errors],
+    }
+
+
+def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
+    """A task that was just asked for."""
+    return {**task_out(task), "is_new": is_new}
+
+
+def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
+    """What happened to tasks, with who did it in words."""
+    events = list(events)
+    names = actors_named(event.actor for event in events)
+    return [
+        {
+            "id": event.id,
+            "task_id": event.task_id,
+            "kind": event.kind,
+            "at": event.at,
+            "attempt": event.attempt,
+            "actor": actor_out(event.actor, names),
+            "data": event.data,
+        }
+        for event in events
+    ]
+
+
+def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
+    """Who did something, with their name."""
+    kind, thing = actor_parts(actor)
+    return {"kind": kind, "id": thing, "name": names[actor]}
+
+
+def type_out(
+    known: KnownType, *, paused_by: str | None, names: dict[str, str], allowed: Container[str]
+) -> TaskTypeOut:
+    """A type; `paused_by`: who paused it for the company. The site may have paused it for all."""
+    kind, row = known.kind, known.row
+    by_the_site = row is not None and row.paused
+    actor = actor_out(paused_by, names) if paused_by is not None else None
+    if by_the_site and actor is None:
+        actor = {"kind": "system", "id": None, "name": "the site"}
+    return {
+        "key": kind.key,
+        "version": kind.version,
+        "title": known.about.title,
+        "description": known.about.about,
+        "payload_schema": kind.schema,
+        "queue": kind.queue,
+        "timeout_seconds": kind.timeout_seconds,
+        "memory_bytes": kind.memory_bytes,
+        "max_attempts": kind.max_attempts,
+        "concurrent_runs": kind.cap,
+        "rate": {"limit": kind.rate[0], "seconds": kind.rate[1]} if kind.rate else None,
+        "sensitive": kind.sensitive,
+        "allowed": kind.key in allowed,
+        "paused": actor is not None,
+        "paused_by": actor,
+        "breaker": row.breaker if row else Breaker.CLOSED.value,
+        "breaker_changed_at": row.breaker_changed_at if row else None,
+    }
+
+
+def _progress_out(progress: Any) -> TaskProgressOut | None:
+    if not isinstance(progress, dict):
+        return None
+    return {"done": progress["done"], "total": progress["total"], "note": progress["note"]}
+
+
+def _error_out(error: dict[str, Any]) -> TaskErrorOut:
+    return {
+        "attempt": error["attempt"],
+        "at": datetime.fromisoformat(error["at"]),
+        "kind": error["class"],
+        "message": error["message"],
+    }
+
+
+def _full_error_out(error: dict[str, Any]) -> FullTaskErrorOut:
+    return {**_error_out(error), "traceback": error["traceback"]}

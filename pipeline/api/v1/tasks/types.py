@@ -1,0 +1,79 @@
+"""The types of background work that a company may start, and stopping one for a while."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.access import as_company
+from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.schema import Tag, describes
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, type_out
+from pipeline.background.catalog import KnownType, known_type, known_types
+from pipeline.background.start import may_start
+from pipeline.background.tasks import actors_named
+from pipeline.domain.errors import TaskTypeNotFound
+from pipeline.domain.permissions import Action
+from tasks import control
+
+
+class TaskTypes(Endpoint):
+    """`/task-types`"""
+
+    @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
+    def get(self, request: Request) -> Response:
+        """What the company may start, with the limits of each and whether it is paused."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        return Response({"data": _types_out(caller, known_types()), "next_cursor": None})
+
+
+class PauseTaskType(Endpoint):
+    """`/task-types/{key}/pause`"""
+
+    @describes(
+        "pause_task_type",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskTypeOut,
+        takes=(Nothing,),
+        about="What runs goes on, and what is started waits. Nobody else's work is held up.",
+    )
+    def post(self, request: Request, type_key: str) -> Response:
+        """Let no more of the company's tasks of a type begin. Once more is harmless."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        body_of(request, Nothing)
+        found = _type(type_key)
+        control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_types_out(caller, [found])[0])
+
+
+class ResumeTaskType(Endpoint):
+    """`/task-types/{key}/resume`"""
+
+    @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
+    def post(self, request: Request, type_key: str) -> Response:
+        """Take the company's pause of a type back. Once more is harmless."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        body_of(request, Nothing)
+        found = _type(type_key)
+        control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_types_out(caller, [found])[0])
+
+
+def _type(key: str) -> KnownType:
+    found = known_type(key)
+    if found is None:
+        raise TaskTypeNotFound
+    return found
+
+
+def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+    paused = control.paused_by_owner(caller.company_id)
+    names = actors_named(paused.values())
+    allowed = may_start(caller.key_id)
+    return [
+        type_out(each, paused_by=paused.get(each.about.key), names=names, allowed=allowed)
+        for each in known
+    ]

@@ -1,0 +1,235 @@
+"""Background work: starting it, looking at it, and calling it off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination, parameters
+from pipeline.api.access import as_company
+from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
+from pipeline.api.idempotency import row_id
+from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS
+from pipeline.api.problems import (
+    BACKPRESSURE,
+    INVALID_PAYLOAD,
+    INVALID_TRANSITION,
+    TYPE_NOT_ALLOWED,
+    UNKNOWN_TASK_TYPE,
+)
+from pipeline.api.schema import Tag, describes
+from pipeline.api.throttles import note_count
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
+from pipeline.api.v1.tasks.outputs import (
+    FullTaskOut,
+    NewTaskOut,
+    NewTasksOut,
+    TaskEventOut,
+    TaskOut,
+    TaskStatsOut,
+    events_out,
+    full_task_out,
+    new_task_out,
+    task_out,
+)
+from pipeline.background.start import RATE, TaskRequest, start
+from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
+from pipeline.domain.permissions import Action
+from pipeline.selectors.paging import database_now, encode_cursor
+from tasks import control
+from tasks.models import Task
+from tasks.models.statuses import HELD, Status
+from tasks.stats import site
+
+STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
+"""How starting work can be refused."""
+
+
+class Tasks(Endpoint):
+    """`/tasks`"""
+
+    @describes(
+        "list_tasks",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[TaskOut],
+        parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED),
+        about="Ended tasks are there for a week, dead ones for thirty days.",
+    )
+    def get(self, request: Request) -> Response:
+        """The company's tasks, newest first."""
+        page = tasks_of(
+            as_company(caller_of(request), Action.READ_COMPANY).company_id,
+            status=parameters.choice(request, "status", Status),
+            type_key=parameters.short_text(request, "type"),
+            after=pagination.id_after(request),
+            limit=pagination.limit_of(request),
+        )
+        return page_answer(request, pagination.listing(page, task_out, cursor_after))
+
+    @describes(
+        "start_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        {200: NewTaskOut, 201: NewTaskOut},
+        takes=(TaskIn,),
+        refuses=STARTS,
+        headers=("Location",),
+        about="200 and the first task when the `idempotency_key` was used for this type before,"
+        " whatever became of it.",
+    )
+    def post(self, request: Request) -> Response:
+        """Start background work: 201."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        [(task, is_new)] = _started(request, caller, [body_of(request, TaskIn)])
+        where = {"Location": f"{request.path}/{task.id}"}
+        answer = new_task_out(task, is_new=is_new)
+        return Response(answer, status=201 if is_new else 200, headers=where)
+
+
+class TaskBatch(Endpoint):
+    """`/tasks/batch`"""
+
+    @describes(
+        "start_tasks",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        NewTasksOut,
+        status=201,
+        takes=(TaskBatchIn,),
+        refuses=STARTS,
+    )
+    def post(self, request: Request) -> Response:
+        """Start up to 100 pieces of work, all of them or none: 201."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        started = _started(request, caller, body_of(request, TaskBatchIn)["tasks"])
+        data = [new_task_out(task, is_new=is_new) for task, is_new in started]
+        where = {"Location": request.path.removesuffix("/batch")}
+        return Response({"data": data}, status=201, headers=where)
+
+
+class OneTask(Endpoint):
+    """`/tasks/{id}`"""
+
+    @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """A task with its payload and all its errors; 304 if nothing has changed."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        return tagged_answer(request, full_task_out(task_of(caller.company_id, task_id)))
+
+
+class CancelTask(Endpoint):
+    """`/tasks/{id}/cancel`"""
+
+    @describes(
+        "cancel_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskOut,
+        status=202,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+        about="A task that runs is asked to stop, and made to if it does not.",
+    )
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Call a task off: 202. Once more is harmless."""
+        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
+        body_of(request, Nothing)
+        control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
+        return Response(task_out(task_of(caller.company_id, task_id)), status=202)
+
+
+class EventsOfTask(Endpoint):
+    """`/tasks/{id}/events`"""
+
+    @describes(
+        "list_task_events",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[TaskEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """What happened to a task, oldest first, and who did it."""
+        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        task = task_of(caller.company_id, task_id)
+        after, limit = pagination.number_after(request), pagination.limit_of(request)
+        page = events_of(task.id, after=after, limit=limit)
+        following = encode_cursor(page.rows[-1].id) if page.more else None
+        return page_answer(request, {"data": events_out(page.rows), "next_cursor": following})
+
+
+class TaskStats(Endpoint):
+    """`/tasks/stats`"""
+
+    @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
+    def get(self, request: Request) -> Response:
+        """The company's background work in numbers."""
+        owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
+        counts = site.own_counts(owner_id)
+        depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
+        return Response(
+            {
+                "depth": [
+                    {"type": name, "priority": priority, "count": count}
+                    for (name, priority), count in sorted(depth.items())
+                ],
+                "oldest": [
+                    {"priority": priority, "age_seconds": round(age, 3)}
+                    for priority, age in sorted(ages.items(), reverse=True)
+                ],
+                "running": sum(counts.get(each, 0) for each in HELD),
+                "dead": counts.get(Status.DEAD, 0),
+                "workers_alive": site.workers_alive(),
+                "server_time": database_now(),
+            }
+        )
+
+
+def cursor_after(task: Task) -> str:
+    """The cursor of the page that starts after a task."""
+    return encode_cursor(str(task.id))
+
+
+def _started(
+    request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
+) -> list[tuple[Task, bool]]:
+    """The tasks that a request asks for, each with whether it is new."""
+    made = start(
+        company_id=caller.company_id,
+        producer=caller.producer,
+        requests=[_order(request, number, each) for number, each in enumerate(given)],
+        key_id=caller.key_id,
+        on_count=partial(note_count, request, RATE),
+    )
+    found = tasks_by_id(caller.company_id, [each.id for each in made])
+    return [(found[each.id], each.is_new or _is_of_this_request(found[each.id])) for each in made]
+
+
+def _order(request: Request, number: int, given: dict[str, Any]) -> TaskRequest:
+    """What is asked for. Without a key of its own a task has the request's, so that a retry after
+    a crash finds the first one."""
+    key, own = given.get("idempotency_key"), row_id(request)
+    return TaskRequest(
+        key=given["type"],
+        payload=given.get("payload"),
+        version=given.get("version"),
+        priority=given.get("priority", 0),
+        run_after=given.get("run_after"),
+        delay_seconds=given.get("delay_seconds", 0),
+        max_attempts=given.get("max_attempts"),
+        idempotency_key=key or (f"{OF_A_REQUEST}{own}:{number}" if own else None),
+    )
+
+
+def _is_of_this_request(task: Task) -> bool:
+    """Whether a task that was there already was made by an earlier try of the same request."""
+    return (task.idempotency_key or "").startswith(OF_A_REQUEST)

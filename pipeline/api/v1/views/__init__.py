@@ -1,1 +1,0 @@
-"""Endpoints: each turns a request into one call, and what comes back into an answer."""

@@ -1,0 +1,98 @@
+"""English for numbers, plurals, lists, durations and times. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+
+_DAY, _HOUR, _MINUTE, _SECOND = 86_400, 3_600, 60, 1
+_LONG_UNITS = (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE), ("second", _SECOND))
+_SHORT_UNITS = (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", _SECOND))
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """Return the form of a word that fits the number; `many` is `one` with an s by default."""
+    return one if number == 1 else many or f"{one}s"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number in digits with its noun: 1 person, 2,000 people."""
+    return f"{number:,} {plural(number, one, many)}"
+
+
+def count_in_words(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, up to ten in words: one place, 12 places."""
+    return f"{number_in_words(number)} {plural(number, one, many)}"
+
+
+def number_in_words(number: int) -> str:
+    """Return a number, up to ten in words: no, one, ten, 11."""
+    return _SMALL[number] if number < len(_SMALL) else f"{number:,}"
+
+
+def people(number: int) -> str:
+    """Return a number of people: 1 person, 2 people."""
+    return count(number, "person", "people")
+
+
+def joined(items: Sequence[str]) -> str:
+    """Return a list as text: Ana, Bo and Cy."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter, and the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def long_duration(seconds: int) -> str:
+    """Return a duration in its two largest units: 1 day and 6 hours."""
+    parts, left = [], seconds
+    for unit, size in _LONG_UNITS:
+        number, left = divmod(left, size)
+        if number:
+            parts.append(count(number, unit))
+    return joined(parts[:2]) or "no time"
+
+
+def short_duration(span: timedelta | float | None) -> str:
+    """Return a duration (seconds, if a number) in its two largest units: 1 d 4 h, 3 min 20 s."""
+    if span is None:
+        return "-"
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    left = max(0, round(seconds))
+    parts: list[str] = []
+    for unit, size in _SHORT_UNITS:
+        number, left = divmod(left, size)
+        if number or parts:
+            parts.append(f"{number} {unit}" if number else "")
+    return " ".join(part for part in parts[:2] if part) or "0 s"
+
+
+def axis_duration(seconds: int) -> str:
+    """Return a duration in the one largest unit that divides it: 90 min, 2 h, 0."""
+    for unit, size in _SHORT_UNITS:
+        if seconds and seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return "0"
+
+
+def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
+    """Return a time to the minute with its zone; rounded down, so no deadline looks later."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if moment is None:
+        return "an unknown time"
+    at = moment.astimezone(zone)
+    day = f"{at.day} {at:%B %Y}"
+    if str(zone) == "UTC":
+        return f"{at:%H:%M} UTC on {day}"
+    return f"{at:%H:%M} on {day} ({place_of_zone(zone)})"
+
+
+def place_of_zone(zone: tzinfo | None) -> str:
+    """Return the place in a zone's name: New York for America/New_York."""
+    return str(zone).rpartition("/")[2].replace("_", " ")

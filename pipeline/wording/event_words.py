@@ -1,0 +1,229 @@
+"""The words for events, outcomes, statuses, reasons and actors: one table for each. Pure.
+
+Full sentences about an event are in `sentences`, those about background tasks in `task_words`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from jobs.models import JobStatus
+from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.wording.english import capitalized
+
+
+class StatusWords(NamedTuple):
+    """The label of a status or an outcome, and its tone: good, wait, warn, bad or plain."""
+
+    label: str
+    tone: str = "plain"
+
+
+class EventWords(NamedTuple):
+    """Titles of an event, for each of its readers, and its tone."""
+
+    tone: str
+    log: str  # in a job's history, after the person's name; an event of the job stands alone
+    company: str = ""  # on the company's page of one application
+    applicant: str = ""  # on the applicant's own page
+
+
+class EndingWords(NamedTuple):
+    """An outcome as the applicant reads it: a headline, and what they can do now."""
+
+    headline: str
+    advice: str
+
+
+class DecisionWords(NamedTuple):
+    """A company's decision: the button's verb, the past participle, and the meaning."""
+
+    verb: str
+    done: str
+    meaning: str
+
+
+class Loggable(Protocol):
+    """The part of a row of the log that decides which words it has."""
+
+    event: str
+    outcome: str | None
+
+
+STATUS_WORDS: dict[str, StatusWords] = {
+    Status.WAITLIST: StatusWords("Waiting", "wait"),
+    Status.PENDING_ACKNOWLEDGMENT: StatusWords("Must confirm", "warn"),
+    Status.ACTIVE: StatusWords("In review", "good"),
+    Outcome.WITHDRAWN: StatusWords("Withdrawn"),
+    Outcome.REMOVED: StatusWords("Removed"),
+    Outcome.REJECTED: StatusWords("Not selected", "bad"),
+    Outcome.HIRED: StatusWords("Hired", "good"),
+    Outcome.LAPSED: StatusWords("Lapsed", "bad"),
+    Outcome.JOB_CLOSED: StatusWords("Job closed"),
+    JobStatus.DRAFT: StatusWords("Draft"),
+    JobStatus.OPEN: StatusWords("Open", "good"),
+    JobStatus.PAUSED: StatusWords("Paused", "warn"),
+    JobStatus.CLOSED: StatusWords("Closed"),
+}
+
+EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
+    EventType.APPLIED: EventWords("wait", "applied", "Applied", "Applied"),
+    EventType.PROMOTED: EventWords(
+        "warn", "was promoted", "Promoted: a seat was offered", "A seat was offered"
+    ),
+    EventType.ACKNOWLEDGED: EventWords(
+        "good", "confirmed the seat", "Confirmed the seat", "Seat confirmed"
+    ),
+    EventType.DEADLINE_EXTENDED: EventWords(
+        "warn", "was given more time", "Got more time", "More time"
+    ),
+    EventType.DECAYED: EventWords(
+        "bad", "missed the deadline", "Missed the deadline", "Deadline missed"
+    ),
+    EventType.LAPSED: EventWords(
+        "bad",
+        "missed too many deadlines",
+        "Missed too many deadlines",
+        "Ended: too many deadlines missed",
+    ),
+    EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
+    EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
+    Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
+    Outcome.HIRED: EventWords("good", "was hired", "Hired", "Hired"),
+    EventType.CLOSED_OUT: EventWords(
+        "plain",
+        "was released: the job has closed",
+        "Released: the job was closed",
+        "Job closed",
+    ),
+    EventType.JOB_CREATED: EventWords("plain", "Job created"),
+    EventType.JOB_OPENED: EventWords("good", "Job opened"),
+    EventType.JOB_PAUSED: EventWords("warn", "Job paused"),
+    EventType.JOB_RESUMED: EventWords("good", "Job resumed"),
+    EventType.JOB_CLOSED: EventWords("plain", "Job closed"),
+    EventType.CAPACITY_CHANGED: EventWords("plain", "Number of seats changed"),
+    EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
+}
+
+# The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
+EVENT_FILTERS: dict[EventType, str] = {
+    EventType.APPLIED: "Applied",
+    EventType.PROMOTED: "Promoted",
+    EventType.ACKNOWLEDGED: "Confirmed",
+    EventType.DEADLINE_EXTENDED: "Deadline extended",
+    EventType.DECAYED: "Missed the deadline",
+    EventType.LAPSED: "Lapsed",
+    EventType.WITHDRAWN: "Withdrew",
+    EventType.REMOVED: "Removed, rejected or hired",
+    EventType.CLOSED_OUT: "Released when the job closed",
+} | {
+    event: EVENT_WORDS[event].log
+    for event in (
+        EventType.JOB_OPENED,
+        EventType.JOB_PAUSED,
+        EventType.JOB_RESUMED,
+        EventType.JOB_CLOSED,
+        EventType.CAPACITY_CHANGED,
+        EventType.POLICY_CHANGED,
+    )
+}
+
+ENDING_WORDS: dict[Outcome, EndingWords] = {
+    Outcome.WITHDRAWN: EndingWords(
+        "You withdrew this application.",
+        "You left this line yourself. You can apply again while the job is open. You would join at"
+        " the back, and earlier misses still count.",
+    ),
+    Outcome.REMOVED: EndingWords(
+        "The company removed your application from the line.",
+        "If you think this is a mistake, contact the company. You can also apply again while the"
+        " job is open.",
+    ),
+    Outcome.REJECTED: EndingWords(
+        "The company has decided not to continue with your application.",
+        "For this job, only the company can add you again. You can apply to any other job at any"
+        " time.",
+    ),
+    Outcome.HIRED: EndingWords(
+        "You are hired. Congratulations!",
+        "There is nothing more to do here. The company will contact you.",
+    ),
+    Outcome.LAPSED: EndingWords(
+        "This application ended: too many deadlines were missed.",
+        "You missed more deadlines than this job allows. You can apply again while the job is open."
+        " You would join behind the back of the line, because the misses still count.",
+    ),
+    Outcome.JOB_CLOSED: EndingWords(
+        "The company closed this job, so your application ended.",
+        "The job closed before you had a confirmed seat. This was nothing you did. Have a look at"
+        " the other open jobs.",
+    ),
+}
+
+# The decisions of a company, in the order of the buttons.
+DECISION_WORDS: dict[Outcome, DecisionWords] = {
+    Outcome.HIRED: DecisionWords(
+        "Hire",
+        "hired",
+        "The application ends as a success. Only a person in review can be hired.",
+    ),
+    Outcome.REJECTED: DecisionWords(
+        "Reject",
+        "rejected",
+        "The company has decided against this person. Only the company can add them to this job"
+        " again.",
+    ),
+    Outcome.REMOVED: DecisionWords(
+        "Remove",
+        "removed",
+        "Taken out of the line without a verdict, such as a duplicate. The person can apply to this"
+        " job again.",
+    ),
+}
+
+REASON_WORDS: dict[Reason, str] = {
+    Reason.NOT_A_MATCH: "not a match",
+    Reason.POSITION_FILLED: "the position is filled",
+    Reason.NO_RESPONSE: "there was no response",
+    Reason.MISSED_INTERVIEW: "an interview was missed",
+    Reason.DUPLICATE_PERSON: "the same person applied twice",
+    Reason.OTHER: "another reason",
+}
+
+ACTOR_WORDS: dict[str, str] = {
+    ActorKind.SYSTEM: "by the system",
+    ActorKind.APPLICANT: "by the applicant",
+    ActorKind.COMPANY: "by the company",
+}
+
+# The first message to an applicant, by the status that the application begins in.
+WELCOMES: dict[Status, str] = {
+    Status.ACTIVE: "You have applied, and a seat was free.",
+    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
+    Status.WAITLIST: "You have applied. This page shows where you stand.",
+}
+
+# The consequence when a seat opens in a job that fills no seats.
+UNFILLED_SEATS: dict[JobStatus, str] = {
+    JobStatus.PAUSED: "the seat stays free while the job is paused",
+    JobStatus.CLOSED: "the job is closed, so nobody gets the seat",
+}
+
+
+def words_of_event(event: Loggable) -> EventWords:
+    """Return the words of an event of the log. A removal has those of its outcome."""
+    kind = EventType(event.event)
+    if kind is EventType.REMOVED and event.outcome:
+        return EVENT_WORDS[Outcome(event.outcome)]
+    return EVENT_WORDS[kind]
+
+
+def reason_choices() -> list[tuple[str, str]]:
+    """Return every reason for a decision with its label, as choices of a form."""
+    return [(reason.value, capitalized(words)) for reason, words in REASON_WORDS.items()]
+
+
+def status_label(word: str) -> str:
+    """Return the label of a status or an outcome; an unknown one is spelled out."""
+    found = STATUS_WORDS.get(word)
+    return found.label if found else str(word).replace("_", " ").capitalize()

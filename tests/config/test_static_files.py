@@ -1,0 +1,59 @@
+"""Collected static files have names made from their content; uncollected ones are served as is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.processes import ROOT
+
+PROGRAM = """
+import django, sys
+django.setup()
+from django.templatetags.static import static
+from django.test import Client
+address = static(sys.argv[1])
+answer = Client(SERVER_NAME="localhost").get(address)
+body = b"".join(answer.streaming_content)
+sys.stdout.write(f"{address} {answer['Cache-Control']} {len(body)}")
+"""
+
+
+def run(collected: Path, *arguments: str) -> str:
+    """Return the output of a program that is configured as in production."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "pipeline.settings",
+            "DATABASE_URL": "postgres://user:secret@127.0.0.1:1/line",
+            "SECRET_KEY": "x" * 50,
+            "EMAIL_URL": "consolemail://",
+            "STATIC_ROOT": str(collected),
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_collected_files_may_be_cached_for_years(tmp_path: Path) -> None:
+    module = next((ROOT / "static").rglob("*.js")).relative_to(ROOT / "static")
+    run(tmp_path, "manage.py", "collectstatic", "--no-input")
+
+    told = run(tmp_path, "-c", PROGRAM, str(module))
+
+    assert re.match(r"/static/\S+\.[0-9a-f]{12}\.js max-age=315360000, public, immutable ", told)
+    assert list(tmp_path.rglob("*.js.gz"))
+
+
+def test_without_collecting_files_are_served_under_plain_names(tmp_path: Path) -> None:
+    module = next((ROOT / "static").rglob("*.js")).relative_to(ROOT / "static")
+
+    told = run(tmp_path / "none", "-c", PROGRAM, str(module))
+
+    assert told.startswith(f"/static/{module} max-age=60, public ")

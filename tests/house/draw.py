@@ -1,0 +1,48 @@
+"""Draw functions to guess their files: `python -m tests.house.draw [--seed N] [--answers]`.
+
+Prints thirty signatures of the product. Guess each one's file from docs/architecture.md alone, then
+print the answers for the same seed. The goal is 29 of 30.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+
+from tests.house.measure import Function, functions, sources
+
+DRAWN = 30
+
+
+def signature(node: Function) -> str:
+    """Return a function's name, parameters and return type."""
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"{node.name}({ast.unparse(node.args)}){returns}"
+
+
+def draw(seed: int) -> list[tuple[str, str]]:
+    """Return thirty functions as (signature, place); the same ones for the same seed and code."""
+    found = sorted(
+        (f"{file.path}:{node.lineno}", signature(node))
+        for file, node in functions(sources())
+        if not node.name.startswith("__")
+    )
+    # The same draw on every machine; nothing secret depends on it.
+    return [(text, place) for place, text in random.Random(seed).sample(found, DRAWN)]
+
+
+def main() -> None:
+    """Print the functions, or where they are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--answers", action="store_true", help="print the files too")
+    options = parser.parse_args()
+    for number, (text, place) in enumerate(draw(options.seed), 1):
+        print(f"{number:2} {text}")  # noqa: T201
+        if options.answers:
+            print(f"     {place}")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
