@@ -1,4 +1,4 @@
-"""What the benchmarks share: a fresh database on a cluster of their own, and plain statistics.
+"""Shared parts of the benchmarks: a fresh database on a cluster of their own, and plain statistics.
 
 Import this before anything of the project: it names the database in the environment.
 """
@@ -79,7 +79,7 @@ def make_job(*, capacity: int = 10, **policy: object) -> str:
 
 
 def make_people(count: int) -> None:
-    """So many applicants, numbered in the table `bench_people`."""
+    """Create `count` applicants, numbered in the table `bench_people`."""
     execute(
         "CREATE TABLE IF NOT EXISTS bench_people (n bigserial PRIMARY KEY, id uuid)",
         "WITH made AS (INSERT INTO applicants_applicant (id, email, name, created_at)"

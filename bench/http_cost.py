@@ -1,4 +1,4 @@
-"""What a request costs over HTTP: p50, and CPU of web server and PostgreSQL together.
+"""Cost of a request over HTTP: p50, and CPU of web server and PostgreSQL together.
 
 Applying (a new person each time), one application, and a page of the queue, each in a closed
 loop of 8 connections against gunicorn as it runs in production, with 10,000 people waiting.

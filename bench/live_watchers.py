@@ -1,4 +1,4 @@
-"""What 500 open pages that watch one job cost when idle, and how soon all hear of a change.
+"""Cost of 500 idle pages that watch one job, and the delay until all hear of a change.
 
 Streams only: each page asks every half minute besides, with a tag, which is an answer of 304.
 """

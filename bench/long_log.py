@@ -58,7 +58,7 @@ class Person:
 
 
 class History:
-    """What happened in a job, one row of its log after the other."""
+    """Random history of a job, one row of its log after the other."""
 
     def __init__(self, job: Any, events: int) -> None:
         self.job, self.seq = job, job.seq

@@ -1,4 +1,4 @@
-"""What a job's pages cost the server: its pipeline with 1,000,000 waiting against 100; or every
+"""Cost of a job's pages to the server: its pipeline with 1,000,000 waiting against 100; or every
 page of a job with a log of 1,000,000 events (--log).
 
 Both lines are in one database, and the requests alternate between them. The lines are filled by

@@ -113,7 +113,7 @@ class Client:
         return response.status, answer
 
     def connects(self) -> bool:
-        """Whether the server takes connections."""
+        """Tell if the server takes connections."""
         try:
             self._connection.connect()
         except OSError:

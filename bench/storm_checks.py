@@ -1,4 +1,4 @@
-"""What the storm is checked for: by looking, while it lasts; afterwards in the log."""
+"""Checks of the storm: on the rows while it lasts, and afterwards on the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROM jobs_job j WHERE j.id = '{job}'
 
 
 class Watch:
-    """Looks at the job every 20 ms, in one snapshot each, as long as it is entered."""
+    """Watcher of a job, every 20 ms in one snapshot, within its context."""
 
     def __init__(self, job_id: str, *, seats: int) -> None:
         self._statement, self._seats = LOOK.format(job=job_id), seats
@@ -73,7 +73,7 @@ class Watch:
 
 
 def walk_log(job_id: str, *, seats: int) -> list[str]:
-    """Verify the log, then look at the line after every commit in it; gives the faults."""
+    """Verify the log, then look at the line after every commit in it; return the faults."""
     from pipeline.audit.verify import verify_job
 
     verdict = verify_job(job_id)

@@ -1,6 +1,6 @@
-"""The statements of the hot path, each with a name and a sentence. Everything else uses the ORM.
+"""Statements of the hot path, each with a name and a sentence. Everything else uses the ORM.
 
-Columns are listed here once; what a row becomes in Python stands with whoever runs the statement.
+Columns are listed here once. The module that runs a statement turns its rows into objects.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import Entry
 from pipeline.models import Application
 
-# What a change reads of the job's row.
+# The columns of the job's row that a change reads.
 HOT = (
     "id company_id status capacity active_count pending_count waitlist_count next_ticket "
     "head_ticket seq chain_head next_due_at policy_version opened_at closed_at last_event_at "
     "last_txid"
 ).split() + list(POLICY_FIELDS)
 
-# What a change writes of it.
+# The columns of it that a change writes.
 WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")]
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
@@ -36,16 +36,16 @@ SELECT {_hot}, clock_timestamp() FROM locked
 # Lock a job by its id. The clock is read after the lock, in the same round trip.
 LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE")
 
-# Lock the job of an application (which never changes, so the snapshot may be older).
+# Lock the job of an application. It never changes, so the snapshot may be older than the lock.
 LOCK_JOB_OF = _LOCKED.format(
     which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
     " FOR NO KEY UPDATE"
 )
 
-# Lock the job that has been due for longest, of those that no other worker has.
+# Lock the job that has been due for longest, of the jobs that are not locked.
 #
-# The clock is a sub-select, so that the index stops at it: compared with a volatile function, every
-# job that is due at some later time would be read.
+# The clock is a sub-select, so that the index scan stops at it. Compared with a volatile function,
+# every job that is due at some later time would be read.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"
@@ -54,8 +54,8 @@ LOCK_DUE_JOB = _LOCKED.format(
 # One application; a statement of its own, so that its snapshot is newer than the lock.
 READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
 
-# What a person has behind them at this job: live, decided, misses, the last cool-down's end, and
-# their address; nobody can erase them before this change is committed.
+# A person's history at this job: live, decided, misses, end of the last cool-down, and address.
+# The person cannot be erased before this change is committed.
 READ_HISTORY = """
 WITH person AS (
     SELECT email FROM applicants_applicant WHERE id = %(applicant)s FOR KEY SHARE
@@ -68,7 +68,7 @@ SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
 FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)s
 """
 
-# The same of many people at once, each with their id; who has nothing behind them, too.
+# The histories of many people at once, each with their id; also of people without a past here.
 READ_HISTORIES = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant WHERE id = ANY(%(applicants)s) FOR KEY SHARE
@@ -84,7 +84,7 @@ LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.jo
 GROUP BY people.id, people.email
 """
 
-# Whose deadline has passed, in the order in which they are settled.
+# The overdue applications, in the order in which they are settled.
 READ_DUE = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
@@ -112,20 +112,20 @@ SELECT {_application}, (
 ) FROM next ORDER BY ticket, tie
 """
 
-# When the first waiting person's cool-down ends.
+# The end of the first cool-down in line.
 READ_NEXT_COOLDOWN = """
 SELECT min(eligible_at) FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
 """
 
-# Who holds a seat on offer, by deadline.
+# The people with an offered seat, by deadline.
 READ_PENDING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY acknowledge_by, id LIMIT %(most)s
 """
 
-# Who waits, in order, in a cool-down or not.
+# The people on the waitlist, in order, in a cool-down or not.
 READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
@@ -135,16 +135,14 @@ ORDER BY ticket, tie LIMIT %(most)s
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
 
-def _insert(table: str, columns: list[str], rows: str) -> str:
-    names = ", ".join(columns)
-    source = _recordset.format(table=table, rows=rows)
-    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {source}"
+# Insert the applications that a change admitted.
+CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
+    table="pipeline_application",
+    names=_application,
+    source=_recordset.format(table="pipeline_application", rows="created"),
+)
 
-
-# Write the applications that a change let in.
-CREATE = _insert("pipeline_application", APPLICATION, "created")
-
-# Write the applications that a change moved.
+# Update the applications that a change moved.
 CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id = n.id".format(
     columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
     source=_recordset.format(table="pipeline_application", rows="changed"),
@@ -152,8 +150,8 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
 
 # Append a change's events to the log, each with its place in the feed.
 #
-# A transaction can have got its number before it waited for the lock, and so a lower one than those
-# whose changes came before its own: then it takes over the number of the event before it.
+# A transaction can have got its number before it waited for the lock, and so a lower number than
+# the changes before its own. Then it takes over the number of the event before it.
 APPEND = """
 INSERT INTO pipeline_event ({names}, company_id, txid)
 SELECT {names},
@@ -162,12 +160,12 @@ SELECT {names},
 FROM {source}
 """.format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
 
-# Write back the hot row; an event takes its place in the feed along (see APPEND).
+# Write back the hot row, with the place in the feed of its last event (see APPEND).
 WRITE_JOB = """
 UPDATE jobs_job SET {columns}, last_txid = CASE WHEN seq < %(seq)s
     THEN greatest(pipeline_feed_place(), last_txid) ELSE last_txid END
 WHERE id = %(id)s
 """.format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
 
-# Wake the decay workers: something becomes due before they would look again by themselves.
+# Wake the decay workers for a job that becomes due before they would look again.
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"

@@ -95,8 +95,9 @@ class Moment:
     @property
     def seats_free(self) -> int:
         """Count the seats that nobody held."""
-        held = self.event.data["active"] + self.event.data["pending"]
-        return max(0, self.job["capacity"] - held)
+        held: int = self.event.data["active"] + self.event.data["pending"]
+        capacity: int = self.job["capacity"]
+        return max(0, capacity - held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,8 @@ def seq_at(job_id: UUID, as_of: datetime) -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.SEQ_AT, {"job": job_id, "as_of": as_of})
-        seq, is_future = cursor.fetchone()
+        row: tuple[int, bool] = cursor.fetchone()
+    seq, is_future = row
     if is_future:
         raise FutureMoment
     return seq

@@ -33,7 +33,7 @@ DECIDED_BEFORE = (
 )
 
 
-def apply_unproved(
+def apply_unverified(
     *, job: JobFacts, name: str, email: str, application_id: UUID | None = None
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
@@ -60,6 +60,6 @@ def apply_unproved(
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased since they were found: the address is now a new person's
-        apply_unproved(job=job, name=name, email=email, application_id=application_id)
+        apply_unverified(job=job, name=name, email=email, application_id=application_id)
         return
     send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)

@@ -29,7 +29,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Alteration:
+class JobChanges:
     """New values for a job. Fields that are not named stay as they are."""
 
     capacity: int | None = None
@@ -38,8 +38,8 @@ class Alteration:
 
 
 @line_transaction
-def alter_job(
-    *, job_id: UUID, alteration: Alteration, actor: Actor, seen: Version | None = None
+def update_job(
+    *, job_id: UUID, changes: JobChanges, actor: Actor, seen: Version | None = None
 ) -> None:
     """Change a job's posting, capacity and policy, all or nothing.
 
@@ -54,19 +54,19 @@ def alter_job(
         if seen != Version(job.seq, posting):
             raise StaleVersion
     settle_due(job)
-    if job.status is JobStatus.CLOSED and (alteration.capacity or alteration.policy):
+    if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
-    policy = replace(job.policy, **alteration.policy)
+    policy = replace(job.policy, **changes.policy)
     if policy != job.policy:
         job.policy = policy
         job.policy_version += 1
         record_job_event(job, EventType.POLICY_CHANGED, actor=actor)
-    if alteration.capacity is not None and alteration.capacity != job.capacity:
-        job.capacity = alteration.capacity
+    if changes.capacity is not None and changes.capacity != job.capacity:
+        job.capacity = changes.capacity
         entry = record_job_event(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
-    if alteration.posting:
+    if changes.posting:
         JobPosting.objects.filter(job_id=job.id).update(
-            **alteration.posting, version=F("version") + 1, updated_at=job.now
+            **changes.posting, version=F("version") + 1, updated_at=job.now
         )
     write(job, commit=True)

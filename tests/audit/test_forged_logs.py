@@ -1,4 +1,4 @@
-"""Logs rewritten by somebody who knows how they are chained: the hashes fit, the story not."""
+"""Forged logs whose hashes fit but whose events cannot follow each other."""
 
 from __future__ import annotations
 

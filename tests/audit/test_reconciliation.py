@@ -1,4 +1,4 @@
-"""Live rows that differ from what the log says are noticed, whatever it is that differs."""
+"""Every difference between the live rows and the log is noticed."""
 
 from __future__ import annotations
 

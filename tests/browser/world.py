@@ -15,7 +15,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
 from pipeline.services.remove import remove
-from pipeline.services.update_job import Alteration, alter_job
+from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.withdraw import withdraw
 from tests.browser.work_rows import Work, make_work
 from tests.support import factories
@@ -103,7 +103,7 @@ def _history(job: UUID, people: list[Applicant], actor: Actor) -> list[Applicati
     let_time_pass(job, 3 * HOUR)
     acknowledge(application_id=crowd[10].id, actor=factories.owner_of(crowd[10]))
     _end(crowd[2], Outcome.REJECTED, actor)
-    alter_job(job_id=job, alteration=Alteration(capacity=9), actor=actor)
+    update_job(job_id=job, changes=JobChanges(capacity=9), actor=actor)
     let_time_pass(job, 40 * 60)
     return crowd
 

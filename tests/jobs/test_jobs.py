@@ -1,4 +1,4 @@
-"""What the database itself refuses of a job, whoever writes it."""
+"""Constraints of a job in the database, and staff accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each verb waits for the database: a number that must not creep up."""
+"""Round trips of each service to the database: a number that must not creep up."""
 
 from __future__ import annotations
 

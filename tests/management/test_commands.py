@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def said_by(*command: Any) -> str:
-    """What a command prints to standard output."""
+    """Return what a command prints to standard output."""
     out = io.StringIO()
     call_command(*command, stdout=out)
     return out.getvalue()

@@ -58,7 +58,7 @@ class Beside:
         self.agrees = True
 
     def moment(self, seq: int, earlier: datetime) -> datetime:
-        """When the change that came after that seq was made; if it left no trace, `earlier`."""
+        """Return the time of the change after that seq; if it left no trace, `earlier`."""
         new = Event.objects.filter(job_id=self.job_id, seq__gt=seq)
         moments = set(new.values_list("at", flat=True)) or {earlier}
         assert len(moments) == 1, "one change has one time"
@@ -84,6 +84,6 @@ class Beside:
         self.passed += timedelta(seconds=seconds)
 
     def live(self, *statuses: str) -> list[Standing]:
-        """Who is in one of those statuses; in any but INACTIVE, if none is given."""
+        """Return the people in one of those statuses; in any but INACTIVE, if none is given."""
         wanted = statuses or ("WAITLIST", "PENDING_ACKNOWLEDGMENT", "ACTIVE")
         return [who for who in self.model.people if who.status in wanted]

@@ -25,7 +25,7 @@ from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.settle import seconds_until_due, settle, settle_next_due
-from pipeline.services.update_job import Alteration, alter_job
+from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
@@ -134,11 +134,11 @@ class History(Beside, RuleBasedStateMachine):
 
     @rule(capacity=st.none() | capacities, policy=st.just({}) | st.just({}) | changes)
     def company_alters(self, capacity: int | None, policy: dict[str, Any]) -> None:
-        alteration = Alteration(capacity=capacity, policy=policy)
+        alteration = JobChanges(capacity=capacity, policy=policy)
         if capacity or policy:
             self.do(
-                lambda: alter_job(
-                    job_id=self.job_id, alteration=alteration, actor=factories.RECRUITER
+                lambda: update_job(
+                    job_id=self.job_id, changes=alteration, actor=factories.RECRUITER
                 ),
                 lambda _: self.model.alter(capacity, policy),
             )

@@ -21,7 +21,7 @@ from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
-from pipeline.services.apply_unverified import apply_unproved
+from pipeline.services.apply_unverified import apply_unverified
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import (
@@ -48,14 +48,14 @@ def join(job_id: UUID, person: Applicant) -> Any:
 
 @pytest.fixture
 def late_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who applies has looked at everything, and only then somebody else gets a turn."""
-    finish = applying.finish
+    """Let the other side run after the applying side has read everything."""
+    write = applying.write
 
-    def finish_late(job: Any) -> None:
+    def write_late(job: Any, *, commit: bool = False) -> None:
         time.sleep(0.3)
-        finish(job)
+        write(job, commit=commit)
 
-    monkeypatch.setattr(applying, "finish", finish_late)
+    monkeypatch.setattr(applying, "write", write_late)
 
 
 def left_in_line() -> Iterator[str]:
@@ -136,7 +136,7 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
         return lock(*where)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
-    apply_unproved(job=job_facts(job_id), name="Ann", email="ann@example.org")
+    apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org")
 
     application = Application.objects.get()
     assert application.applicant_id != person.id

@@ -1,4 +1,4 @@
-"""Changing how many seats a job has."""
+"""Capacity: never more seats held than there are, and a lowered job drains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from jobs.models import JobPosting
 from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -181,14 +181,14 @@ def test_a_change_of_what_somebody_has_not_seen_is_refused() -> None:
     seq = factories.row_of(job_id).seq
 
     with pytest.raises(StaleVersion):
-        alter_job(
-            job_id=job_id, alteration=Alteration(capacity=5), actor=factories.RECRUITER, seen=seen
+        update_job(
+            job_id=job_id, changes=JobChanges(capacity=5), actor=factories.RECRUITER, seen=seen
         )
 
     assert (factories.row_of(job_id).seq, factories.row_of(job_id).capacity) == (seq, 1)
-    alteration = Alteration(capacity=5)
-    alter_job(
-        job_id=job_id, alteration=alteration, actor=factories.RECRUITER, seen=version_of(job_id)
+    alteration = JobChanges(capacity=5)
+    update_job(
+        job_id=job_id, changes=alteration, actor=factories.RECRUITER, seen=version_of(job_id)
     )
     assert factories.row_of(job_id).capacity == 5
 

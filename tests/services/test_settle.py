@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-from uuid import UUID
-
 import pytest
 
 from pipeline.line import settle as line_settle
@@ -19,16 +16,9 @@ from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.offers import overdue_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def overdue_job(seconds: int = 0, **policy: Any) -> UUID:
-    """A job whose only seat was offered, and not acknowledged in time, so long ago."""
-    job_id = factories.job(acknowledge_first_seat=True, **policy)
-    factories.application(job_id)
-    let_time_pass(job_id, factories.WINDOW + seconds)
-    return job_id
 
 
 def test_nothing_is_due_when_nothing_is() -> None:
@@ -85,51 +75,6 @@ def test_settling_twice_settles_once() -> None:
     assert_line_is_sound(job_id)
 
 
-def test_the_only_person_waiting_gets_offers_after_cooldowns_and_not_for_ever() -> None:
-    job_id = overdue_job(max_decays=2)
-    person = factories.Application.objects.get(job_id=job_id)
-    assert factories.settle_all() == 1
-    assert factories.status_of(person) == "WAITLIST"
-    assert factories.settle_all() == 0
-
-    for _ in range(5):
-        let_time_pass(job_id, factories.COOLDOWN)
-        factories.settle_all()
-        let_time_pass(job_id, factories.WINDOW)
-        factories.settle_all()
-
-    assert factories.status_of(person) == "LAPSED"
-    names = factories.event_names(job_id)
-    assert (names.count("PROMOTED"), names.count("DECAYED"), names.count("LAPSED")) == (2, 2, 1)
-    assert_line_is_sound(job_id)
-
-
-def test_without_a_limit_misses_never_end_an_application() -> None:
-    job_id = overdue_job(max_decays=None)
-    person = factories.Application.objects.get(job_id=job_id)
-
-    for _ in range(8):
-        factories.settle_all()
-        let_time_pass(job_id, factories.WINDOW)
-
-    assert factories.fresh(person).decay_count >= 4
-    assert factories.status_of(person) != "LAPSED"
-
-
-def test_one_silent_person_at_the_head_does_not_block_the_line() -> None:
-    job_id = overdue_job(cooldown_seconds=1)
-    silent = factories.Application.objects.get(job_id=job_id)
-    others = factories.applications(job_id, 3)
-
-    assert factories.statuses(silent, *others) == [
-        "WAITLIST",
-        "PENDING_ACKNOWLEDGMENT",
-        "WAITLIST",
-        "WAITLIST",
-    ]
-    assert factories.line(job_id) == [others[1].id, silent.id, others[2].id]
-
-
 @pytest.mark.parametrize("touch", ["worker", "withdrawal", "settle"])
 def test_whoever_comes_first_after_a_deadline_settles_it(touch: str) -> None:
     job_id = factories.job(capacity=2, acknowledge_first_seat=True)
@@ -151,18 +96,6 @@ def test_whoever_comes_first_after_a_deadline_settles_it(touch: str) -> None:
         expected,
         "PENDING_ACKNOWLEDGMENT",
     ]
-    assert_line_is_sound(job_id)
-
-
-def test_offers_that_ran_out_together_are_settled_by_deadline_then_id() -> None:
-    job_id = factories.job(capacity=3, acknowledge_first_seat=True, penalty_places=1)
-    people = factories.applications(job_id, 3)
-    let_time_pass(job_id, factories.WINDOW)
-
-    factories.settle_all()
-
-    assert factories.line(job_id) == [person.id for person in people]
-    assert len({row.eligible_at for row in map(factories.fresh, people)}) == 1
     assert_line_is_sound(job_id)
 
 

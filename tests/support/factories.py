@@ -16,7 +16,7 @@ from pipeline.models import Application, Event
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import Posting, create_job
 from pipeline.services.settle import settle_next_due
-from pipeline.services.update_job import Alteration, alter_job
+from pipeline.services.update_job import JobChanges, update_job
 
 RECRUITER = Actor(ActorKind.COMPANY, uuid7())
 """Somebody who acts for a company."""
@@ -143,7 +143,7 @@ def event_names(job_id: UUID, *, after: int = 0) -> list[str]:
 
 def alter(job_id: UUID, **what: Any) -> None:
     """Change a job's capacity, policy or posting, as its company."""
-    alter_job(job_id=job_id, alteration=Alteration(**what), actor=RECRUITER)
+    update_job(job_id=job_id, changes=JobChanges(**what), actor=RECRUITER)
 
 
 def settle_all() -> int:

@@ -22,5 +22,5 @@ class Command(BaseCommand):
             f"Demo: {COMPANY}, company {demo.company_id}\n"
             f"The job that moves: {demo.job_id}\n"
             f"API key: {demo.api_key}\n"
-            f"Sign-in: {OWNER}, password {demo.password or '(changed by somebody)'}"
+            f"Sign-in: {OWNER}, password {demo.password or '(the owner has chosen another one)'}"
         )

@@ -46,7 +46,11 @@ class Command(BaseCommand):
 
     def handle(self, *, count: int, within: float, url: str, key: str | None, **_: Any) -> None:
         try:
-            with ApiClient(url, key or _demo_key()) as client:
+            key = key or seed().api_key
+        except (DatabaseError, ClusterError) as error:
+            raise CommandError(f"Without --key the database is needed, but: {error}") from None
+        try:
+            with ApiClient(url, key) as client:
                 ids, last_due = self._submit(client, count, within)
                 tasks = self._watch(client, ids, last_due)
         except Refused as refused:
@@ -114,14 +118,6 @@ class Command(BaseCommand):
         if done < count:
             raise CommandError(f"{count - done} of {count} were not done.")
         self.stdout.write(f"All {count} were done.")
-
-
-def _demo_key() -> str:
-    """Return a key of the demo company, which is created if needed. Raises Refused."""
-    try:
-        return seed().api_key
-    except (DatabaseError, ClusterError) as error:
-        raise Refused(f"Without --key the database is needed, but: {error}") from None
 
 
 def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.audit.verify import Verdict, verify_job
+from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
 
 
@@ -32,17 +32,15 @@ class Command(BaseCommand):
             except JobNotFound:
                 raise CommandError(f"There is no job {job_id}.") from None
             checked += 1
-            bad += not verdict.is_sound
-            self._report(job_id, verdict)
+            if verdict.is_sound:
+                head = f"{verdict.head_seq} events, head {verdict.head_hash}"
+                self.stdout.write(f"{job_id}: ok, {head}")
+                continue
+            bad += 1
+            where = f", first bad row: seq {verdict.first_bad_seq}" if verdict.first_bad_seq else ""
+            self.stdout.write(f"{job_id}: chain {verdict.chain}{where}")
+            for difference in verdict.differences:
+                self.stdout.write(f"  {difference}")
         if bad:
             raise CommandError(f"{bad} of {checked} logs are not sound.")
         self.stdout.write(self.style.SUCCESS(f"All is well: {checked} logs verified."))
-
-    def _report(self, job_id: UUID, verdict: Verdict) -> None:
-        if verdict.is_sound:
-            self.stdout.write(f"{job_id}: ok, {verdict.head_seq} events, head {verdict.head_hash}")
-            return
-        where = f", first bad row: seq {verdict.first_bad_seq}" if verdict.first_bad_seq else ""
-        self.stdout.write(f"{job_id}: chain {verdict.chain}{where}")
-        for difference in verdict.differences:
-            self.stdout.write(f"  {difference}")

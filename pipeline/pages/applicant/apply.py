@@ -24,7 +24,7 @@ from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
 from pipeline.selectors.jobs import job_facts
 from pipeline.selectors.my_applications import live_application
 from pipeline.services.apply import apply as join_line
-from pipeline.services.apply_unverified import apply_unproved
+from pipeline.services.apply_unverified import apply_unverified
 from pipeline.wording.event_words import WELCOMES
 
 
@@ -72,7 +72,7 @@ def _join_unproved(request: HttpRequest, job: Job, name: str, email: str) -> Htt
     address = normal_address(email)
     limit(request, "anonymous_apply")
     limit_codes_to(request, address)
-    apply_unproved(job=job_facts(job.id), name=name, email=address)
+    apply_unverified(job=job_facts(job.id), name=name, email=address)
     response = redirect("enter_code")
     remember_address(response, address, after=f"{JOB}{job.id}")
     return response

@@ -24,7 +24,7 @@ from pipeline.selectors.board import LOOKED_AHEAD, next_in_line, promoted_since
 from pipeline.selectors.people import decided_before
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.update_job import Alteration, alter_job
+from pipeline.services.update_job import JobChanges, update_job
 from pipeline.wording.english import count, people
 
 
@@ -113,9 +113,7 @@ def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int
         request,
         job,
         f"The job has {count(wanted, 'seat')} now.{drains}",
-        lambda: alter_job(
-            job_id=job.id, alteration=Alteration(capacity=wanted), actor=member.actor
-        ),
+        lambda: update_job(job_id=job.id, changes=JobChanges(capacity=wanted), actor=member.actor),
     )
 
 

@@ -22,7 +22,7 @@ from pipeline.pages.company.forms import (
 from pipeline.pages.company.jobs import short_window, warn_of_short_window
 from pipeline.pages.error_messages import words_for
 from pipeline.selectors.jobs import read_job
-from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.wording.event_words import reason_choices
 from pipeline.wording.explanations import how_the_line_works
 
@@ -56,17 +56,17 @@ def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> 
     return redirect("job_settings", job_id=job.id)
 
 
-def _what_differs(job: Job, form: PostingForm) -> Alteration:
+def _what_differs(job: Job, form: PostingForm) -> JobChanges:
     """What the form says otherwise than the job as it is now."""
     posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
     policy = form.policy() if isinstance(form, SettingsForm) else job.policy
-    return Alteration(
+    return JobChanges(
         posting=posting if posting != posting_values(job.posting) else {},
         policy=policy.values() if policy != job.policy else {},
     )
 
 
-def _saved(alteration: Alteration) -> str:
+def _saved(alteration: JobChanges) -> str:
     if alteration.policy:
         what = "The posting and the rules are" if alteration.posting else "The rules are"
         return (
@@ -76,7 +76,7 @@ def _saved(alteration: Alteration) -> str:
     return "The posting is saved." if alteration.posting else "Nothing was different."
 
 
-def _alter(request: HttpRequest, member: Member, job: Job, alteration: Alteration) -> str:
+def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
     """Change a job if what is changed is still as the form showed it; else says why not."""
     if job.status == JobStatus.CLOSED:
         return words_for(IllegalJobMove(status=job.status, verb="change"))
@@ -85,7 +85,7 @@ def _alter(request: HttpRequest, member: Member, job: Job, alteration: Alteratio
             return words_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
-            alter_job(job_id=job.id, alteration=alteration, actor=member.actor, seen=now)
+            update_job(job_id=job.id, changes=alteration, actor=member.actor, seen=now)
         except StaleVersion:
             job = read_job(job.id)  # somebody applied meanwhile: that alone makes no form stale
         except IllegalJobMove as error:
@@ -95,7 +95,7 @@ def _alter(request: HttpRequest, member: Member, job: Job, alteration: Alteratio
     return words_for(StaleVersion())
 
 
-def _is_as_seen(request: HttpRequest, job: Job, alteration: Alteration) -> bool:
+def _is_as_seen(request: HttpRequest, job: Job, alteration: JobChanges) -> bool:
     seen = request.POST
     if alteration.posting and seen.get("seen_posting") != str(job.posting.version):
         return False

@@ -34,12 +34,12 @@ def offered(*, seconds_left: float, seats: int = 1, waiting: int | None = None) 
 
 
 def beats() -> bool:
-    """Whether a worker has completed a cycle."""
+    """Tell if a worker has completed a cycle."""
     return Heartbeat.objects.filter(worker="decay").exists()
 
 
 def decayed(job_id: UUID) -> bool:
-    """Whether a deadline of the job was missed and settled."""
+    """Tell if a deadline of the job was missed and settled."""
     return "DECAYED" in factories.event_names(job_id)
 
 

@@ -53,7 +53,7 @@ from pipeline.selectors.applications import (
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
-from pipeline.services.apply_unverified import apply_unproved
+from pipeline.services.apply_unverified import apply_unverified
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 from pipeline.web.client_address import client_address
@@ -194,7 +194,9 @@ def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | Non
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
     check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
-    apply_unproved(job=job, name=given["name"], email=given["email"], application_id=application_id)
+    apply_unverified(
+        job=job, name=given["name"], email=given["email"], application_id=application_id
+    )
     return Response({"detail": TAKEN}, status=202)
 
 

@@ -30,7 +30,7 @@ from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
-from pipeline.services.update_job import Alteration, Version, alter_job
+from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import figures_of
 
 _TEXTS = ("title", "description", "location")
@@ -118,12 +118,12 @@ class OneJob(Endpoint):
         if guarded:
             authorize(caller, Action.CHANGE_RULES)
         seen = _version_seen(request, facts, needed=guarded)
-        change = Alteration(
+        change = JobChanges(
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
             posting=_texts(given),
         )
-        alter_job(job_id=job_id, alteration=change, actor=caller.actor, seen=seen)
+        update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
         return _answer(job_id)
 
 

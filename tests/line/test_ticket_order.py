@@ -1,30 +1,16 @@
-"""The order of a line: who passes whom, and that nothing is ever renumbered."""
+"""Order by ticket and tie: a miss costs exactly its places, and nothing is renumbered."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 
-from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.offers import job_with_a_seat_on_offer, let_the_offer_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def job_with_a_seat_on_offer(**policy: object) -> tuple[UUID, Application]:
-    """A job with one seat, offered to somebody who has not acknowledged it."""
-    job_id = factories.job(acknowledge_first_seat=True, **policy)
-    return job_id, factories.application(job_id)
-
-
-def let_the_offer_run_out(job_id: UUID) -> None:
-    let_time_pass(job_id, factories.WINDOW)
-    factories.settle_all()
 
 
 @pytest.mark.parametrize("places", [0, 1, 2, 5])
@@ -98,37 +84,6 @@ def test_nothing_is_renumbered_however_many_miss() -> None:
     assert_line_is_sound(job_id)
 
 
-def test_the_line_keeps_moving_after_many_misses() -> None:
-    job_id, _ = job_with_a_seat_on_offer(max_decays=None, penalty_places=1)
-    factories.applications(job_id, 2)
-
-    for _ in range(25):
-        let_the_offer_run_out(job_id)
-        assert factories.row_of(job_id).pending_count == 1
-
-    assert_line_is_sound(job_id)
-
-
-def test_who_was_passed_over_in_a_cooldown_is_found_again_when_it_ends() -> None:
-    job_id, missed = job_with_a_seat_on_offer(penalty_places=0)
-    let_the_offer_run_out(job_id)
-    holder, *later = factories.applications(job_id, 4)
-    for leaving in (holder, later[0]):
-        withdraw(application_id=leaving.id, actor=factories.owner_of(leaving))
-    assert factories.statuses(missed, *later[1:]) == [
-        "WAITLIST",
-        "PENDING_ACKNOWLEDGMENT",
-        "WAITLIST",
-    ]
-    assert_line_is_sound(job_id)
-
-    let_time_pass(job_id, factories.COOLDOWN)
-    withdraw(application_id=later[1].id, actor=factories.owner_of(later[1]))
-
-    assert factories.statuses(missed, later[2]) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
-    assert_line_is_sound(job_id)
-
-
 def test_of_two_with_the_same_ticket_the_one_who_queued_first_is_next() -> None:
     job_id, missed = job_with_a_seat_on_offer(penalty_places=0)
     holder = factories.application(job_id)
@@ -140,19 +95,4 @@ def test_of_two_with_the_same_ticket_the_one_who_queued_first_is_next() -> None:
     withdraw(application_id=holder.id, actor=factories.owner_of(holder))
 
     assert factories.statuses(missed, newcomer) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
-    assert_line_is_sound(job_id)
-
-
-def test_a_penalty_beyond_the_next_newcomer_does_not_hide_newcomers_from_promotion() -> None:
-    job_id, missed = job_with_a_seat_on_offer(penalty_places=5)
-    let_the_offer_run_out(job_id)
-    let_time_pass(job_id, factories.COOLDOWN)
-    factories.settle_all()
-    assert factories.status_of(missed) == "PENDING_ACKNOWLEDGMENT"
-    newcomer = factories.application(job_id)
-
-    acknowledge(application_id=missed.id, actor=factories.owner_of(missed))
-    withdraw(application_id=missed.id, actor=factories.owner_of(missed))
-
-    assert factories.status_of(newcomer) == "PENDING_ACKNOWLEDGMENT"
     assert_line_is_sound(job_id)

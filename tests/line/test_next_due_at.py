@@ -1,4 +1,4 @@
-"""The decay workers are woken for what becomes due before they would look again, and not else."""
+"""`next_due_at`: the decay workers are woken only for jobs due before they would look again."""
 
 from __future__ import annotations
 
