@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -24,11 +23,12 @@ from pipeline.domain.errors import AlreadyApplied, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.line.admission import admit
-from pipeline.line.lock import History, lock_job, read_histories
+from pipeline.line.lock import People, lock_job, read_people
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
+from tasks.sql.prepared import Statement, values
 
 LOCK_SECONDS = 0.1
 """About how long a batch may hold the job's lock; others come in between two batches."""
@@ -53,11 +53,14 @@ SELECT data FROM taken ORDER BY number
 """
 """The next rows of a file, which leave it with this transaction."""
 
-_KEEP_REFUSED = """
+_KEEP_REFUSED = Statement(
+    """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
-FROM json_populate_recordset(NULL::pipeline_importrefusal, %s)
-"""
+FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
+""",
+    values,
+)
 
 
 @dataclass(slots=True)
@@ -173,7 +176,7 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
     settle_due(job)
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    histories = read_histories(job, people.values())
+    known = read_people(job, applicant_ids=people.values())
     for row in batch.rows:
         applicant_id = people.get(row.email) if row.refusal is None else None
         refusal = _refusal(row, applicant_id) or _enter(job, histories, row, applicant_id, actor)
@@ -207,8 +210,7 @@ def _enter(
 def _count(run: ImportRun, batch: Batch) -> None:
     if batch.refused:
         refused = json.dumps([_as_record(run, row, why) for row, why in batch.refused])
-        with connection.cursor() as cursor, connection.wrap_database_errors:
-            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [refused])
+        _KEEP_REFUSED.all(refused=refused)
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)
