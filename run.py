@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Start Next in Line, or run its tests, from nothing but Python 3.11 or newer.
+"""Start Next in Line, test it or check its sources, from nothing but Python 3.11 or newer.
 
   python3 run.py           database, demo company, web pages and workers; Ctrl-C stops it all
-  python3 run.py test      the tests; what follows goes to pytest, e.g. run.py test -k line
+  python3 run.py test      every test; further arguments go to pytest, e.g. run.py test -k line
+       --fast              no browser, no killed processes, no long searches: under two minutes
+       --coverage          also measure which lines and branches of the product the tests run
+       -n 0                one test at a time, for a debugger; three at a time otherwise
+  python3 run.py check     format, lint, templates, spelling, layers, migrations and types, without
+                           a database; --fix formats, and fixes what can be fixed
 
-The first start installs what is needed into .venv, in this folder; nothing else is changed on
-this machine. Data is kept in .local. Set DATABASE_URL, and SECRET_KEY with it, to use a
-PostgreSQL of your own; the demo company is put there too, unless you say --no-demo.
+The first start installs the requirements into .venv, in this folder, and changes nothing else on
+this machine. Data is kept in .local. Set DATABASE_URL and SECRET_KEY to use a PostgreSQL of your
+own; the demo company is put there too, unless you say --no-demo.
 """
 
-from __future__ import annotations  # also lets an old Python read this far, and be told
+from __future__ import annotations  # also lets an old Python read as far as the version check
 
 import argparse
 import hashlib
@@ -34,6 +39,8 @@ LOCK = ROOT / ".local" / "install.lock"
 CUT_OFF = ROOT / ".local" / "installing"  # there while we install, and after an install was cut off
 RUNTIME = ROOT / "requirements-embedded.txt"  # contains requirements.txt
 TESTS = ROOT / "requirements-dev.txt"  # contains both others
+COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
+THREE_AT_A_TIME = ["-n", "3", "--dist", "worksteal"]  # many tests only wait
 
 OLDEST_PYTHON = (3, 11)
 TICK_SECONDS = 1
@@ -42,21 +49,39 @@ PIP_LINES_KEPT = 25
 
 
 def main(arguments: list[str]) -> None:
-    """Check the machine, install what is missing, then become manage.py up or pytest."""
-    for_tests = arguments[:1] == ["test"]
-    options = arguments[1:] if for_tests else up_options(arguments)
+    """Check the machine, install what is missing, then become the program asked for."""
+    command, options = arguments[:1], arguments[1:]
+    if command == ["test"]:
+        requirements, program = TESTS, ["-m", "pytest", *pytest_options(options)]
+    elif command == ["check"]:
+        requirements, program = TESTS, ["-m", "tests.house.check", *options]
+    else:
+        requirements, program = RUNTIME, ["manage.py", "up", *up_options(arguments)]
     refuse_unfit_machine()
     with only_one_at_a_time() as lock:
-        install_what_is_missing(TESTS if for_tests else RUNTIME, lock)
-    program = ["-m", "pytest"] if for_tests else ["manage.py", "up"]
+        install_what_is_missing(requirements, lock)
     os.chdir(ROOT)
-    os.execv(str(PYTHON), [str(PYTHON), *program, *options])
+    os.execv(str(PYTHON), [str(PYTHON), *program])
+
+
+def pytest_options(options: list[str]) -> list[str]:
+    """Return pytest's options: three tests at a time, unless these choose otherwise."""
+    chosen = any(
+        option in ("--pdb", "--trace", "no:xdist", "-pno:xdist")
+        or option.startswith(("-n", "--numprocesses", "--dist"))
+        for option in options
+    )
+    coverage = COVERAGE if "--coverage" in options else []
+    rest = [option for option in options if option != "--coverage"]
+    return [*([] if chosen else THREE_AT_A_TIME), *coverage, *rest]
 
 
 def up_options(arguments: list[str]) -> list[str]:
-    """The options for `manage.py up`; a slip of the pen ends here, before anything is installed."""
+    """Return the options for `manage.py up`; refuse unknown ones before anything is installed."""
     parser = argparse.ArgumentParser(
-        usage="run.py [--port N] [--no-demo]\n       run.py test [pytest arguments]",
+        usage="run.py [--port N] [--no-demo]\n"
+        "       run.py test [--fast] [--coverage] [pytest arguments]\n"
+        "       run.py check [--fix]",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -67,7 +92,7 @@ def up_options(arguments: list[str]) -> list[str]:
 
 
 def refuse_unfit_machine() -> None:
-    """End here, with a sentence that says the way out, where the rest could not work."""
+    """Exit with advice on a machine where the rest cannot work."""
     if os.name != "posix":
         sys.exit(
             "run.py needs Linux, macOS or another POSIX system. On Windows use WSL or Docker "
@@ -81,11 +106,11 @@ def refuse_unfit_machine() -> None:
 
 @contextmanager
 def only_one_at_a_time() -> Iterator[IO[str]]:
-    """Wait for another start in this folder; gives the lock's file.
+    """Wait for another start in this folder; yield the lock's file.
 
-    A program that inherits the file keeps the next start waiting, should it outlive us.
+    A program that inherits the file and outlives us keeps the next start waiting.
     """
-    import fcntl  # not there on Windows, which has been told by now
+    import fcntl  # missing on Windows, which has been refused by now
 
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("a") as lock:
@@ -98,9 +123,9 @@ def only_one_at_a_time() -> Iterator[IO[str]]:
 
 
 def install_what_is_missing(wanted: Path, lock: IO[str]) -> None:
-    """Bring .venv to what the file `wanted` lists; quick when it is there already.
+    """Install the requirements of the file `wanted` into .venv, unless they are there already.
 
-    What a cut-off install left cannot be trusted, and is begun afresh.
+    Start from an empty .venv if an earlier install was cut off.
     """
     if installed().get(wanted.name) == fingerprint(wanted):
         return
@@ -116,7 +141,7 @@ def install_what_is_missing(wanted: Path, lock: IO[str]) -> None:
 
 
 def installed() -> dict[str, str]:
-    """The fingerprints of the requirement files that .venv satisfies."""
+    """Return the fingerprints of the requirement files that .venv satisfies."""
     try:
         return dict(json.loads(STAMP.read_text())) if PYTHON.exists() else {}
     except (OSError, ValueError):
@@ -133,7 +158,7 @@ def fingerprint(file: Path) -> str:
 
 
 def runs_this_python(python: Path) -> bool:
-    """Whether `python` is there and of exactly our version."""
+    """Return whether `python` exists and has exactly our version."""
     command = [str(python), "-c", "import sys; print(sys.version)"]
     try:
         said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout
@@ -143,7 +168,7 @@ def runs_this_python(python: Path) -> bool:
 
 
 def make_venv(lock: IO[str]) -> None:
-    """An empty .venv in place of whatever is there; with pip inside if this Python can."""
+    """Replace .venv by an empty one, with pip inside if this Python can install it."""
     command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
     held = [lock.fileno()]
     if subprocess.run(command, capture_output=True, check=False, pass_fds=held).returncode:
@@ -152,7 +177,7 @@ def make_venv(lock: IO[str]) -> None:
 
 
 def pip_command() -> list[str]:
-    """The pip inside .venv, else one outside it that is told where to install."""
+    """Return the command of the pip inside .venv, else of one outside that installs into it."""
     outside = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     for command in ([str(PYTHON), "-m", "pip"], outside):
         if not subprocess.run([*command, "--version"], capture_output=True, check=False).returncode:
@@ -164,7 +189,7 @@ def pip_command() -> list[str]:
 
 
 def pip_install(wanted: Path, lock: IO[str]) -> None:
-    """Install what `wanted` lists, telling what pip is at; ends with its last words if it fails."""
+    """Install what `wanted` lists and show pip's progress; exit with its last lines if it fails."""
     options = ["install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     pip = subprocess.Popen(
         [*pip_command(), *options, "-r", str(wanted)],
@@ -178,7 +203,7 @@ def pip_install(wanted: Path, lock: IO[str]) -> None:
 
 
 def follow(pip: subprocess.Popen[bytes]) -> deque[str]:
-    """Show what pip does until it ends; gives the last lines it said."""
+    """Show pip's progress until it ends; return the last lines of its output."""
     said: deque[str] = deque(maxlen=PIP_LINES_KEPT)
     shown = Progress()
     for line in lines_and_ticks(pip):
@@ -190,7 +215,7 @@ def follow(pip: subprocess.Popen[bytes]) -> deque[str]:
 
 
 def lines_and_ticks(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Each line of output as it comes, and an empty one whenever nothing comes for a second."""
+    """Yield each line of output as it comes, and an empty one after each second without any."""
     assert process.stdout is not None  # noqa: S101 -- for the type checker
     rest = b""
     while True:
@@ -205,7 +230,7 @@ def lines_and_ticks(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def in_short(line: str) -> str:
-    """One of pip's lines for a person; empty if it tells nothing new."""
+    """Shorten one of pip's lines for a person; return an empty one if it says nothing new."""
     words = line.split()
     if words[:1] in (["Collecting"], ["Downloading"]):
         return " ".join([words[0], os.path.basename(words[1]), *words[2:4]]).split(" (from")[0]
@@ -215,7 +240,7 @@ def in_short(line: str) -> str:
 
 
 class Progress:
-    """What is going on: one line that renews itself in a terminal, else a line now and then."""
+    """Progress display: one line that renews itself in a terminal, else a line now and then."""
 
     def __init__(self) -> None:
         self._in_terminal = sys.stdout.isatty()
@@ -223,7 +248,7 @@ class Progress:
         self._text = "Starting pip"
 
     def show(self, text: str) -> None:
-        """Tell `text`; an empty one tells that the last one is still going on."""
+        """Show `text`; an empty one means that the last one still goes on."""
         now = time.monotonic()
         is_due = bool(text) or now - self._last_said > REPEAT_SECONDS
         self._text = text or self._text
@@ -242,7 +267,7 @@ class Progress:
 
 
 def say(text: str) -> None:
-    """One line to standard output, at once."""
+    """Print one line to standard output at once."""
     print(text, flush=True)
 
 
@@ -250,4 +275,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit("\nStopped. An install that was cut off is begun afresh next time.")
+        sys.exit("\nStopped. An interrupted install starts afresh next time.")

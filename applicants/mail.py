@@ -1,14 +1,14 @@
-"""Handing mails to the mail server, off the path of whoever causes them.
+"""Sending of emails, off the request's path.
 
-A mail waits in this process's memory and is tried once. That is enough for codes, which can be
-asked for again, and which must not lie in a table to be read. The durable engine of background
-tasks replaces this module: then a mail outlives its process and is tried until it is accepted.
+An email waits in this process's memory and is tried once. That is enough for codes, which people
+can request again and which must not be stored in a table. The durable engine of background tasks
+replaces this module: then an email outlives its process and is retried until it is accepted.
 """
 
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from threading import BoundedSemaphore
@@ -27,52 +27,48 @@ _room = BoundedSemaphore(MOST_WAITING)
 
 
 def post(*, to: str, subject: str, text: str) -> None:
-    """Send a mail after the commit of the transaction that runs, at once if none does.
+    """Send an email after the current transaction commits, or immediately if there is none.
 
-    The caller waits for nothing. A mail that cannot be handed over (within EMAIL_TIMEOUT seconds
-    for each step of it) is logged, without the address.
+    Never blocks. A failure, or a step that takes longer than EMAIL_TIMEOUT seconds, is logged
+    without the address.
     """
     message = _message(to, subject, text)
     transaction.on_commit(partial(_hand_over, message), robust=True)
 
 
 def send(*, to: str, subject: str, text: str) -> None:
-    """Send a mail before coming back, for who already is off everybody's path.
+    """Send an email before returning, for callers that already run in the background.
 
-    Like `post` it is tried once, and a failure is logged, without the address.
+    As with `post`, it is tried once and a failure is logged without the address.
     """
     if settings.EMAIL_BACKEND != NOWHERE:
         _send(_message(to, subject, text))
 
 
 def masked(address: str) -> str:
-    """An address as it may be shown to who only may be its owner: a…n@example.org."""
+    """Mask an address for a reader who may not be its owner: a…n@example.org."""
     local, _, domain = address.rpartition("@")
     shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
     return f"{shown}@{domain}"
 
 
 def _message(to: str, subject: str, text: str) -> EmailMessage:
-    """The subject is on one line: no name can end a header by it, or keep its mail from going."""
+    """Build an email. Its subject is one line, so that no name can break the headers."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
 def _hand_over(message: EmailMessage) -> None:
     if settings.EMAIL_BACKEND == NOWHERE:
-        logger.warning("A mail was thrown away: EMAIL_URL is not set")
+        logger.warning("An email was dropped: EMAIL_URL is not set")
     elif not _room.acquire(blocking=False):
-        logger.error("A mail was thrown away: %d are waiting already", MOST_WAITING)
+        logger.error("An email was dropped: %d are already waiting", MOST_WAITING)
     else:
         sending = _sender.submit(copy_context().run, _send, message)
-        sending.add_done_callback(_make_room)
+        sending.add_done_callback(lambda _sent: _room.release())
 
 
 def _send(message: EmailMessage) -> None:
     try:
         message.send()
-    except Exception as error:  # its words may hold the address
-        logger.error("A mail could not be handed over: %s", type(error).__name__)
-
-
-def _make_room(_sent: Future[None]) -> None:
-    _room.release()
+    except Exception as error:  # its text may hold the address
+        logger.error("An email could not be sent: %s", type(error).__name__)

@@ -160,7 +160,7 @@ class KnownToken(NamedTuple):
     applicant_id: UUID
 
 
-_FIND_TOKEN = Statement(
+FIND_TOKEN = Statement(
     """
 SELECT id, applicant_id FROM applicants_applicanttoken
 WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_timestamp()
@@ -171,4 +171,4 @@ WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_time
 
 def find_token(token: str) -> KnownToken | None:
     """Return a token if it is genuine, not revoked and not expired; one look-up by hash."""
-    return _FIND_TOKEN.first(digest=tokens.digest_of(token))
+    return FIND_TOKEN.first(digest=tokens.digest_of(token))

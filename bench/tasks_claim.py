@@ -58,9 +58,9 @@ def claims() -> None:
     from tasks import registry
     from tasks.enqueue import NewTask, enqueue_many
     from tasks.sql.claim import NEXT_DUE
-    from tasks.worker.connection import Store
+    from tasks.worker.connection import WorkerConnection
 
-    store = Store()
+    store = WorkerConnection()
     given = {"types": list(registry.sync().values()), "queues": None, "worker": "w", "lease": 30.0}
     for limit in (0, 1, 50):
         if limit:

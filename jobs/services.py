@@ -133,7 +133,7 @@ class KnownKey(NamedTuple):
     last_used_at: datetime | None
 
 
-_FIND_KEY = Statement(
+FIND_KEY = Statement(
     """
 SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
 WHERE digest = %(digest)s AND revoked_at IS NULL
@@ -144,7 +144,7 @@ WHERE digest = %(digest)s AND revoked_at IS NULL
 
 def find_api_key(key: str) -> KnownKey | None:
     """Return a key if it is genuine and not revoked; one look-up by hash."""
-    return _FIND_KEY.first(digest=keys.digest_of(key))
+    return FIND_KEY.first(digest=keys.digest_of(key))
 
 
 def note_use(key: KnownKey) -> None:

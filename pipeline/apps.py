@@ -9,10 +9,9 @@ class PipelineConfig(AppConfig):
     verbose_name = "The line"
 
     def ready(self) -> None:
-        """Have every process that changes lines tell people by mail, and the live pages; and what
-        is to be done regularly stand in the database from its migration on.
+        """Connect emails and live pages to committed changes, and the schedule to migrations.
 
-        Tests do so where they ask.
+        In tests the fixtures do it.
         """
         from pipeline.config import env
         from pipeline.live.announcer import start_announcing

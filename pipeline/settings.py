@@ -52,7 +52,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "pipeline.pages.staff.form_status.RefusedForms",
+    "pipeline.pages.staff.middleware.RefusedFormStatus",
     "pipeline.web.middleware.time_zone",
     "pipeline.pages.error_messages.missing_to_404",
 ]
@@ -105,7 +105,11 @@ STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
 WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "pipeline.web.static_files.HashedStaticFiles"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if env.TESTING
+        else "pipeline.web.static_files.HashedStaticFiles"
+    },
 }
 warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django")
 CONTENT_SECURITY_POLICY = {

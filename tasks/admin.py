@@ -1,4 +1,4 @@
-"""Background work in the back office: to look at, and to cancel, bury, replay or discard."""
+"""Background work in the back office: to inspect, cancel, replay and discard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.readonly_admin import ShownOnly
 
 @admin.register(Task)
 class TaskAdmin(ShownOnly):
-    """Tasks, the newest first. What is done with them stands in their history, with the name."""
+    """Tasks, the newest first. Each action is in the task's history, with the name of the user."""
 
     ordering = ("-id",)
     list_display = ("id", "type", "status", "priority", "attempt", "run_after", "owner_id")
@@ -30,39 +30,39 @@ class TaskAdmin(ShownOnly):
     actions = ("cancel", "bury", "replay", "replay_sensitive", "discard")
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Who may change tasks may act on them; their columns nobody changes here."""
+        """Allow actions to users with the change permission; columns are read-only."""
         return bool(request.user.has_perm("tasks.change_task"))
 
     @admin.display(description="payload")
     def shown_payload(self, task: Task) -> Any:
-        """The payload without what its type's schema calls secret."""
+        """Return the payload without the secrets of its type's schema."""
         return redacted(task.type.schema, task.payload)
 
     @admin.action(description="Cancel", permissions=["operate"])
     def cancel(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
-        """Cancel what is pending or running."""
+        """Cancel pending and running tasks."""
         self._each(request, tasks, control.cancel)
 
-    @admin.action(description="Put among the dead letters", permissions=["operate"])
+    @admin.action(description="Move to the dead letters", permissions=["operate"])
     def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
-        """Keep pending tasks from running until somebody replays them."""
+        """Keep pending tasks from running until a person replays them."""
         self._each(request, tasks, control.move_to_dead_letters)
 
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
-        """Let dead tasks run again, unless their type is sensitive."""
+        """Run dead tasks again, unless their type is sensitive."""
         self._each(request, tasks, dead_letters.replay)
 
     @admin.action(
-        description="Replay dead letters, of sensitive types too", permissions=["operate"]
+        description="Replay dead letters, including sensitive types", permissions=["operate"]
     )
     def replay_sensitive(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
-        """Let dead tasks run again, also those of types that ask for a confirmation."""
+        """Run dead tasks again, including types that need a confirmation."""
         self._each(request, tasks, dead_letters.replay, confirmed=True)
 
     @admin.action(description="Discard dead letters", permissions=["operate"])
     def discard(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
-        """Give dead tasks up for good."""
+        """Discard dead tasks."""
         self._each(request, tasks, dead_letters.discard)
 
     def _each(
@@ -72,7 +72,7 @@ class TaskAdmin(ShownOnly):
         act: Callable[..., object],
         **options: Any,
     ) -> None:
-        """Act on each by its service, which checks and logs it; say what was refused, and why."""
+        """Act on each task by its service, which checks and logs it; show refusals."""
         done = 0
         for task_id in tasks.values_list("id", flat=True):
             try:
@@ -104,7 +104,7 @@ class ScheduleAdmin(ShownOnly):
 
 @admin.register(TaskAct)
 class TaskActAdmin(ShownOnly):
-    """Who did what to types and schedules, the newest first."""
+    """Acts upon types and schedules, the newest first."""
 
     ordering = ("-id",)
     list_display = ("at", "actor", "what", "target", "owner_id")

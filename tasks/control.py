@@ -1,4 +1,4 @@
-"""What people and other programs may tell tasks and types: cancel, bury, pause, resume."""
+"""Control of tasks and types: cancel, move to the dead letters, pause, resume."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 What = TaskAct.What
 
+# Characters of a reason that are kept.
 MOST_OF_A_REASON = 500
-"""Characters of a reason that are kept."""
 
 _CANCEL = """
 WITH asked AS (
@@ -32,7 +32,7 @@ WITH asked AS (
     WHERE id = %(task)s AND status IN ('PENDING', 'RUNNING')
       AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
     RETURNING id, status, attempt
-), told AS (
+), events AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
     SELECT a.id, e.kind, a.attempt, %(actor)s FROM asked a CROSS JOIN LATERAL (
         SELECT 1 AS n, 'cancel_requested' AS kind
@@ -50,13 +50,13 @@ WITH moved AS (
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
 SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM moved
 """
-_TELL_WORKERS = "SELECT pg_notify('tasks', 'cancel')"
+_ANNOUNCE_CANCEL = "SELECT pg_notify('tasks', 'cancel')"
 
 
 def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status:
     """Cancel a task: a pending one at once, a running one as soon as its child has ended.
 
-    Gives its status: CANCELLED, or CANCELLING. Cancelling twice is no error. Raises TaskNotFound
+    Return its status: CANCELLED, or CANCELLING. Cancelling twice is no error. Raises TaskNotFound
     (also when it is not the owner's), WrongStatus when it has ended otherwise.
     """
     with connection.cursor() as cursor:
@@ -64,7 +64,7 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
         found = cursor.fetchone()
     status = Status(found[0]) if found else _status_of(task_id, owner_id)
     if status is Status.CANCELLING:
-        transaction.on_commit(_tell_workers, robust=True)
+        transaction.on_commit(_announce_cancel, robust=True)
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
@@ -73,7 +73,7 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
 def move_to_dead_letters(
     task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = ""
 ) -> None:
-    """Put a pending task among the dead letters: kept from running until a person replays it.
+    """Keep a pending task from running until a person replays it.
 
     Raises TaskNotFound (also when it is not the owner's), WrongStatus when it is not pending.
     """
@@ -90,10 +90,10 @@ def move_to_dead_letters(
 def pause(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
-    """Start no more tasks of a type (of all its versions, unless one is named).
+    """Pause a type: all its versions, unless one is named.
 
-    With an owner only tasks of this owner wait, without one everybody's. What runs goes on; what
-    is enqueued waits. Pausing twice is no error. Raises UnknownType.
+    With an owner only tasks of this owner wait, without one everybody's. Running tasks go on, new
+    ones wait. Pausing twice is no error. Raises UnknownType.
     """
     rows = _found(key, version, lock=owner_id is None)
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
@@ -112,9 +112,9 @@ def pause(
 def resume(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
-    """Take a pause back: the owner's own one, or, without an owner, everybody's.
+    """Resume a type that the owner paused or, without an owner, that is paused for everybody.
 
-    The latter closes an open breaker, too. Resuming what goes on is no error. Raises UnknownType.
+    The latter also closes an open breaker. Resuming twice is no error. Raises UnknownType.
     """
     rows = _found(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
@@ -123,7 +123,7 @@ def resume(
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
             note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
-            cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers let go of the others
+            cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers release the others
         return
     note(What.RESUMED, _named(key, version), actor=actor)
     for row in rows:
@@ -134,13 +134,13 @@ def resume(
 
 
 def paused_by_owner(owner_id: UUID) -> dict[str, str]:
-    """The keys of the types that an owner has paused for itself, and who did it."""
+    """Return the keys of the types that an owner has paused for itself, each with the actor."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
 
 
 def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
-    """A task with its type. Raises TaskNotFound, also when it is not the owner's."""
+    """Find a task with its type. Raises TaskNotFound, also when it is not the owner's."""
     tasks = Task.objects.select_related("type").filter(id=task_id)
     if owner_id is not None:
         tasks = tasks.filter(owner_id=owner_id)
@@ -151,7 +151,7 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
 
 
 def _found(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
-    """The rows of a type; locked only for what counts for everybody: claims wait for the lock."""
+    """Find the rows of a type; lock them only for what affects everybody: claims wait for it."""
     rows = TaskType.objects.filter(key=key).order_by("id")
     if lock:
         rows = rows.select_for_update(no_key=True)
@@ -175,6 +175,6 @@ def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:
     return Status(find_task(task_id, owner_id=owner_id).status)
 
 
-def _tell_workers() -> None:
+def _announce_cancel() -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_TELL_WORKERS)
+        cursor.execute(_ANNOUNCE_CANCEL)

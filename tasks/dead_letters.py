@@ -1,4 +1,4 @@
-"""Dead letters: what failed for good is kept, with every error, until a person decides."""
+"""Dead letters: tasks after their last failure, kept until a person replays or discards them."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ def dead_letters(
     after: UUID | None = None,
     limit: int = 100,
 ) -> list[Task]:
-    """Dead tasks with their types, the oldest first; `after` continues behind a task."""
+    """List dead tasks with their types, the oldest first; `after` continues behind a task."""
     found = Task.objects.select_related("type").filter(status=Status.DEAD).order_by("id")
     if key is not None:
-        found = found.filter(type_id__in=list(_types_of(key)))
+        types = TaskType.objects.filter(key=key).values_list("id", flat=True)
+        found = found.filter(type_id__in=list(types))
     if owner_id is not None:
         found = found.filter(owner_id=owner_id)
     if after is not None:
@@ -67,9 +68,9 @@ def dead_letters(
 def replay(
     task_id: UUID, *, actor: str, owner_id: UUID | None = None, confirmed: bool = False
 ) -> None:
-    """Let a dead task run again, with all its attempts; its errors stay in its history.
+    """Run a dead task again, with all its attempts; its errors stay in its history.
 
-    Raises TaskNotFound, WrongStatus, ConfirmationNeeded (for a type that is sensitive).
+    Raises TaskNotFound, WrongStatus, ConfirmationNeeded (for a sensitive type).
     """
     _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=None)
 
@@ -82,7 +83,10 @@ def edit_and_replay(
     owner_id: UUID | None = None,
     confirmed: bool = False,
 ) -> None:
-    """The same with another payload. Raises InvalidPayload, PayloadTooLarge, UnknownType, too."""
+    """Run a dead task again with another payload.
+
+    Raises what `replay` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
+    """
     task = find_task(task_id, owner_id=owner_id)
     checked = check_payload(registry.find(task.type.key, task.type.version), payload)
     _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
@@ -96,7 +100,7 @@ def replay_many(
     owner_id: UUID | None = None,
     confirmed: bool = False,
 ) -> int:
-    """Let the oldest dead tasks of a type run again; says how many that were, 10,000 at most.
+    """Run the oldest dead tasks of a type again, at most 10,000; return how many.
 
     Raises ConfirmationNeeded.
     """
@@ -108,7 +112,7 @@ def replay_many(
 
 
 def discard(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
-    """Give a dead task up for good. Raises TaskNotFound, WrongStatus."""
+    """Discard a dead task. Raises TaskNotFound, WrongStatus."""
     task = find_task(task_id, owner_id=owner_id)
     if not _run(_DISCARD, {"task": task_id, "actor": actor}):
         raise WrongStatus(task_id, task.status, "dead")
@@ -128,10 +132,6 @@ def _replay_one(
 def _confirm(key: str, is_sensitive: bool, confirmed: bool) -> None:
     if is_sensitive and not confirmed:
         raise ConfirmationNeeded(key)
-
-
-def _types_of(key: str) -> Any:
-    return TaskType.objects.filter(key=key).values_list("id", flat=True)
 
 
 def _run(statement: str, parameters: dict[str, Any]) -> int:

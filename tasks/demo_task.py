@@ -1,4 +1,4 @@
-"""Types that come with the engine: one to try it with."""
+"""Task type for trying the engine out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"
     },
 )
 def sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Sleep so many seconds, telling the progress; then do as told: fail, take all memory, die."""
+    """Sleep for a time and report progress; then, if asked to, fail, take all memory, or die."""
     seconds, then = float(payload.get("seconds", 0)), payload.get("then")
     if then == "ignore_cancel":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

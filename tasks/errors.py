@@ -1,4 +1,4 @@
-"""What can be refused or go wrong with background work: named facts with their data."""
+"""Errors of background work: named facts with their data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 
 class TaskError(Exception):
-    """The root of everything that this app refuses."""
+    """Root of the errors that this package raises."""
 
 
 class UnknownType(TaskError, LookupError):
@@ -20,11 +20,11 @@ class UnknownType(TaskError, LookupError):
 
 
 class InvalidPayload(TaskError):
-    """The payload does not fit the type's schema, or is no JSON that PostgreSQL can keep."""
+    """The payload does not fit the type's schema, or PostgreSQL cannot store it."""
 
     def __init__(self, key: str, problems: list[tuple[str, str]]) -> None:
-        told = "; ".join(f"{path or 'payload'}: {problem}" for path, problem in problems)
-        super().__init__(f"{key} does not take this payload: {told}")
+        listed = "; ".join(f"{path or 'payload'}: {problem}" for path, problem in problems)
+        super().__init__(f"{key} does not take this payload: {listed}")
         self.key = key
         self.problems = problems
 
@@ -50,7 +50,7 @@ class OutOfRange(TaskError):
 
 
 class TaskNotFound(TaskError):
-    """There is no such task, or it belongs to somebody else."""
+    """There is no such task, or it belongs to another owner."""
 
     def __init__(self, task_id: UUID | str) -> None:
         super().__init__(f"no task {task_id}")

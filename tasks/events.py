@@ -1,4 +1,4 @@
-"""What happened to tasks, in order and without a gap: for whoever has to tell others of it.
+"""Events of tasks in order and without a gap, for readers that pass them on.
 
 The ids of events are drawn before their transactions commit, so a reader that remembers only the
 last id would miss what commits late. `since` therefore gives an event only when every transaction
@@ -30,7 +30,7 @@ LIFECYCLE = frozenset(
 
 @dataclass(frozen=True)
 class Position:
-    """How far a reader is; to be kept with whatever it writes.
+    """Position of a reader, to be stored with whatever it writes.
 
     Events up to `after` have been read. All up to `settled` can be, once the transactions that are
     older than `settles_at`, a transaction's number, have ended.
@@ -42,7 +42,7 @@ class Position:
 
 
 def now() -> Position:
-    """A position from which only what happens from now on is read."""
+    """Return the position from which only later events are read."""
     newest, next_transaction, _ = _clock()
     return Position(newest, newest, next_transaction)
 
@@ -50,10 +50,10 @@ def now() -> Position:
 def since(
     position: Position, *, kinds: Collection[str] = LIFECYCLE, limit: int = 1_000
 ) -> tuple[list[TaskEvent], Position]:
-    """The next events of these kinds with their tasks' ids, in order, and where to go on.
+    """Return the next events of these kinds, in order, and the position to go on from.
 
-    Each comes exactly once to who goes on from the position that came with it. An empty list says
-    that nothing has settled yet: ask again in a moment.
+    A reader that goes on from the returned position gets each event exactly once. An empty list
+    means that nothing has settled yet: ask again in a moment.
     """
     newest, next_transaction, oldest_transaction = _clock()
     if oldest_transaction < position.settles_at:
@@ -70,7 +70,7 @@ def since(
 
 
 def _clock() -> tuple[int, int, int]:
-    """The newest id drawn, the number of the next transaction, and of the oldest under way.
+    """Return the newest id drawn, and the numbers of the next and the oldest open transaction.
 
     The statement reads the sequence before the snapshot of the transactions is looked at; every
     statement that appends an event of the lifecycle has changed its task, and so has its number,

@@ -12,9 +12,9 @@ _encode_plain = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allo
 
 
 def as_json(value: Any) -> str:
-    """A value as compact JSON; dates, UUIDs and decimals become text. Raises TypeError, ValueError.
+    """Encode a value as compact JSON; dates, UUIDs and decimals become text.
 
-    NaN and infinity are refused: they are no JSON.
+    Raises TypeError, and ValueError for NaN and infinity, which JSON does not have.
     """
     try:
         return _encode_plain(value)

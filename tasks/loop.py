@@ -1,4 +1,4 @@
-"""The one loop of every long process: steps, rest, signals, and connections that come and go."""
+"""Loop of every long process: steps, rests, signals, and connections that come and go."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AFTER_A_FAILURE_SECONDS = 1.0
 
 
 class Rest:
-    """Rests that end early: at once on SIGTERM or SIGINT, or when something can be read.
+    """Rest that ends early: at once on SIGTERM or SIGINT, or when something can be read.
 
     The signal's arrival is written to a socket, so that no signal is lost between a check and a
     wait. Signals are received only within `listening`, in the main thread.
@@ -31,7 +31,7 @@ class Rest:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT as the wish to stop, as long as this lasts; for use once."""
+        """Stop on SIGTERM and SIGINT, inside this context; use it once."""
         names = (signal.SIGTERM, signal.SIGINT)
         before = [(name, signal.signal(name, self._stop)) for name in names]
         wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -45,7 +45,7 @@ class Rest:
             self._writer.close()
 
     def for_seconds(self, seconds: float, *sources: int) -> None:
-        """Rest, at most so long, until a signal arrives or one of the file descriptors has data."""
+        """Rest until the time is over, a signal arrives, or a file descriptor has data."""
         if not self.stopped:
             ends = [self._reader.fileno(), *sources]
             select.select(ends, [], [], max(0.0, seconds))
@@ -62,9 +62,9 @@ def run_forever(
 ) -> None:
     """Call `step` until SIGTERM or SIGINT; rest when it found nothing to do.
 
-    `step` says how much it did. `idle_seconds` is asked after an idle step how long to rest;
-    `sources` gives file descriptors that end a rest early. Whatever is raised is logged, the
-    connections are closed, and the loop goes on: no bad row and no restart of the database ends it.
+    `step` returns how much it did. After an idle step `idle_seconds` returns how long to rest, and
+    `sources` the file descriptors that end a rest early. An exception is logged, the connections
+    are closed, and the loop goes on: neither a bad row nor a restart of the database ends it.
     """
     rest = Rest()
     with rest.listening():

@@ -1,4 +1,4 @@
-"""What the pages of the back office share: they only show, and never read a whole table."""
+"""Read-only pages of the back office, which never read a whole table."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ MOST_LISTED = 1_000
 
 
 class BoundedPaginator(Paginator):
-    """Pages of the first rows of a list. Counts no further than it shows, however long it is."""
+    """Paginator of the first rows of a list; it counts no further than it shows."""
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, or MOST_LISTED if there are more."""
+        """Count the rows, up to MOST_LISTED."""
         rows = self.object_list.order_by().values("pk")[:MOST_LISTED]  # type: ignore[attr-defined]  # not for lists
         return int(rows.count())
 
 
 class ShownOnly(admin.ModelAdmin):
-    """Rows to look at. What changes them is the product's services, which check and log it."""
+    """Read-only rows. Only services change them, which check and log every change."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
     sortable_by: ClassVar[tuple[str, ...]] = ()  # sorting by a column without an index reads all
     search_fields: ClassVar[tuple[str, ...]] = ("pk",)
+    # Columns in which an id that is searched for may stand; each has an index.
     ids: ClassVar[tuple[str, ...]] = ("id",)
-    """Columns in which an id that is searched for may stand; each has an index."""
+    # Columns in which a text that is searched for may be the beginning; each has an index.
     beginnings: ClassVar[tuple[str, ...]] = ()
-    """Columns in which a text that is searched for may be the beginning; each has an index."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody adds rows here."""
+        """Refuse to add rows."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody changes rows here."""
+        """Refuse to change rows."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody deletes rows here."""
+        """Refuse to delete rows."""
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """No filters by address: asked again and again, one spells out what no page shows."""
+        """Refuse filters in the address: repeated, they could spell out hidden values."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By whole id, or by how a text begins: only what an index finds."""
+        """Search by whole id, or by the beginning of a text: only what an index finds."""
         return searched(queryset, search_term, self.ids, self.beginnings), False
 
 
 def searched(
     rows: QuerySet[Any], text: str, ids: tuple[str, ...], beginnings: tuple[str, ...]
 ) -> QuerySet[Any]:
-    """The rows with that id, or whose text begins so; all of them if nothing is searched for."""
+    """Filter rows by id or by the beginning of a text; an empty search returns all."""
     text = text.strip().lower()
     if not text:
         return rows
@@ -76,7 +76,7 @@ def searched(
 
 
 def as_id(text: str) -> UUID | None:
-    """An id that somebody wrote, if it is one."""
+    """Parse an id; None if the text is not one."""
     try:
         return UUID(text)
     except ValueError:
@@ -84,7 +84,7 @@ def as_id(text: str) -> UUID | None:
 
 
 def in_hex(name: str, label: str) -> Any:
-    """A column of bytes, to be shown as hexadecimal digits."""
+    """Return a column that shows bytes as hexadecimal digits."""
 
     @admin.display(description=label)
     def shown(_: admin.ModelAdmin, row: Model) -> str:

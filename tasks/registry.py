@@ -1,4 +1,4 @@
-"""The registry: which types of background work this process knows, and how each is to be run."""
+"""Registry of the types of background work that this process knows, and of their limits."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 @dataclass(frozen=True)
 class Hooks:
-    """Called in the child: as handlers, with (payload, context); `on_fail` when no retry follows.
+    """Functions called in the child with (payload, context); `on_fail` when no retry follows.
 
-    Like a handler each can run twice. What one of them raises is logged and changes nothing.
+    Like a handler, each can run twice. An exception in a hook is logged and changes nothing.
     """
 
     on_start: Hook | None = None
@@ -38,11 +38,11 @@ class Hooks:
 
 @dataclass(frozen=True, eq=False)
 class TaskSpec:
-    """A type of work: its handler, and the limits within which it runs. Times are in seconds.
+    """Type of work: its handler and limits. Times are in seconds.
 
-    `memory_bytes` is what a run may take on top of what an idle child has. `cap` bounds the runs
-    at one time in the whole cluster, `rate` is (so many, in so many seconds). `trusted_short` lets
-    several of them wait at one warm child; others are handed to a child that is free.
+    `memory_bytes` is what a run may take on top of an idle child's memory. `cap` bounds the runs at
+    one time in the whole cluster, `rate` is (runs, seconds). `trusted_short` lets several attempts
+    wait at one warm child; others are handed to a child that is free.
     """
 
     key: str
@@ -63,12 +63,12 @@ class TaskSpec:
 
     @property
     def name(self) -> str:
-        """The type as people and logs write it: key@version."""
+        """Name of the type for people and logs: key@version."""
         return f"{self.key}@{self.version}"
 
     @functools.cached_property
     def has_secrets(self) -> bool:
-        """Whether the schema calls anything secret."""
+        """Tell whether the schema marks anything as secret."""
         text = json.dumps(self.schema)
         return '"secret": true' in text or '"writeOnly": true' in text
 
@@ -77,7 +77,7 @@ _specs: dict[tuple[str, int], TaskSpec] = {}
 
 
 def register(spec: TaskSpec) -> TaskSpec:
-    """Make a type known to this process; gives it back. Raises ValueError when it is taken."""
+    """Register a type in this process. Raises ValueError if its name is taken."""
     name = (spec.key, spec.version)
     if not 1 <= spec.max_attempts <= MOST_ATTEMPTS:
         raise ValueError(f"{spec.name}: max_attempts must be 1 to {MOST_ATTEMPTS}")
@@ -100,7 +100,7 @@ def task_type(
     on_end: Hook | None = None,
     **limits: Any,
 ) -> Callable[[Handler], Handler]:
-    """Register the decorated function as the handler of a type; see `TaskSpec` for what it takes.
+    """Register the decorated function as the handler of a type; `TaskSpec` lists the limits.
 
     The handler is called with (payload, context) and may return something that is JSON. It must
     be safe to run twice.
@@ -115,12 +115,12 @@ def task_type(
 
 
 def known() -> Iterator[TaskSpec]:
-    """Every registered type, in the order of names."""
+    """Iterate over the registered types in the order of their names."""
     yield from (_specs[name] for name in sorted(_specs))
 
 
 def find(key: str, version: int | None = None) -> TaskSpec:
-    """A registered type; the newest version, if none is named. Raises UnknownType."""
+    """Find a registered type; the newest version unless one is named. Raises UnknownType."""
     if version is None:
         version = max((each for of, each in _specs if of == key), default=0)
     spec = _specs.get((key, version))
@@ -145,9 +145,9 @@ WHERE (k.queue, k.max_attempts, k.cap, k.rate_count, k.rate_seconds, k.sensitive
 
 
 def sync() -> dict[tuple[str, int], int]:
-    """Write the registry to the database, where it differs; gives the row's id for each type.
+    """Write the registry to the database where it differs; return the row id of each type.
 
-    Rows of types that this process does not know are left alone: another release runs them.
+    Rows of types that this process does not know stay as they are: another release runs them.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SYNC, [as_json([_row(spec) for spec in known()])])

@@ -1,4 +1,4 @@
-"""Cleaning up: what has ended is removed after its time, in batches that hold no lock for long."""
+"""Retention: old tasks are removed in batches that hold no lock for long."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tasks.stats.totals import fold
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400
 LARGEST_BATCH, SMALLEST_BATCH = 10_000, 100
+# A batch that took longer makes the next ones smaller.
 AIM_SECONDS = 0.1
-"""A batch that took longer makes the next ones smaller."""
 REST_SECONDS = 60.0
 BETWEEN_SECONDS = 0.1
 
@@ -39,7 +39,7 @@ _batch = [1_000]
 
 
 def clean_up() -> float:
-    """Remove one batch of what is old enough; says after how many seconds to come again."""
+    """Remove one batch of old rows; return the seconds until the next call."""
     start = time.monotonic()
     removed = remove_ended(batch=_batch[0])
     took = time.monotonic() - start
@@ -56,9 +56,9 @@ def clean_up() -> float:
 
 
 def remove_ended(*, batch: int = LARGEST_BATCH) -> int:
-    """Remove at most so many tasks with their events; says how many tasks.
+    """Remove a batch of old tasks with their events; return how many tasks.
 
-    The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS say how old they must be.
+    The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS define how old they must be.
     """
     kept = getattr(settings, "TASK_KEPT_SECONDS", KEPT_SECONDS)
     dead_kept = getattr(settings, "TASK_DEAD_KEPT_SECONDS", DEAD_KEPT_SECONDS)

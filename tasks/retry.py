@@ -1,4 +1,4 @@
-"""What becomes of a task after an attempt: pure decisions, no clock and no database."""
+"""Decisions after a failed attempt: pure, without clock or database."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LONGEST_DELAY_SECONDS = 7 * 86_400.0
 
 @dataclass(frozen=True)
 class Backoff:
-    """How long to wait before the next attempt, in seconds."""
+    """Delays between attempts, in seconds."""
 
     base_seconds: float = 30.0
     cap_seconds: float = 3_600.0
     jitter_seconds: float = 15.0
 
     def after(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
-        """Seconds between the end of this attempt (1 is the first) and the next one."""
+        """Return the seconds between the end of this attempt (1 is the first) and the next one."""
         steps = min(attempt - 1, 40)  # beyond that any base has reached the cap
         doubled = min(self.cap_seconds, self.base_seconds * 2**steps)
         return doubled + chance() * self.jitter_seconds
@@ -28,7 +28,7 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Decision:
-    """Where a task goes; `delay_seconds` counts only where that is PENDING."""
+    """Next status of a task; `delay_seconds` counts only if that is PENDING."""
 
     status: Status
     delay_seconds: float = 0.0
@@ -43,9 +43,9 @@ def after_failure(
     asked_seconds: float | None = None,
     chance: Callable[[], float] = random.random,
 ) -> Decision:
-    """Decide after a failed attempt; `how` is error, retry, fatal or discard.
+    """Decide where a task goes after a failed attempt; `how` is error, retry, fatal or discard.
 
-    A handler's own wish for a delay is kept within a week. Attempts are bounded in any case.
+    A delay that the handler asks for is at most a week. Attempts are bounded in any case.
     """
     if how == "discard":
         return Decision(Status.DISCARDED)

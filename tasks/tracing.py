@@ -1,4 +1,4 @@
-"""Optional spans of OpenTelemetry: who enqueued a task, and how each of its runs went.
+"""Optional OpenTelemetry spans: one for each run, linked to the trace that enqueued the task.
 
 With the package `opentelemetry-api` there (the extra `tracing`), a task remembers the trace in
 which it was enqueued, and each run is a span of its own that is linked to it. Where the spans go
@@ -20,7 +20,7 @@ except ImportError:
 
 
 def current() -> str:
-    """The trace that is active here, as a W3C traceparent; empty if there is none."""
+    """Return the active trace as a W3C traceparent; empty if there is none."""
     if otel is None or not otel.get_current_span().get_span_context().is_valid:
         return ""
     carrier: dict[str, str] = {}
@@ -29,10 +29,10 @@ def current() -> str:
 
 
 def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
-    """The span of one run of a type, linked to the trace in which the task was enqueued.
+    """Return the span of a run, linked to the trace in which the task was enqueued.
 
-    A run that fails ends it as an error with the exception's class alone: the message might tell
-    a secret of the payload.
+    A failed run ends it as an error with only the exception's class: the message might contain a
+    secret of the payload.
     """
     return nullcontext() if otel is None else _span(type_name, enqueued_in, attributes)
 

@@ -15,12 +15,12 @@ pytest_plugins = (
     "tests.support.clean_database",
     "tests.support.decay_worker",
     "tests.support.environment",
+    "tests.support.fast",
     "tests.support.history",
     "tests.support.live",
     "tests.support.members",
     "tests.support.outbox",
     "tests.support.task_workers",
-    "tests.support.weeks",
 )
 
 

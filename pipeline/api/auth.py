@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib.auth import get_user
@@ -13,14 +15,24 @@ from rest_framework.request import Request
 
 from applicants import tokens
 from applicants.http import applicant_id_of
-from applicants.services import applicant_exists, find_token
+from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
 from jobs.selectors import roles_of
-from jobs.services import find_api_key, note_use
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller
+from jobs.services import FIND_KEY, note_use
+from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import as_id, refuse
+from pipeline.selectors.applications import APPLICATION_FACTS
+from pipeline.selectors.jobs import JOB_FACTS
+from tasks.sql.prepared import Statement, run
 
+C = TypeVar("C")
+
+# The facts of what an address names, by the name of its id there.
+_SUBJECTS: tuple[tuple[str, Statement[Any]], ...] = (
+    ("job", JOB_FACTS),
+    ("application", APPLICATION_FACTS),
+)
 _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
 
 
@@ -28,7 +40,7 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer …` with a company's API key or an applicant's token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in one query; None without a credential.
+        """Return the caller, in one query; None without a credential.
 
         A credential that is malformed, unknown, revoked or expired raises AuthenticationFailed,
         also where none is needed: who sends one means to be known.
@@ -37,13 +49,13 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller(bearer[1]) if bearer else None
+        caller = _caller_with(bearer[1], request.parser_context["kwargs"]) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 
@@ -51,39 +63,56 @@ class SessionAuthentication(BaseAuthentication):
     """The cookie of a browser in which a member of a company or a person has signed in."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """The caller, in three queries at most; None without a session that stands for somebody.
+        """Return the caller, in at most three queries; None without a signed-in session.
 
         A member of several companies says in the parameter `company`, or the header X-Company, for
         which of them they act: ValidationError without it, NotFound if it is none of theirs.
         Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
         """
         browser = request._request
-        caller = _member(request, browser) or _person(browser)
+        caller: Caller | None = _member(request, browser)
         if caller is None:
-            return None
-        _refuse_forgery(browser)
+            applicant_id = applicant_id_of(browser)
+            if applicant_id is None or not applicant_exists(applicant_id):
+                return None
+            caller = PersonCaller(applicant_id)
+        check = CSRFCheck(_no_answer)
+        check.process_request(browser)
+        if why := check.process_view(browser, _no_answer, (), {}):
+            raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 says in WWW-Authenticate."""
+        """Return the challenge of a 401."""
         return "Bearer"
 
 
-def _caller(secret: str) -> Caller | None:
+def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:
+    """Return whom a secret stands for; what the address names is read in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        return _of_key(secret)
+        digest = keys.digest_of(secret)
+        for key, subject in _with_subject(FIND_KEY, digest, address):
+            note_use(key)
+            return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
-        token = find_token(secret)
-        return PersonCaller(token.applicant_id, token.id) if token else None
+        digest = tokens.digest_of(secret)
+        for token, subject in _with_subject(FIND_TOKEN, digest, address):
+            return PersonCaller(token.applicant_id, token.id, subject)
     return None
 
 
-def _of_key(secret: str) -> Caller | None:
-    key = find_api_key(secret)
-    if key is None:
-        return None
-    note_use(key)
-    return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
+def _with_subject(
+    credential: Statement[C], digest: bytes, address: Mapping[str, Any]
+) -> list[tuple[C, Subject]]:
+    statements: list[Statement[Any]] = [credential]
+    parameters: dict[str, Any] = {"digest": digest}
+    for name, statement in _SUBJECTS:
+        if isinstance(address.get(f"{name}_id"), UUID):
+            statements.append(statement)
+            parameters[name] = address[f"{name}_id"]
+    found = run(statements, parameters)
+    subject = found[-1][0] if len(found) > 1 and found[-1] else None
+    return [(known, subject) for known in found[0]]
 
 
 def _member(request: Request, browser: HttpRequest) -> Caller | None:
@@ -103,22 +132,8 @@ def _company(request: Request, theirs: list[UUID]) -> UUID | None:
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse("company", "You belong to several companies: say for which one you act.")
+        refuse("company", "You belong to several companies. Name the one you act for.")
     return theirs[0] if theirs else None
-
-
-def _person(browser: HttpRequest) -> Caller | None:
-    applicant_id = applicant_id_of(browser)
-    known = applicant_id is not None and applicant_exists(applicant_id)
-    return PersonCaller(applicant_id) if applicant_id and known else None
-
-
-def _refuse_forgery(browser: HttpRequest) -> None:
-    check = CSRFCheck(_no_answer)
-    check.process_request(browser)
-    why = check.process_view(browser, _no_answer, (), {})
-    if why:
-        raise PermissionDenied(f"CSRF check failed: {why}")
 
 
 def _no_answer(_: HttpRequest) -> HttpResponse:

@@ -1,12 +1,12 @@
-"""What the refusals of background work say to clients: which field of the request, and why."""
+"""Refusals of background work as clients see them: the field of the request, and the reason."""
 
 from __future__ import annotations
 
 from pipeline.background.errors import TaskRequestRefused, TypeNotAllowed, WorkError
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 
+# The engine may quote the payload.
 LONGEST_WHY = 300
-"""The engine may quote the payload."""
 
 _DETAILS: dict[type[Exception], str] = {
     InvalidPayload: "The payload is not what this type takes; `errors` says where.",
@@ -14,12 +14,12 @@ _DETAILS: dict[type[Exception], str] = {
 
 
 def reason_of(exc: BaseException | None) -> BaseException | None:
-    """What was refused; of a batch, of the one that spoilt it."""
+    """Return the refusal; in a batch, that of the first refused task."""
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
 def background_detail(exc: BaseException | None) -> str | None:
-    """What a refusal of background work says; None if it is another one."""
+    """Return the text of a refusal of background work; None for any other error."""
     reason = reason_of(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
@@ -28,7 +28,7 @@ def background_detail(exc: BaseException | None) -> str | None:
 
 
 def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
-    """The fields that a refusal of background work names, each with its JSON pointer."""
+    """Return the fields that a refusal of background work names, each with its JSON pointer."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
     match reason_of(exc):
         case InvalidPayload(problems=problems):
@@ -45,6 +45,6 @@ def _error(pointer: str, why: str) -> dict[str, str]:
 
 
 def _steps(path: str) -> str:
-    """The engine's path, as a JSON pointer goes on."""
+    """Return the engine's path, as a JSON pointer goes on."""
     steps = path.split(".") if path else []
     return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)

@@ -1,8 +1,8 @@
-"""Who calls the API: nobody known, a company by a key or a member, or a person who applies."""
+"""Callers of the API: anonymous, a company by a key or a member, or an applicant."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
 
@@ -10,11 +10,17 @@ from rest_framework.request import Request
 
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.selectors.applications import ApplicationFacts
+from pipeline.selectors.jobs import JobFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
     """A caller who showed no credential."""
+
+
+# What a request is about, where its address names a job or an application.
+Subject = JobFacts | ApplicationFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +31,21 @@ class CompanyCaller:
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
     role: Role | None = None  # of a member; None for a key
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
-        """How the log names this caller."""
+        """Return the actor as the log names it."""
         return Actor(ActorKind.COMPANY, self.actor_id)
 
     @property
     def producer(self) -> str:
-        """How background work names this caller."""
+        """Return the producer as background work names it."""
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
     def key_id(self) -> UUID | None:
-        """The key's id; None for a member."""
+        """Return the key's id; None for a member."""
         return None if self.role else self.actor_id
 
 
@@ -47,12 +54,12 @@ class PersonCaller:
     """A person who has proved their address."""
 
     applicant_id: UUID
-    token_id: UUID | None = None
-    """Of the token that says so; None when a session does."""
+    token_id: UUID | None = None  # of the token that says so; None when a session does
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
-        """How the log names this caller."""
+        """Return the actor as the log names it."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
 
 
@@ -60,5 +67,5 @@ Caller = Nobody | CompanyCaller | PersonCaller
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent a request that has been authenticated."""
+    """Return the caller of an authenticated request."""
     return cast(Caller, request.user)

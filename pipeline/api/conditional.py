@@ -16,17 +16,17 @@ _TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
 
 
 def strong_tag(seq: int, posting_version: int) -> str:
-    """The ETag of a job: its log's last seq and its posting's version."""
+    """Return the ETag of a job: its log's last seq and its posting's version."""
     return f'"{seq}-{posting_version}"'
 
 
 def weak_tag(payload: Any) -> str:
-    """An ETag over everything that a payload shows, but what only tells the time."""
+    """Return an ETag over everything that a payload shows, but what only tells the time."""
     return f'W/"{sha256(as_json(_timeless(payload))).hexdigest()[:32]}"'
 
 
 def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
-    """A payload with its ETag; 304 without it if the client has that state already."""
+    """Return a payload with its ETag; 304 without it if the client has that state already."""
     headers = {"ETag": tag}
     if _has_seen(request.META.get("HTTP_IF_NONE_MATCH"), tag):
         return Response(status=304, headers=headers)
@@ -34,7 +34,7 @@ def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
 
 
 def tags_to_match(request: Request) -> list[str] | None:
-    """The ETags in If-Match, as they stand there; None if there is no such header."""
+    """Return the ETags in If-Match, as they stand there; None if there is no such header."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None:
         return None
@@ -42,7 +42,7 @@ def tags_to_match(request: Request) -> list[str] | None:
 
 
 def _has_seen(header: str | None, tag: str) -> bool:
-    """If-None-Match compares weakly (RFC 9110, 13.1.2)."""
+    """Return whether If-None-Match names the tag, compared weakly (RFC 9110, 13.1.2)."""
     if header is None:
         return False
     return header.strip() == "*" or _opaque(tag) in map(_opaque, _TAG.findall(header))

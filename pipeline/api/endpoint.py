@@ -1,4 +1,4 @@
-"""What all endpoints of the API have in common."""
+"""Base class of the API's endpoints, and the answers that they share."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ class Endpoint(APIView):
 
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
+    # Answers are stored nowhere: not by caches, nor under an Idempotency-Key.
     answers_hold_secrets: ClassVar[bool] = False
-    """Answers are stored nowhere: not by caches, nor under an Idempotency-Key."""
 
-    most_bytes: ClassVar[int] = MOST_BYTES
-    """The longest body that is read."""
+    most_bytes: ClassVar[int] = MOST_BYTES  # the longest body that is read
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        """The headers of every answer; a 405 also says what is allowed."""
+        """Return the headers of every answer; a 405 also says what is allowed."""
         caching = "no-store" if self.answers_hold_secrets else "private, no-cache"
         headers = {"Vary": "Authorization, Cookie", "Cache-Control": caching}
         if self.allowed_methods and self.request.method not in self.allowed_methods:
@@ -50,7 +49,7 @@ class Endpoint(APIView):
             idempotency.begin(request)
 
     def perform_authentication(self, request: Request) -> None:
-        """Find out who calls. Who tries wrong credentials calls without one."""
+        """Authenticate the caller; wrong credentials count against the client's address."""
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:
@@ -62,7 +61,7 @@ class Endpoint(APIView):
         throttles.check_call(request, caller_of(request))
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
-        """The answer to what was raised; or the one that was given before."""
+        """Return the answer to what was raised; or the one that was given before."""
         if isinstance(exc, idempotency.Answered):
             return exc.response
         return super().handle_exception(exc)
@@ -70,7 +69,7 @@ class Endpoint(APIView):
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """The answer as it goes out: kept under the request's key, and telling what is left."""
+        """Return the final answer, kept under the request's key and with its rate limit headers."""
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish(request, final, secret=self.answers_hold_secrets)
         throttles.add_headers(request, final)
@@ -88,19 +87,19 @@ class NothingHere(Endpoint):
 
 
 def body_of(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
-    """The request's body in the given shape. Raises ValidationError, ParseError."""
+    """Return the request's body in the given shape. Raises ValidationError, ParseError."""
     serializer = shape(data=request.data, **options)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
 
 
 def page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
-    """A page of a list, with the link to the next one."""
+    """Return a page of a list, with the link to the next one."""
     return Response(payload, headers=link_to_next(request, payload["next_cursor"]))
 
 
 def tagged_answer(request: Request, payload: Mapping[str, Any]) -> Response:
-    """What a job-scoped read shows, with a weak ETag and, of a list, the link to the next page."""
+    """Answer a job-scoped read with a weak ETag and, for a list, the link to the next page."""
     response = answer_with_tag(request, payload, weak_tag(payload))
     for name, value in link_to_next(request, payload.get("next_cursor")).items():
         response[name] = value

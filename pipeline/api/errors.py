@@ -1,4 +1,4 @@
-"""What the API itself refuses, before a request reaches the line."""
+"""Errors of the API itself, raised before a request reaches the line."""
 
 from __future__ import annotations
 

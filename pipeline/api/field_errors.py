@@ -1,4 +1,4 @@
-"""Which fields of a request were refused, and why."""
+"""Refused fields of a request, each with a JSON pointer and the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_NAME = 100
 
 
 def field_errors(detail: Any) -> list[dict[str, str]]:
-    """The refused fields of a validation error, each with its JSON pointer; at most 50."""
+    """Return the refused fields of a validation error, each with its JSON pointer; at most 50."""
     return list(islice(_flatten("", detail), MOST_ERRORS))
 
 
@@ -30,5 +30,5 @@ def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
 
 
 def _escaped(name: Any) -> str:
-    """A name as a JSON pointer holds it (RFC 6901)."""
+    """Return a name as a JSON pointer holds it (RFC 6901)."""
     return str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can serve. For load balancers: no credential needed."""
+"""Health checks for load balancers: liveness and readiness. No credential needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pipeline.selectors.health import (
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers; asks nobody."""
+    """Answer 200 as long as the process runs, without any look-up."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 if all that is needed is there; else 503, naming what is missing."""
+    """Answer 200 if everything needed is reachable; else 503, naming what is missing."""
     missing = _missing()
     body = {"status": "unavailable" if missing else "ok", "missing": missing}
     response = JsonResponse(body, status=503 if missing else 200)

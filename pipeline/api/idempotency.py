@@ -54,12 +54,17 @@ def begin(request: Request) -> None:
     key = key.strip()
     if not _KEY.fullmatch(key):
         refuse(HEADER, "A key has 1 to 255 characters.")
-    fingerprint = _fingerprint(request)
+    try:
+        body = sha256(request._request.body).hexdigest()
+    except UnreadablePostError:
+        raise ParseError("The body could not be read.") from None
+    fingerprint = _digest("POST", request.get_full_path(), body)
     match idempotency.claim(_record_id(request, key, fingerprint), fingerprint):
         case Claim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
-            raise Answered(_again(kept))
+            headers = kept.headers | {"Idempotent-Replayed": "true"}
+            raise Answered(HttpResponse(kept.body, status=kept.status, headers=headers))
         case Reused():
             raise IdempotencyKeyReused
         case InUse():
@@ -67,7 +72,7 @@ def begin(request: Request) -> None:
 
 
 def row_id(request: Request) -> UUID | None:
-    """The id of the row that a request makes: the same at each try. None without a key.
+    """Return the id of the row that a request makes: the same at each try. None without a key.
 
     A service that gets it and finds the row gives that row, and so a try after a crash is answered
     with what the first one made.
@@ -85,44 +90,24 @@ def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> Non
     claim = _claim_of(request)
     if claim is None:
         return
+    status = response.status_code
+    can_be_sent_again = status in (401, 409, 415, 429) or status >= 500
     try:
-        if secret or not isinstance(response, Response) or _can_be_sent_again(response.status_code):
+        if secret or can_be_sent_again or not isinstance(response, Response):
             idempotency.release(claim)
         else:
-            _keep(claim, response)
+            response.render()
+            headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
+            idempotency.keep(claim, status=status, headers=headers, body=response.content)
     except DatabaseError:
         logger.warning("the answer to a request with a key could not be kept", exc_info=True)
 
 
-def _keep(claim: Claim, response: Response) -> None:
-    response.render()
-    headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
-    idempotency.keep(claim, status=response.status_code, headers=headers, body=response.content)
-
-
-def _can_be_sent_again(status: int) -> bool:
-    return status in (401, 409, 415, 429) or status >= 500
-
-
-def _again(kept: Kept) -> HttpResponse:
-    headers = kept.headers | {"Idempotent-Replayed": "true"}
-    return HttpResponse(kept.body, status=kept.status, headers=headers)
-
-
-def _fingerprint(request: Request) -> bytes:
-    """What is asked for. Raises ParseError when the body cannot be read."""
-    try:
-        body = sha256(request._request.body).hexdigest()
-    except UnreadablePostError:
-        raise ParseError("The body could not be read.") from None
-    return _digest("POST", request.get_full_path(), body)
-
-
 def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
-    """Who asks, and the key.
+    """Return a digest of the caller and the key.
 
-    Nobody known is told apart by address, and shares that with others: there the request itself is
-    a part of it, so that a key that two of them happen to choose tells neither of the other.
+    Anonymous callers are told apart by address, which they may share. Their digest includes the
+    request itself, so that a key that two of them choose reveals neither to the other.
     """
     match caller_of(request):
         case CompanyCaller(company_id=company_id, actor_id=actor_id):

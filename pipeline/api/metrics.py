@@ -30,7 +30,7 @@ _FORWARDED = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """What was counted, and how the lines stand. Raises Http404 for who may not see it."""
+    """Answer with counters and gauges. Raises Http404 for clients who may not see them."""
     if not (_is_from_here(request) or _has_token(request)):
         raise Http404
     registry = CollectorRegistry()
@@ -39,7 +39,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _is_from_here(request: HttpRequest) -> bool:
-    """A proxy on this machine speaks for others, so what came through one is not from here."""
+    """Return whether a request comes from this machine itself, not through a proxy on it."""
     if any(name in request.META for name in _FORWARDED):
         return False
     try:
@@ -55,10 +55,10 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 class _Standing(Collector):
-    """How lines and background work stand, read when asked; that there is no database, if so."""
+    """Collect gauges of lines and background work; or report that the database is unreachable."""
 
     def collect(self) -> Iterable[Metric]:
-        """The numbers; of the lines in one query."""
+        """Return the numbers; of the lines in one query."""
         try:
             found = [*_families(read_vitals()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def limit_of(request: Request) -> int:
-    """How many rows the client wants in a page."""
+    """Return the page size that the client asks for."""
     return parameters.whole(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
@@ -54,7 +54,7 @@ def id_after(request: Request) -> UUID | None:
 
 
 def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]) -> dict[str, Any]:
-    """A page as clients see it; `after` gives the cursor behind a row."""
+    """Return a page as clients see it; `after` gives the cursor behind a row."""
     return {
         "data": [shape(row) for row in page.rows],
         "next_cursor": after(page.rows[-1]) if page.more else None,
@@ -64,7 +64,7 @@ def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str])
 def link_to_next(
     request: Request, next_cursor: str | None, *, parameter: str = "cursor"
 ) -> dict[str, str]:
-    """The Link header to the next page: this request's address with another cursor."""
+    """Return the Link header to the next page: this request's address with another cursor."""
     if next_cursor is None:
         return {}
     query = request.query_params.copy()

@@ -15,8 +15,8 @@ from rest_framework.request import Request
 from applicants.models import EMAIL_LENGTH
 from pipeline.api.parsing import is_fit
 
+# The largest number that a log can count to.
 LARGEST = 2**63 - 1
-"""The largest number that a log can count to."""
 
 LONGEST_SEARCH = 200
 
@@ -34,18 +34,20 @@ def refuse(name: str, why: str) -> NoReturn:
 
 
 def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST) -> int | None:
-    """A whole number between the two, or None if it is not given."""
+    """Return a whole number between the two, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
     number = int(text) if _WHOLE.fullmatch(text) else None
     if number is None or not low <= number <= high:
-        refuse(name, _bounds(low, high))
+        least = "" if low < 0 and high == LARGEST else f" from {low}"
+        most = "" if high == LARGEST else f" to {high}"
+        refuse(name, f"Must be a whole number{least}{most}.")
     return number
 
 
 def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
-    """One of some words, or None if it is not given."""
+    """Return one of some words, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
@@ -56,7 +58,7 @@ def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
 
 
 def search(request: Request) -> str:
-    """What is searched for; empty if nothing."""
+    """Return the search text; empty if there is none."""
     text = request.query_params.get("search", "").strip()
     if len(text) > LONGEST_SEARCH or not is_fit(text):
         refuse("search", f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
@@ -64,7 +66,7 @@ def search(request: Request) -> str:
 
 
 def short_text(request: Request, name: str) -> str | None:
-    """A text of some length, or None if it is not given."""
+    """Return a text of some length, or None if it is not given."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_fit(text)):
         refuse(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
@@ -72,7 +74,7 @@ def short_text(request: Request, name: str) -> str | None:
 
 
 def address(request: Request) -> str:
-    """The address that is looked for; it need not be anybody's. Raises ValidationError without."""
+    """Return the email address in the query. Raises ValidationError without one."""
     text = request.query_params.get("email", "").strip()
     if not 0 < len(text) <= EMAIL_LENGTH or not is_fit(text):
         refuse("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
@@ -80,15 +82,18 @@ def address(request: Request) -> str:
 
 
 def moment(request: Request, *names: str) -> datetime | None:
-    """A time with its offset, under any of the names, or None if it is not given."""
+    """Return a time with its offset, under any of the names, or None if it is not given."""
     for name in names:
         if name in request.query_params:
-            return _moment(name, request.query_params[name])
+            # An unescaped + in a query arrives as a space, which a time never contains.
+            found = as_moment(request.query_params[name].replace(" ", "+"))
+            why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
+            return found or refuse(name, why)
     return None
 
 
 def digest(request: Request, name: str) -> str | None:
-    """A SHA-256 in hexadecimal digits, or None if it is not given."""
+    """Return a SHA-256 in hexadecimal digits, or None if it is not given."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
         refuse(name, "Must be 64 hexadecimal digits.")
@@ -96,27 +101,15 @@ def digest(request: Request, name: str) -> str | None:
 
 
 def as_id(text: str) -> UUID | None:
-    """The id that a text is; None if it is none of ours. Clients give ids back as they got them."""
+    """Return the id in a text; None if it is not in the form of ours."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 def as_moment(text: str) -> datetime | None:
-    """The time that a text is; None if it is none."""
+    """Return the time that a text is; None if it is none."""
     try:
         if _TIME.fullmatch(text):
             return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     return None
-
-
-def _moment(name: str, text: str) -> datetime:
-    # In a query an unescaped + arrives as a space, and in a time no space is allowed anyway.
-    found = as_moment(text.replace(" ", "+"))
-    return found or refuse(name, "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset.")
-
-
-def _bounds(low: int, high: int) -> str:
-    if high == LARGEST:
-        return "Must be a whole number." if low < 0 else f"Must be a whole number from {low}."
-    return f"Must be a whole number from {low} to {high}."

@@ -22,7 +22,7 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 class _Unfit(ValueError):
-    """What the grammar of JSON allows, and we do not; the text is for the client."""
+    """Valid JSON that we refuse; the text is for the client."""
 
 
 class StrictJSONParser(JSONParser):
@@ -37,7 +37,7 @@ class StrictJSONParser(JSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The value of a body. Raises ParseError, without quoting the body."""
+        """Return the value of a body. Raises ParseError, without quoting the body."""
         try:
             value = json.loads(
                 stream.read().decode("utf-8"),
@@ -62,7 +62,7 @@ class CSVParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The pieces of a body."""
+        """Return the pieces of a body."""
         return iter(partial(stream.read, PIECE_BYTES), b"")
 
 
@@ -78,7 +78,7 @@ def refuse_unfit_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
 
 
 def is_fit(text: str) -> bool:
-    """Whether a string can be stored and sent again."""
+    """Return whether a string can be stored and sent again."""
     return not _UNFIT.search(text)
 
 

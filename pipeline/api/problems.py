@@ -40,7 +40,7 @@ class ProblemType:
 
     @property
     def type(self) -> str:
-        """The kind's name, in the form of an address; there is no page at it."""
+        """Return the kind's name, in the form of an address; there is no page at it."""
         return f"/problems/{self.code.lower().replace('_', '-')}"
 
 
@@ -75,6 +75,7 @@ INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
 BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
 UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
 
+# What each exception is to a client. A subclass is what its nearest listed ancestor is.
 PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.JobNotFound: NOT_FOUND,
     line.ApplicationNotFound: NOT_FOUND,
@@ -133,8 +134,8 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     InterfaceError: UNAVAILABLE,
     ClusterError: UNAVAILABLE,
 }
-"""What each exception is to a client. A subclass is what its nearest listed ancestor is."""
 
+# What problems say whose exceptions say nothing, or nothing that is for clients.
 _DETAILS = {
     VALIDATION_ERROR: "The request has fields or parameters that are not valid.",
     NOT_FOUND: "There is nothing here.",
@@ -144,11 +145,10 @@ _DETAILS = {
     BUSY: "Many changes are being made to this job right now. Try again in a moment.",
     UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
 }
-"""What problems say whose exceptions say nothing, or nothing that is for clients."""
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """The answer to an exception in a view (the framework's EXCEPTION_HANDLER).
+    """Return the answer to an exception in a view (the framework's EXCEPTION_HANDLER).
 
     What was not foreseen is logged with its traceback, and the answer tells nothing of it.
     """
@@ -161,7 +161,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def problem_type_of(exc: BaseException | None) -> ProblemType:
-    """What an exception is to a client."""
+    """Return the problem type of an exception."""
     if isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
@@ -175,7 +175,7 @@ def problem_type_of(exc: BaseException | None) -> ProblemType:
 def problem(
     kind: ProblemType, request: HttpRequest, exc: BaseException | None = None
 ) -> dict[str, Any]:
-    """The body of a problem, with the short envelope as its last member."""
+    """Return the body of a problem, with the short envelope as its last member."""
     detail = _detail(kind, exc)
     return {
         "type": kind.type,
@@ -196,7 +196,7 @@ def _errors(exc: BaseException | None) -> list[dict[str, str]]:
 
 
 def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
-    """The headers that belong to a problem."""
+    """Return the headers that belong to a problem."""
     headers = {}
     if kind is NOT_AUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"

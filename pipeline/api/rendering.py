@@ -26,12 +26,12 @@ class JSONRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """The bytes of a payload; nothing for None."""
+        """Return the bytes of a payload; nothing for None."""
         return b"" if data is None else as_json(data)
 
 
 def as_json(data: Any) -> bytes:
-    """The bytes of a payload of plain values, ids and times."""
+    """Return the bytes of a payload of plain values, ids and times."""
     text = json.dumps(data, default=_plain, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 

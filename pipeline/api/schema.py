@@ -1,4 +1,4 @@
-"""What each endpoint says about itself: one decorator a method, read by `pipeline.api.openapi`."""
+"""Descriptions of endpoints: one decorator per method, read by `pipeline.api.openapi`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a client has to know of one method of one address."""
+    """Description of one operation for clients."""
 
     name: str
     tag: Tag
@@ -67,14 +67,14 @@ class Operation:
     about: str = ""
 
 
+# The attribute of a view's method under which its operation is found.
 OPERATION = "operation"
-"""The attribute of a view's method under which its operation is found."""
 
 
 def describes(
     name: str, tag: Tag, action: Action, gives: Any, *, status: int = 200, **more: Any
 ) -> Callable[[Method], Method]:
-    """Say what a view's method is to clients; the sentence about it is its docstring.
+    """Describe a view's method for clients; its summary is the method's docstring.
 
     `name`: the operation's id. `action`: the entry in the table of permissions. `gives`: the type
     of the answer, or one for each status; None for no body. `takes`: the shapes of the body, any of
@@ -93,11 +93,11 @@ def describes(
 
 
 def whole(low: int, high: int | None = None, **more: Any) -> Schema:
-    """The schema of a whole number between the two."""
+    """Return the schema of a whole number between the two."""
     limits = {"minimum": low} if high is None else {"minimum": low, "maximum": high}
     return {"type": "integer", "format": "int64"} | limits | more
 
 
 def choices(names: type[Enum]) -> Schema:
-    """The schema of a string that is one of some words."""
+    """Return the schema of a string that is one of some words."""
     return {"type": "string", "enum": [each.value for each in names]}

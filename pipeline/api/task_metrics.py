@@ -1,4 +1,4 @@
-"""How background work stands, for Prometheus. Labels are types and priorities, never ids."""
+"""Prometheus gauges of background work. Labels are types and priorities, never ids."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from prometheus_client.utils import floatToGoString
 
 from tasks.stats import site
 
+# Tasks are counted when they come in for so long only; how runs end is counted for ever.
 WINDOW_SECONDS = 300.0
-"""Tasks are counted when they come in for so long only; how runs end is counted for ever."""
 
 
 def task_families() -> Iterator[Metric]:
-    """The numbers of `tasks.stats.site`, each by one statement."""
+    """Yield the numbers of `tasks.stats.site`, each by one statement."""
     yield from _standing()
     yield from _moving()
 

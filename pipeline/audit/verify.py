@@ -12,11 +12,11 @@ from pipeline.audit.log_fold import BadRow, Fold
 from pipeline.audit.reconciliation import differences_between
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
+from tasks.advisory_locks import VERIFY_TURN
 
 MOST_DIFFERENCES = 100
 # Logs verified at once for callers of the API, over all processes.
 TURNS = 2
-TURN_LOCK = 5_190_447
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ def verify_job(
 def _take_turn() -> None:
     with connection.cursor() as cursor:
         for turn in range(TURNS):
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [TURN_LOCK, turn])
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [VERIFY_TURN, turn])
             if cursor.fetchone()[0]:
                 return
     raise VerifierBusy

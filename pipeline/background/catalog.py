@@ -1,4 +1,4 @@
-"""Which background work a company may start, in words for people."""
+"""Types of background work that a company may start, with their texts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class KnownType:
 
     about: CompanyType
     kind: TaskSpec
-    row: TaskType | None
-    """None until the type was used or a worker was started for the first time."""
+    row: TaskType | None  # None until the type is used, or a worker has started
 
 
 _ALL = (
@@ -56,18 +55,18 @@ _ALL = (
     ),
 )
 
+# What a company may start, by the type's key, in the order in which it is offered.
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
-"""What a company may start, by the type's key, in the order in which it is offered."""
 
 
 def company_types() -> list[CompanyType]:
-    """What a company may start and this process knows how to check."""
+    """Return the types that a company may start and this process can check."""
     known = {kind.key for kind in registry.known()}
     return [each for each in _ALL if each.key in known]
 
 
 def known_types() -> list[KnownType]:
-    """What a company may start, with everything that is to be known of it; in one query."""
+    """Return the types that a company may start, with their rows; in one query."""
     kinds = [registry.find(about.key) for about in company_types()]
     found = TaskType.objects.filter(key__in=COMPANY_TYPES)
     rows = {(row.key, row.version): row for row in found}
@@ -78,5 +77,5 @@ def known_types() -> list[KnownType]:
 
 
 def known_type(key: str) -> KnownType | None:
-    """The same of one of them; None if a company may not start it."""
+    """Return one of `known_types`; None if a company may not start it."""
     return next((each for each in known_types() if each.about.key == key), None)

@@ -1,4 +1,4 @@
-"""What can be refused when a company starts background work, beyond what the engine refuses."""
+"""Refusals when a company starts background work, beyond those of the engine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tasks.errors import OutOfRange
 
 
 class WorkError(Exception):
-    """The root of what this package refuses. The text is for people."""
+    """Base class of these refusals. The text is for people."""
 
 
 class TypeNotAllowed(WorkError):
-    """The key's owner has not allowed it to start work of this type."""
+    """The API key may not start work of this type."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"This key may not start {key}. An owner can change what it may start.")
@@ -18,32 +18,32 @@ class TypeNotAllowed(WorkError):
 
 
 class Backlogged(WorkError):
-    """Too much waits already: of this company, or of all together. `wait` is in seconds."""
+    """Too many tasks are waiting, of this company or in all. `wait` is in seconds."""
 
     def __init__(self, *, own: bool, limit: int, wait: int) -> None:
-        whose = "of your tasks wait" if own else "tasks wait"
-        super().__init__(f"Too many {whose} already (the limit is {limit}). Try again later.")
+        whose = "of your tasks" if own else "tasks"
+        super().__init__(f"Too many {whose} are waiting (the limit is {limit}). Try again later.")
         self.own = own
         self.limit = limit
         self.wait = wait
 
 
 class RateExceeded(WorkError):
-    """Whoever asks has started too much in too short a time. `wait` is in seconds."""
+    """The caller has started too many tasks in this time. `wait` is in seconds."""
 
     def __init__(self, *, limit: int, seconds: int, wait: int) -> None:
-        super().__init__(f"You may start {limit} tasks in {seconds} seconds, and no more at once.")
+        super().__init__(f"You can start at most {limit} tasks in {seconds} seconds.")
         self.limit = limit
         self.seconds = seconds
         self.wait = wait
 
 
 class TooManyAtOnce(WorkError, OutOfRange):
-    """More at once than the rate of whoever asks ever lets through: waiting is of no use."""
+    """More tasks at once than the caller's rate limit ever allows. Waiting does not help."""
 
     def __init__(self, *, count: int, limit: int, seconds: int) -> None:
         OutOfRange.__init__(self, "tasks", count, 1, limit)
-        self.args = (f"You may start {limit} tasks in {seconds} seconds, and no more at once.",)
+        self.args = (f"You can start at most {limit} tasks in {seconds} seconds.",)
 
 
 class TaskRequestRefused(WorkError):

@@ -1,4 +1,4 @@
-"""What background work an API key may start: set by an owner of its company."""
+"""Limits of an API key's background work, set by an owner of its company."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def create_limited_key(
     per_minute: int | None = None,
     key_id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key of a company with its limits; see `create_api_key` and `limit_key`."""
+    """Return a new key of a company with its limits; see `create_api_key` and `limit_key`."""
     row, key = create_api_key(company_id=company_id, name=name, scopes=scopes, key_id=key_id)
     limit_key(key_id=row.id, types=types, per_minute=per_minute)
     return row, key

@@ -1,4 +1,4 @@
-"""Whether what a payload names is the company's own."""
+"""Check that the ids in a payload belong to the company."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from jobs.models import Job
 from pipeline.models import StoredFile
 from tasks.errors import InvalidPayload
 
+# The fields of payloads that name something of a company's, and what a foreign one is told.
 NAMES = {"job_id": "There is no such job.", "import_id": "There is no such import."}
-"""The fields of payloads that name something of a company's, and what a foreign one is told."""
 
 
 def foreign_ids(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:
-    """Which of some pairs of type and payload name what is not the company's, by their number, with
-    the refusal of each. One query for each kind of thing that is named."""
+    """Return a refusal for each payload with a foreign id, by number; one query per kind of id."""
     named = [
         (number, field, _as_id(payload[field]))
         for number, (_key, payload) in enumerate(works)

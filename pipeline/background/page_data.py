@@ -1,4 +1,4 @@
-"""What the pages about a company's background work show beyond the tasks themselves."""
+"""Data of the pages about a company's background work, beyond the tasks themselves."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tasks import control
 from tasks.models import EventKind, Task, TaskEvent, TaskType
 from tasks.models.statuses import HELD, Breaker
 
+# How many of a company's newest tasks are looked at to count those that ended lately.
 MOST_READ = 2_000
-"""How many of a company's newest tasks are looked at to count those that ended lately."""
+# Dead letters of a type are counted up to this number, and one more.
 MOST_COUNTED = 1_000
-"""Dead letters of a type are counted up to this number, and one more."""
 
+# How many jobs are offered to choose from.
 MOST_JOBS = 200
-"""How many jobs are offered to choose from."""
 
 
 class Import(NamedTuple):
@@ -38,19 +38,19 @@ class Import(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What tasks are about: titles of jobs and facts of imports, by the ids in payloads."""
+    """Subjects of tasks: titles of jobs and facts of imports, by the ids in payloads."""
 
     jobs: dict[str, str]
     imports: dict[str, Import]
 
 
 def subjects_of(company_id: UUID, tasks: Iterable[Task]) -> Subjects:
-    """What these tasks of a company are about; two queries, whatever their number."""
+    """Return the subjects of a company's tasks; two queries at most."""
     return subjects_of_payloads(company_id, [task.payload for task in tasks])
 
 
 def subjects_of_payloads(company_id: UUID, given: Iterable[object]) -> Subjects:
-    """The same for payloads alone."""
+    """Return the subjects of payloads; two queries at most."""
     payloads = [payload for payload in given if isinstance(payload, dict)]
     imports = _imports(company_id, _ids(payloads, "import_id"))
     wanted = _ids(payloads, "job_id") | {found.job_id for found in imports.values()}
@@ -78,8 +78,7 @@ def _ids(payloads: list[dict[str, object]], name: str) -> set[UUID]:
 
 
 def job_choices(company_id: UUID, *, and_this: str = "") -> list[tuple[str, str]]:
-    """The ids and titles of a company's newest jobs, for a list to choose from; `and_this` is
-    there too, however old it is."""
+    """Return ids and titles of a company's newest jobs as choices, always including `and_this`."""
     theirs = JobPosting.objects.filter(job__company_id=company_id)
     found = theirs.order_by("-job_id").values_list("job_id", "title")
     choices = [(str(job_id), title) for job_id, title in found[:MOST_JOBS]]
@@ -89,13 +88,13 @@ def job_choices(company_id: UUID, *, and_this: str = "") -> list[tuple[str, str]
 
 
 def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
-    """The company's tasks that workers have now, the one that began last first."""
+    """Return the company's tasks that workers have now, the one that began last first."""
     held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
     return list(held.order_by("-started_at", "-id")[:limit])
 
 
 class Lately(NamedTuple):
-    """How many tasks of a company were done within the hour; `more`: at least so many."""
+    """Number of a company's tasks done within the hour; `more` if there may be more."""
 
     done: int
     more: bool
@@ -113,7 +112,7 @@ FROM clock LEFT JOIN LATERAL (
 
 
 def done_lately(company_id: UUID) -> Lately:
-    """Counted among the company's newest tasks; and the database's time."""
+    """Count the done tasks among the company's newest; also read the database's time."""
     with connection.cursor() as cursor:
         cursor.execute(_LATELY, {"owner": company_id, "most": MOST_READ})
         done, more, now = cursor.fetchone()
@@ -144,7 +143,7 @@ WHERE d.count > 0 GROUP BY k.key ORDER BY max(d.at) DESC
 
 
 def dead_by_type(company_id: UUID) -> list[DeadOfType]:
-    """The company's dead letters, type by type; that with the newest first."""
+    """Return the company's dead letters, type by type; that with the newest first."""
     with connection.cursor() as cursor:
         cursor.execute(_DEAD, {"owner": company_id, "most": MOST_COUNTED + 1})
         rows = cursor.fetchall()
@@ -155,19 +154,24 @@ def dead_by_type(company_id: UUID) -> list[DeadOfType]:
 
 
 def last_event_id(task_id: UUID) -> int:
-    """Of the last thing that happened to a task; it changes whenever something does."""
+    """Return the id of a task's last event; it changes with every event."""
     last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
     return next((row[0] for row in last), 0)
 
 
 def paused_for(company_id: UUID) -> set[str]:
-    """The types of which nothing of this company begins: it has paused them, or they are stopped
-    for everybody."""
+    """Return the types that do not start for this company: paused by it.
+
+    A type may be paused by the company or stopped for everyone.
+    """
     return {*control.paused_by_owner(company_id), *stopped_types()[0]}
 
 
 def stopped_types() -> tuple[set[str], set[str]]:
-    """The types that are paused for everybody, and those whose breaker is open; by their keys."""
+    """Return the types that are paused for everybody, and those whose breaker is open.
+
+    Both hold the types' keys.
+    """
     rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
@@ -175,7 +179,7 @@ def stopped_types() -> tuple[set[str], set[str]]:
 
 
 def told_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
-    """What happened to a task, the oldest first, as people want to read it.
+    """Return a task's events for people, oldest first.
 
     Of progress that follows on progress only the last is told: work that takes long tells of it
     twice a second. `after` continues behind an event's id. Reads all events of the task.

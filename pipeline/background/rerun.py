@@ -1,4 +1,4 @@
-"""Letting a company's dead letters run again: under the same rules as starting work anew."""
+"""Replay of a company's dead letters, under the same rules as starting new work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def replay(
     confirmed: bool = False,
     key_id: UUID | None = None,
 ) -> None:
-    """Let a dead letter of a company run again, with another payload if one is given.
+    """Replay a dead letter of a company, with another payload if one is given.
 
     Raises what `tasks.dead_letters.edit_and_replay` raises, TypeNotAllowed, and InvalidPayload
     also for ids in the new payload that are not the company's.
@@ -45,7 +45,7 @@ def replay_many(
     confirmed: bool = False,
     key_id: UUID | None = None,
 ) -> int:
-    """Let the oldest dead letters of a type run again, and say how many those were.
+    """Replay the oldest dead letters of a type, and return their number.
 
     Raises UnknownType, TypeNotAllowed, ConfirmationNeeded.
     """

@@ -1,4 +1,4 @@
-"""A company's schedules: work that is started for it again and again."""
+"""A company's schedules: work that starts again and again."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
 
+# How many a company can have.
 MOST_SCHEDULES = 100
-"""How many a company can have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a schedule is to start, and when: five fields of cron, in a time zone."""
+    """Work of a schedule and its times: five fields of cron, in a time zone."""
 
     name: str
     cron: str
@@ -76,8 +76,11 @@ def change_schedule(
     key_id: UUID | None = None,
     actor: str = "",
 ) -> Schedule:
-    """Change some of the fields of a plan; all or nothing. Raises ScheduleNotFound, and what
-    `create_schedule` raises. Its next time stays unless the times are changed."""
+    """Change some fields of a plan; all or nothing.
+
+    Its next time stays unless the times change. Raises ScheduleNotFound, and the errors of
+    `create_schedule`.
+    """
     schedule = _locked(company_id, schedule_id)
     next_at, had_problem = schedule.next_at, bool(schedule.problem)
     for name in FIELDS:
@@ -93,12 +96,12 @@ def change_schedule(
 
 @transaction.atomic
 def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
-    """End a schedule; what it has started stays. Raises ScheduleNotFound."""
+    """Delete a schedule; the tasks it has started stay. Raises ScheduleNotFound."""
     schedules.delete_schedule(_locked(company_id, schedule_id), actor=actor)
 
 
 def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
-    """A schedule that the scheduler does not move on meanwhile. Raises ScheduleNotFound."""
+    """Lock a schedule, so that the scheduler cannot advance it. Raises ScheduleNotFound."""
     theirs = Schedule.objects.filter(owner_id=company_id, id=schedule_id)
     found = theirs.select_for_update().first()
     if found is None:

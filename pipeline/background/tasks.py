@@ -1,4 +1,4 @@
-"""Reading a company's background work: its tasks, what happened to them, and who did it."""
+"""Reads of a company's background work: tasks, their events and their actors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SELECT count(*) FROM (
 ) waiting
 """
 _WORDS = {"worker": "a worker", "system": "the site"}
+# Actors of the site itself: its code, its back office, its command line.
 _SITES_OWN = ("", "site", "staff", "operator")
-"""Actors of the site itself: its code, its back office, its command line."""
 
 
 def tasks_of(
@@ -34,7 +34,7 @@ def tasks_of(
     after: UUID | None = None,
     limit: int,
 ) -> Page[Task]:
-    """A company's tasks with their types, newest first; `after` continues behind a task."""
+    """Return a company's tasks with their types, newest first; `after` continues behind a task."""
     found = _owned(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
@@ -46,7 +46,7 @@ def tasks_of(
 def dead_of(
     company_id: UUID, *, type_key: str | None = None, after: UUID | None = None, limit: int
 ) -> Page[Task]:
-    """A company's dead letters with their types, the oldest first."""
+    """Return a company's dead letters with their types, the oldest first."""
     found = _owned(company_id, type_key).filter(status=Status.DEAD).order_by("id")
     if after:
         found = found.filter(id__gt=after)
@@ -54,17 +54,17 @@ def dead_of(
 
 
 def task_of(company_id: UUID, task_id: UUID) -> Task:
-    """A task of a company with its type, in one query. Raises TaskNotFound."""
+    """Return a task of a company with its type, in one query. Raises TaskNotFound."""
     return find_task(task_id, owner_id=company_id)
 
 
 def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
-    """Some tasks of a company with their types, by id, in one query."""
+    """Return some tasks of a company with their types, by id, in one query."""
     return _owned(company_id, None).in_bulk(list(ids))
 
 
 def events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
-    """What happened to a task, the oldest first; `after` continues behind an event's id."""
+    """Return a task's events, oldest first; `after` continues after an event's id."""
     found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
     if after:
         found = found.filter(id__gt=after)
@@ -72,14 +72,17 @@ def events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[Ta
 
 
 def waiting_of(company_id: UUID, *, most: int) -> int:
-    """How many of a company's tasks wait, counted up to `most` only."""
+    """Count a company's waiting tasks, up to `most`."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [company_id, most])
         return int(cursor.fetchone()[0])
 
 
 def actor_parts(actor: str) -> tuple[str, UUID | None]:
-    """The kind of an actor of tasks (key, member, schedule, worker or system), and its id."""
+    """Return the kind of an actor of tasks (key, member, schedule, worker or system).
+
+    The second part is the actor's id.
+    """
     kind, _, text = actor.partition(":")
     if kind in ("key", "member", "schedule"):
         try:
@@ -90,7 +93,7 @@ def actor_parts(actor: str) -> tuple[str, UUID | None]:
 
 
 def actors_named(actors: Iterable[str]) -> dict[str, str]:
-    """Each actor of tasks in words: whose key, which member, which schedule; in three queries.
+    """Return each actor of tasks as text: key, member or schedule; in three queries.
 
     A worker is called just that, and our own people are the site: the names of our machines and
     theirs are nobody's business.
@@ -112,7 +115,7 @@ def actors_named(actors: Iterable[str]) -> dict[str, str]:
 
 
 def limits_of(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
-    """What background work some keys may start, where their owner has said; in one query."""
+    """Return the limits of some keys' background work, where set; in one query."""
     return Producer.objects.in_bulk(list(key_ids))
 
 
@@ -126,7 +129,7 @@ def _named(
 
 
 def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> Page[Schedule]:
-    """A company's schedules, newest first."""
+    """Return a company's schedules, newest first."""
     found = Schedule.objects.filter(owner_id=company_id).order_by("-id")
     if after:
         found = found.filter(id__lt=after)
@@ -134,7 +137,7 @@ def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> 
 
 
 def schedule_of(company_id: UUID, schedule_id: UUID) -> Schedule:
-    """A schedule of a company. Raises ScheduleNotFound."""
+    """Return a schedule of a company. Raises ScheduleNotFound."""
     found = Schedule.objects.filter(owner_id=company_id, id=schedule_id).first()
     if found is None:
         raise ScheduleNotFound

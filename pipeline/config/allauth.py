@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 Rates = dict[str, tuple[int, int] | None]
+# How long a code to sign in is good.
 CODE_SECONDS = 600
-"""How long a code to sign in is good."""
 
 _STAFF = "pipeline.pages.staff"
 
 
 def account_settings(rates: Rates) -> dict[str, Any]:
-    """Django's settings for allauth. `rates` are those of the site: asking for codes, trying them.
+    """Return Django's settings for allauth; `rates` are the site's, for codes.
 
     allauth counts in the default cache, so that must be one that all processes share.
     """
@@ -20,7 +20,7 @@ def account_settings(rates: Rates) -> dict[str, Any]:
 
 
 def _limits(rates: Rates) -> dict[str, str]:
-    """So many mails from one client, whomever they go to; and so many to one address."""
+    """Return the limits on emails caused by one client, and on emails to one address."""
     mails = f"{_per_client(rates['code_request'])}5/15m/key"
     return {"request_login_code": mails, "reset_password": mails}
 

@@ -1,4 +1,4 @@
-"""What differs between environments: values, each read, typed and checked in this one place."""
+"""Values that differ between environments, each read, typed and checked here."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class _Env(environ.Env):
     """The environment, where an empty variable is one that is not set."""
 
     def get_value(self, var: str, cast: Any = None, default: Any = "", **options: Any) -> Any:
-        """A variable's value, read as `cast` says; else the default."""
+        """Return a variable's value, read as `cast` says; else the default."""
         if not self.ENVIRON.get(var, "").strip():
             return default
         return super().get_value(var, cast, default, **options)
 
     def one_of(self, var: str, choices: tuple[str, ...], default: str) -> str:
-        """One of some words. Raises ImproperlyConfigured when it is another."""
+        """Return one of some words. Raises ImproperlyConfigured when it is another."""
         value = str(self.str(var, default=default))
         if value not in choices:
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
         return value
 
     def at_least_one(self, var: str, default: int) -> int:
-        """A whole number from 1. Raises ImproperlyConfigured when it is none."""
+        """Return a whole number from 1. Raises ImproperlyConfigured when it is none."""
         text = str(self.str(var, default=str(default))).strip()
         if not text.isascii() or not text.isdecimal() or int(text) < 1:
             raise ImproperlyConfigured(f"{var} must be a whole number from 1; not {text!r}.")
@@ -83,16 +83,16 @@ _RATES = {
     "verify": "120/min",
     "tasks": "6000/min",
 }
+# How many tasks may wait before companies can start no more.
 TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
-"""How many tasks may wait before companies can start no more."""
+# How many of them may be one company's, so that none takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
-"""How many of them may be one company's, so that none takes all the room."""
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
 def throttle_rates() -> dict[str, tuple[int, int] | None]:
-    """Each named rate, as so many in so many seconds; None where THROTTLE_… says off.
+    """Return each named rate as (limit, seconds); None where THROTTLE_… says off.
 
     Raises ImproperlyConfigured when one is neither off nor like 5/15min.
     """
@@ -111,7 +111,7 @@ def _rate(variable: str, usual: str) -> tuple[int, int] | None:
 
 
 def trusted_proxies() -> list[IPv4Network | IPv6Network]:
-    """The networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
+    """Return the networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
     return [_network(text.strip()) for text in _env.list("TRUSTED_PROXIES", default=[])]
 
 
@@ -125,7 +125,7 @@ def _network(text: str) -> IPv4Network | IPv6Network:
 
 
 def secret_key() -> str:
-    """The SECRET_KEY of the environment; with the embedded database, one that is kept in a file.
+    """Return SECRET_KEY; with the embedded database, a key that is kept in a file.
 
     Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
     between processes and sign everybody out at each restart.
@@ -136,10 +136,7 @@ def secret_key() -> str:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
         )
-    return _kept_key(STATE_DIR / "secret_key")
-
-
-def _kept_key(path: Path) -> str:
+    path = STATE_DIR / "secret_key"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         _write_whole_or_not_at_all(path, secrets.token_urlsafe(50))
@@ -147,7 +144,7 @@ def _kept_key(path: Path) -> str:
 
 
 def _write_whole_or_not_at_all(path: Path, text: str) -> None:
-    """Of several processes that start at once, one wins, and nobody reads half a key."""
+    """Write the file atomically: of several processes that start together, one wins."""
     mine = path.with_suffix(f".{os.getpid()}")
     mine.touch(mode=0o600)
     mine.write_text(text)
@@ -157,7 +154,7 @@ def _write_whole_or_not_at_all(path: Path, text: str) -> None:
 
 
 def database_from_url() -> dict[str, Any]:
-    """Django's settings of the database that DATABASE_URL names.
+    """Return Django's settings of the database in DATABASE_URL.
 
     A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
     ImproperlyConfigured when it is no PostgreSQL.
@@ -190,7 +187,7 @@ def mail_settings() -> dict[str, Any]:
 
 
 def trusted_origins() -> list[str]:
-    """Where forms may come from when TLS ends at a proxy, so that we see plain HTTP ourselves."""
+    """Return the origins that forms may come from when TLS ends at a proxy."""
     if not SECURE_COOKIES:
         return []
     names = [f"*{name}" if name.startswith(".") else name for name in ALLOWED_HOSTS if name != "*"]

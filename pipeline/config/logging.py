@@ -12,7 +12,7 @@ _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']
 
 
 def without_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Leave out of the words of a line what in an address opens something: links from mails."""
+    """Remove secrets in addresses from a log line: the links in emails."""
     words = event.get("event")
     if isinstance(words, str):
         event["event"] = _SECRET.sub(r"\1…", words)

@@ -28,7 +28,7 @@ class Cluster:
         self._seat: Seat | None = None
 
     def ensure(self) -> None:
-        """Have the server running, and count this process among its users until it ends.
+        """Start the server if necessary, and count this process among its users until it ends.
 
         Quick when the server is up. Raises ClusterError if it cannot be started.
         """
@@ -39,7 +39,7 @@ class Cluster:
                 self.server.start(lock=lock)
 
     def _sit_down(self) -> None:
-        """Once in each process, so also after a fork; before starting, so that nobody stops it."""
+        """Register this process as a user: once per process, and before starting the server."""
         if self._seat and self._seat.is_mine():
             return
         if self._seat:
@@ -48,7 +48,7 @@ class Cluster:
         atexit.register(self.release)
 
     def release(self) -> None:
-        """Leave the server's users; the last one stops it. Happens by itself at exit."""
+        """Leave the server's users; the last one stops it. Runs at exit."""
         if self._seat is None or not self._seat.is_mine() or not self.base.exists():
             return
         with alone(self.base / "start.lock"):
@@ -58,7 +58,7 @@ class Cluster:
 
     @cached_property
     def server(self) -> Server:
-        """The server, whether it runs or not. Raises ClusterError if no PostgreSQL is found."""
+        """Return the server, running or not. Raises ClusterError if no PostgreSQL is found."""
         binaries = find_binaries()
         if self._user:
             binaries = reachable_copy(binaries, self.base)

@@ -1,4 +1,4 @@
-"""Where a cluster may live, and as whom its server runs.
+"""Location of a cluster's data, and the user that its server runs as.
 
 PostgreSQL refuses to run as root, so root hands the server to an ordinary user. That user must be
 able to reach the files, and no existing directory's mode is ever loosened for it.
@@ -25,7 +25,7 @@ SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
 
 
 def server_user() -> pwd.struct_passwd | None:
-    """The user who runs the server in root's place; None when this process is not root."""
+    """Return the user who runs the server in root's place; None when this process is not root."""
     if os.geteuid() != 0:
         return None
     try:
@@ -35,12 +35,12 @@ def server_user() -> pwd.struct_passwd | None:
 
 
 def open_to_all(path: Path) -> bool:
-    """Whether any user can walk to `path`; directories still to be made count as open."""
+    """Return whether any user can walk to `path`; directories still to be made count as open."""
     return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
 
 
 def home_of(base: Path, user: pwd.struct_passwd | None) -> Path:
-    """`base`, or a folder of its own under /var/lib when `user` could not reach `base`."""
+    """Return `base`, or a folder under /var/lib when `user` cannot reach `base`."""
     base = base.resolve()
     if user is None or open_to_all(base):
         return base
@@ -48,7 +48,7 @@ def home_of(base: Path, user: pwd.struct_passwd | None) -> Path:
 
 
 def socket_dir_of(base: Path) -> Path:
-    """`base`/run, or a short folder of its own when a socket's name cannot hold that path.
+    """Return `base`/run, or a short folder when that path is too long for a socket.
 
     libpq splits a host at commas, and quotes have a meaning in PostgreSQL's own settings.
     """

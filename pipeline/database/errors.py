@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded PostgreSQL."""
+"""Errors of the embedded PostgreSQL."""
 
 
 class ClusterError(RuntimeError):

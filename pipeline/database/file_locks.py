@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of the lock file `path`; nobody else may open it, or they could block us."""
+    """Open the lock file `path`, which no other user may open, or they could block us."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[int]:
-    """Wait until nobody else is in here with the same `path`; gives the lock's descriptor.
+    """Hold the exclusive lock on `path` while the block runs; yield its descriptor.
 
     A child that inherits the descriptor keeps the lock for as long as it lives.
     """
@@ -29,7 +29,7 @@ def alone(path: Path) -> Iterator[int]:
 
 
 class Seat:
-    """This process's place among the users of something shared."""
+    """Seat of this process among the users of a shared server."""
 
     def __init__(self, path: Path) -> None:
         self._lock = open_lock(path)
@@ -37,15 +37,15 @@ class Seat:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def is_mine(self) -> bool:
-        """False in a forked child: it needs a seat of its own."""
+        """Return whether this process holds the seat; a forked child needs its own."""
         return self._owner == os.getpid()
 
     def forget(self) -> None:
-        """In a forked child: let go of what was inherited; the parent's seat stays taken."""
+        """Close the inherited descriptor in a forked child; the parent's seat stays taken."""
         os.close(self._lock)
 
     def leave(self) -> bool:
-        """Give the seat back; whether it was the last one taken."""
+        """Release the seat; return whether it was the last one."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -62,25 +62,25 @@ class Server:
 
     @property
     def data(self) -> Path:
-        """A directory for each major version: a new one starts afresh instead of failing."""
+        """Return a directory for each major version: a new one starts afresh instead of failing."""
         return self.base / f"data-{self.binaries.major}"
 
     @property
     def socket(self) -> Path:
-        """The socket's file, there while the server runs."""
+        """Return the socket's file, there while the server runs."""
         return self.socket_dir / f".s.PGSQL.{PORT}"
 
     @property
     def log(self) -> Path:
-        """What the server says; the log of the start before is kept beside it."""
+        """Return the server's log file; the previous start's log is kept beside it."""
         return self.base / "log" / "postgres.log"
 
     def is_ready(self) -> bool:
-        """Whether it takes queries: it listens already while it still recovers from a crash."""
+        """Return whether it takes queries: during crash recovery it listens but takes none."""
         return self._status() == "ready" and self._answers()
 
     def _answers(self) -> bool:
-        """Ask it something: a server killed a moment ago can still accept, but not reply."""
+        """Return whether it replies: a server killed a moment ago can still accept connections."""
         with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
             client.settimeout(CONNECT_SECONDS)
             client.connect(str(self.socket))
@@ -89,7 +89,7 @@ class Server:
         return False
 
     def _status(self) -> str:
-        """The eighth line of postmaster.pid: starting, ready or stopping."""
+        """Return the eighth line of postmaster.pid: starting, ready or stopping."""
         with suppress(OSError, IndexError):
             return (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
         return ""
@@ -109,7 +109,7 @@ class Server:
         self._start_patiently()
 
     def _create(self, lock: int) -> None:
-        """Run initdb in a side folder, then rename: cut off, it leaves nothing half-made."""
+        """Run initdb in a side folder, then rename: an interrupted run leaves nothing half-made."""
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
         make_private(half_made, self.user)
@@ -128,7 +128,7 @@ class Server:
         os.rename(half_made, self.data)
 
     def _locale(self) -> list[str]:
-        """The same order of letters on every machine, and lower() beyond ASCII."""
+        """Return the same order of letters on every machine, and lower() beyond ASCII."""
         if self.binaries.major >= BUILTIN_LOCALE_SINCE:
             return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         return ["--locale=C.UTF-8"]
@@ -137,7 +137,7 @@ class Server:
         return self.conf.get("fsync") != "off"
 
     def _write_settings(self) -> None:
-        """Said anew at each start, so that a change of `conf` or of the folder takes effect."""
+        """Write the settings, at each start, so that changes of `conf` or the folder apply."""
         lazy = (
             {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
         )
@@ -172,7 +172,7 @@ class Server:
         return "(nothing)"
 
     def stop(self) -> None:
-        """Stop the server and wait for its end; whoever is still connected is cut off."""
+        """Stop the server and wait for its end; open connections are closed."""
         self._forget_foreign_locks()  # or a stranger would be told to stop
         if (self.data / "postmaster.pid").exists() and not self._control(
             "stop", "-m", "fast", "-t", STOP_SECONDS
@@ -210,6 +210,6 @@ class Server:
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours without PGPORT, PGDATA and their like, and with a locale that always exists."""
+    """Return the environment without PGPORT, PGDATA and the like, and in the locale C."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return plain | {"LC_ALL": "C"}

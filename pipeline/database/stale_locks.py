@@ -1,4 +1,4 @@
-"""What a killed server leaves behind: lock files that name a process number.
+"""Stale lock files of a killed server, which name a process id.
 
 PostgreSQL forgets such a file when no process has the number. It refuses to start when the number
 has meanwhile gone to another program, so that case is ours.
@@ -33,7 +33,7 @@ def _is_alive(process_id: int) -> bool:
 
 
 def _serves(process_id: int, base: Path) -> bool:
-    """Whether that process is a server of ours: it works in its data folder, which is in `base`.
+    """Return whether that process is a server of ours, working in a data folder in `base`.
 
     A process that is dead but not yet collected has no working directory, and serves nothing.
     """

@@ -38,16 +38,16 @@ LOG_COLUMNS = (
     "prev_hash",
     "hash",
 )
+# What a file is, by the format that is asked for.
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-"""What a file is, by the format that is asked for."""
+# From so many events on, a file is better made in the background than waited for.
 LONG_LOG = 5_000
-"""From so many events on, a file is better made in the background than waited for."""
 
 Row = dict[str, Any]
 
 
 def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
-    """The lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
+    """Return the lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
 
     As of one instant: the job's log up to the head that `job` has, its applications as they are
     when the first line is read. The first line of CSV names the columns. Raises KeyError for
@@ -60,18 +60,18 @@ def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
 
 
 def is_known(what: str, format: str) -> bool:
-    """Whether there is such a file."""
+    """Return True if there is such a file."""
     return what in _ROWS and format in TYPES
 
 
 def name_of(job: Job, what: str, format: str) -> str:
-    """What a file is called: the job's title, what it holds, and the time, in plain letters."""
+    """Return a file's name: the job's title, the content and the time, in plain letters."""
     title = slugify(job.posting.title)[:60] or "job"
     return f"{title}-{what}-{timezone.localtime():%Y-%m-%d-%H%M}.{format}"
 
 
 def in_pieces(lines: Iterable[str], *, characters: int, first_at_once: bool) -> Iterator[bytes]:
-    """The lines in pieces of about so many characters; no line lies in two of them.
+    """Join lines into pieces of about that many characters; no line is split.
 
     `first_at_once` gives out the first line alone, for whoever waits for a sign that it begins.
     """
@@ -88,7 +88,7 @@ def in_pieces(lines: Iterable[str], *, characters: int, first_at_once: bool) -> 
 
 
 def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
-    """RFC 4180: lines end with CR LF, quotes are doubled, the first line names the columns."""
+    """Write rows as RFC 4180 CSV; the first line names the columns."""
     writer = csv.writer(_Line())
     yield writer.writerow(columns)
     for row in rows:
@@ -96,8 +96,7 @@ def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
 
 
 def safe_cell(value: Any) -> Any:
-    """A value as a spreadsheet shows it, and never runs it: text that a spreadsheet would take for
-    a formula gets an apostrophe in front."""
+    """Return a cell that no spreadsheet runs: a formula gets an apostrophe in front."""
     if isinstance(value, dict):
         value = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     if isinstance(value, str) and value.lstrip(" ").startswith(
@@ -108,13 +107,12 @@ def safe_cell(value: Any) -> Any:
 
 
 def plain_cell(text: str) -> str:
-    """A cell of a file that `safe_cell` may have written, without its apostrophe: whoever takes
-    such a file in again takes in whom it was about."""
+    """Return a cell without the apostrophe of `safe_cell`, so that an export can be imported."""
     return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
 
 
 class _Line:
-    """What csv writes to: gives back each line."""
+    """Target for the csv writer that returns each line."""
 
     def write(self, line: str) -> str:
         return line
@@ -130,7 +128,7 @@ def _log(job: Job) -> Iterator[Row]:
 
 
 def _event(event: Event) -> Row:
-    """What the hash covers, exactly as it covers it, and the two hashes."""
+    """Return the fields that the hash covers, exactly as it covers them, and the two hashes."""
     hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
     return json.loads(canonical(event)) | hashes
 

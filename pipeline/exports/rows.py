@@ -1,4 +1,4 @@
-"""Reading whole lines and logs, however long, a slice at a time: for files to take away.
+"""Reads of whole lines and logs, however long, a slice at a time: for files to take away.
 
 Nothing here holds a transaction open while a slow client reads, and nothing is held in memory but
 one slice.
@@ -15,9 +15,11 @@ from django.db import connection
 from applicants.models import ERASED
 from pipeline.models import Event
 
+# How many rows are read at a time.
 SLICE = 2_000
-"""How many rows are read at a time."""
 
+# `reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
+# which the last thing happened to the application.
 APPLICATION_COLUMNS = (
     "application_id",
     "applicant_id",
@@ -37,8 +39,6 @@ APPLICATION_COLUMNS = (
     "policy_version",
     "decision_note",
 )
-"""`reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
-which the last thing happened to the application."""
 
 _APPLICATIONS = """
 SELECT a.id, a.applicant_id, a.name,
@@ -61,7 +61,7 @@ ORDER BY a.applied_at, a.id
 
 
 def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
-    """Every application to a job in the order of APPLICATION_COLUMNS, oldest first.
+    """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
 
     As of one instant: the database keeps the answer to the one statement until it has been read.
     """
@@ -72,7 +72,10 @@ def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
 
 def log_until(job_id: UUID, head: int) -> Iterator[Event]:
-    """A job's log up to a seq, oldest first. It is of one instant: no row of it ever changes."""
+    """Read a job's log up to a seq, oldest first. Its rows never change.
+
+    The log is therefore read as of one instant.
+    """
     last = 0
     while last < head:
         events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)

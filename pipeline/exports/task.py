@@ -21,6 +21,7 @@ SCHEMA = {
     "required": ["job_id", "format"],
     "additionalProperties": False,
 }
+# A million rows take minutes; two exports at a time leave the database to the line.
 LIMITS: dict[str, Any] = {
     "queue": "files",
     "timeout_seconds": 3_600,
@@ -28,18 +29,17 @@ LIMITS: dict[str, Any] = {
     "cap": 2,
     "schema": SCHEMA,
 }
-"""A million rows take minutes; two exports at a time leave the database to the line."""
 
 
 @task_type(key="applications.export", **LIMITS)
 def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """Everybody who ever applied to a job, as {"file_id", "rows"}."""
+    """Write every application to a job into a file: {"file_id", "rows"}."""
     return _export("applications", payload, context)
 
 
 @task_type(key="log.export", **LIMITS)
 def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """A job's log with its hashes, as {"file_id", "rows"}."""
+    """Write a job's log with its hashes into a file: {"file_id", "rows"}."""
     return _export("log", payload, context)
 
 

@@ -13,16 +13,16 @@ from pipeline.files.write import FileWriter, remove_files
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
 
+# About how many characters are written, and told of, at a time.
 PIECE = 128 * 1_024
-"""About how many characters are written, and told of, at a time."""
 
+# Told how many rows are written, and how many there will be.
 Tell = Callable[[int, int], None]
-"""Told how many rows are written, and how many there will be."""
 
 
 @dataclass(slots=True)
 class _Counted:
-    """Lines as they go by, and how many rows that were: the names of columns are none."""
+    """Lines with a counter of rows; a line of column names does not count."""
 
     lines: Iterator[str]
     rows: int
@@ -73,10 +73,10 @@ def write_export(
 
 
 def _file_of(task_id: UUID) -> UUID:
-    """The id of a task's file: the same at every attempt, and no other task's."""
+    """Return the id of a task's file: the same at every attempt, and no other task's."""
     return uuid5(NAMESPACE_OID, f"export {task_id}")
 
 
 def _rows(job: Job, what: str) -> int:
-    """About how many rows there will be."""
+    """Return roughly how many rows there will be."""
     return job.seq if what == "log" else Application.objects.filter(job_id=job.id).count()

@@ -1,4 +1,4 @@
-"""Reading the files that lie in the database for a company."""
+"""Reads of the files that lie in the database for a company."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.models import StoredFile, StoredPart
 
 
 def file_of(company_id: UUID, file_id: UUID) -> StoredFile:
-    """A file that was made for a company to take away. Raises StoredFileNotFound.
+    """Return a file that was made for a company to take away. Raises StoredFileNotFound.
 
     One that is not complete yet, or whose time is over, is not there either.
     """
@@ -25,7 +25,7 @@ def file_of(company_id: UUID, file_id: UUID) -> StoredFile:
 
 
 def pieces_of(file_id: UUID) -> Iterator[bytes]:
-    """What is in a file, part after part: one part in memory, and one short query for each.
+    """Read a file part by part: one part in memory, one short query each.
 
     Raises StoredFileNotFound when the file goes while it is read (its time is over, or somebody in
     it was erased): who downloads it must not take a beginning for the whole.

@@ -17,17 +17,14 @@ from django.db.models.functions import Now
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.models import StoredFile
+from tasks.advisory_locks import BEGIN_FILE
 
 FILE_KEPT_DAYS = 7
 PART_BYTES = 2**20
 
-_BEGINNING = 7_463_004
-"""An advisory lock: shared by those who begin files, held alone by who erases a person."""
-
 _KEEP = """
 INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
-"""With the data beside the statement, not in it: statements are kept, for each to be prepared."""
 
 
 def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
@@ -38,26 +35,28 @@ def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
 
 
 def hold_new_files() -> None:
-    """Let no file begin until this transaction ends: who begins one then reads what it has left."""
+    """Hold back new files until this transaction ends; their writers then read its changes."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_BEGINNING])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
 
 
 def _wait_for_erasing() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_BEGINNING])
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
 
 
 @transaction.atomic
 def remove_files(files: QuerySet[StoredFile]) -> None:
-    """Remove files and their parts, also those that are being written: who keeps a part locks its
-    file before, and so no part comes in between."""
+    """Remove files and their parts, also those that are being written.
+
+    A writer of a part locks its file first, so no part is added in between.
+    """
     ids = list(files.select_for_update().order_by("id").values_list("id", flat=True))
     StoredFile.objects.filter(id__in=ids).delete()
 
 
 class FileWriter:
-    """Writes a file for a company to take away; it is there for them once `finish` was called.
+    """Writer of a file for a company, which can download it after `finish`.
 
     Each part is committed by itself unless the caller has a transaction open. Whoever reads people
     into the file begins it before reading: erasing somebody removes every file that is just being
@@ -83,7 +82,7 @@ class FileWriter:
         name: str,
         content_type: str,
     ) -> FileWriter:
-        """Begin the file of that id anew: what an earlier attempt has written goes."""
+        """Begin the file of that id; anything that an earlier attempt has written is removed."""
         with transaction.atomic():
             _wait_for_erasing()
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
@@ -137,6 +136,5 @@ class FileWriter:
 
 
 def _end_of_part(data: bytes) -> int:
-    """Where the first part of longer data ends: after the last line that fits, or the first line;
-    0 if no line ends."""
+    """Return the end of the first part: after the last line that fits; 0 if no line ends."""
     return data.rfind(b"\n", 0, PART_BYTES) + 1 or data.find(b"\n") + 1

@@ -1,4 +1,4 @@
-"""Taking the people of a file into a job's line: many under one lock, each as if they had applied.
+"""Admission of imported people to a job's line: many under one lock, by the rules of applying.
 
 A batch is one transaction: its rows leave the file, become applications or refusals, and are
 counted. So wherever a process dies, whatever was committed was taken in once, and the next run goes
@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from applicants.services import checked_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import AlreadyApplied, JobNotOpen
+from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.line.admission import admit
@@ -30,10 +30,10 @@ from pipeline.line.write import write
 from pipeline.models import ImportRun
 from tasks.sql.prepared import Statement, values
 
+# About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
-"""About how long a batch may hold the job's lock; others come in between two batches."""
+# Parts of the file in a batch, at most; the first batch takes FIRST_PARTS.
 MOST_PARTS = 20
-"""Parts of the file in a batch, at most; the first batch takes FIRST_PARTS."""
 FIRST_PARTS = 2
 
 _ENDINGS = {
@@ -41,6 +41,7 @@ _ENDINGS = {
     JobStatus.CLOSED: ImportRun.Ending.JOB_CLOSED,
 }
 
+# The next rows of a file, which leave it with this transaction.
 _TAKE_PARTS = """
 WITH taken AS (
     DELETE FROM pipeline_storedpart WHERE file_id = %(file)s AND number <= (
@@ -51,7 +52,6 @@ WITH taken AS (
 )
 SELECT data FROM taken ORDER BY number
 """
-"""The next rows of a file, which leave it with this transaction."""
 
 _KEEP_REFUSED = Statement(
     """
@@ -65,7 +65,7 @@ FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 
 @dataclass(slots=True)
 class Batch:
-    """What became of some rows, in the order of the file."""
+    """Some rows and their results, in the order of the file."""
 
     rows: list[Row]
     accepted: int = 0
@@ -98,7 +98,7 @@ def take_in(
 
 
 def _fitting(parts: int, seconds: float) -> int:
-    """How many parts the next batch takes, when this many held the lock for so long."""
+    """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
 
@@ -126,16 +126,16 @@ def _take_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     if batch.accepted:
         write(job)
     _count(run, batch)
-    transaction.on_commit(lambda: _note_time(batch, begun))
+
+    def note_time() -> None:
+        batch.lock_seconds = time.perf_counter() - begun
+
+    transaction.on_commit(note_time)
     return run, batch
 
 
-def _note_time(batch: Batch, begun: float) -> None:
-    batch.lock_seconds = time.perf_counter() - begun
-
-
 def _lock_run(import_id: UUID) -> ImportRun:
-    """One batch of an import at a time; who erases a person waits for it, and it for them."""
+    """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
 
@@ -147,18 +147,16 @@ def _take_rows(run: ImportRun, parts: int) -> list[Row]:
 
 
 def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
-    """The applicants of the rows that may be taken in, by address; made before the job is locked.
+    """Find or create the rows' applicants, by address, before the job is locked.
 
     Raises JobNotOpen, before anything of anybody is kept.
     """
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     if status != JobStatus.OPEN:
         raise JobNotOpen(status=status)
-    return find_or_create_applicants([row.email for row in batch.rows if _may_enter(row)])
-
-
-def _may_enter(row: Row) -> bool:
-    return row.refusal is None and _is_address(row.email)
+    return find_or_create_applicants(
+        [row.email for row in batch.rows if not row.refusal and _is_address(row.email)]
+    )
 
 
 def _is_address(email: str) -> bool:
@@ -178,30 +176,24 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
         raise JobNotOpen(status=job.status.value)
     known = read_people(job, applicant_ids=people.values())
     for row in batch.rows:
-        applicant_id = people.get(row.email) if row.refusal is None else None
-        refusal = _refusal(row, applicant_id) or _enter(job, histories, row, applicant_id, actor)
+        applicant_id = people.get(row.email)
+        refusal = row.refusal or _admit_row(job, known, row, applicant_id, actor)
         if refusal:
             batch.refused.append((row, refusal))
         else:
             batch.accepted += 1
 
 
-def _refusal(row: Row, applicant_id: UUID | None) -> Refusal | None:
-    return row.refusal or (Refusal.BAD_EMAIL if applicant_id is None else None)
-
-
-def _enter(
-    job: LockedJob,
-    histories: dict[UUID, History],
-    row: Row,
-    applicant_id: UUID | None,
-    actor: Actor,
+def _admit_row(
+    job: LockedJob, known: People, row: Row, applicant_id: UUID | None, actor: Actor
 ) -> Refusal | None:
-    history = histories.get(applicant_id) if applicant_id else None
-    if history is None or applicant_id is None:
-        return Refusal.ERASED
+    if applicant_id is None:
+        return Refusal.BAD_EMAIL
     try:
+        history = known.find(applicant_id).history
         admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+    except ApplicantNotFound:
+        return Refusal.ERASED
     except AlreadyApplied:
         return Refusal.ALREADY_APPLIED
     return None
@@ -229,7 +221,7 @@ def _as_record(run: ImportRun, row: Row, why: Refusal) -> dict[str, object]:
 
 @transaction.atomic(durable=True)
 def _end_early(import_id: UUID) -> ImportRun:
-    """End an import whose job takes no applications; what is left of the file tells which rows."""
+    """End an import into a closed or paused job; the remaining rows stay in the file."""
     run = _lock_run(import_id)
     if run.finished_at:
         return run
@@ -246,5 +238,5 @@ def _end(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
 
 
 def left_of(run: ImportRun) -> int:
-    """How many rows were neither taken in nor refused."""
+    """Return the number of rows that were neither accepted nor refused."""
     return run.total_rows - run.next_row

@@ -1,4 +1,4 @@
-"""Reading how imports went: how far they are, and which rows they did not take in."""
+"""Reads of imports: their progress, and the rows that they refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.exports.formats import csv_lines, in_pieces
 from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
 from tasks.models import Task
@@ -16,49 +17,52 @@ from tasks.models.statuses import Status
 
 _ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
 SLICE = 2_000
+# Two of the columns are those of an import, so that a corrected file can be imported.
+REPORT_COLUMNS = ("row", "name", "email", "reason")
+PIECE = 64 * 1_024  # characters, roughly
 
 
 @dataclass(frozen=True, slots=True)
 class SeenImport:
-    """An import, with the status of the task that takes it in ("" when that is long gone)."""
+    """Import with the status of its task ("" once that is removed)."""
 
     run: ImportRun
     task_status: str
 
     @property
     def left(self) -> int:
-        """How many rows were neither taken in nor refused, yet or for good."""
+        """Return the number of rows that were neither accepted nor refused."""
         return self.run.total_rows - self.run.next_row
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be taken in, unless somebody runs the task again."""
+        """Return True if nothing more is imported unless the task is started again."""
         return self.run.finished_at is not None or self.task_status in ("", *_ENDED)
 
 
 def import_of(company_id: UUID, import_id: UUID) -> SeenImport:
-    """An import of a company's. Raises StoredFileNotFound."""
+    """Return an import of a company's. Raises StoredFileNotFound."""
     return _seen(ImportRun.objects.filter(file_id=import_id, file__company_id=company_id))
 
 
 def import_of_task(company_id: UUID, task_id: UUID) -> SeenImport:
-    """The import that a task takes in. Raises StoredFileNotFound."""
+    """Return the import that a task takes in. Raises StoredFileNotFound."""
     return _seen(ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id))
 
 
 def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
-    """The last imports into a job of a company's, newest first."""
+    """Return the last imports into a job of a company's, newest first."""
     runs = ImportRun.objects.filter(file__company_id=company_id, file__job_id=job_id)
     return list(runs.select_related("file").order_by("-file_id")[:limit])
 
 
 def refusals_of(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
-    """The first rows that an import refused, in the order of the file."""
+    """Return the first rows that an import refused, in the order of the file."""
     return list(ImportRefusal.objects.filter(run=run).order_by("row")[:limit])
 
 
 def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
-    """Every row that was not taken in: its number, name and address, and why, in words.
+    """Read every row that was not imported: number, name, address and reason.
 
     Once the import is over, those to which it did not come, too. In the order of the file; a slice
     of it in memory at a time.
@@ -73,8 +77,18 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
         yield from _left(seen.run)
 
 
+def report_of(seen: SeenImport) -> Iterator[bytes]:
+    """Return the report as CSV, in UTF-8.
+
+    It begins with the byte order mark that spreadsheets look for.
+    """
+    yield b"\xef\xbb\xbf"
+    lines = csv_lines(REPORT_COLUMNS, refused_rows(seen))
+    yield from in_pieces(lines, characters=PIECE, first_at_once=False)
+
+
 def words_for(reason: str) -> str:
-    """A refusal in words; the reason itself, if a later release gave it."""
+    """Return the text of a refusal; an unknown reason, from a later release, as it is."""
     return WORDS[Refusal(reason)] if reason in WORDS else reason
 
 

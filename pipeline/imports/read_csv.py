@@ -1,4 +1,4 @@
-"""Reading the file of people that a company wants to import. Nothing of it is stored here."""
+"""Reads of the file of people that a company wants to import. Nothing of it is stored here."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _DELIMITERS = ",;\t"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _HOW = "The first line must name the columns: name,email."
 _NOT_TEXT = (
-    "This is no text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
+    "This is not a text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
     " choose that file."
 )
 
 
 def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of a CSV file, in their order; blank ones are left out.
+    """Return the rows of a CSV file, in their order; blank ones are left out.
 
     Raises ImportFileRefused when the file as a whole cannot be read, which may be after some rows.
     """
@@ -58,7 +58,7 @@ def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
 
 
 def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-    """The number, the name and the address of each row that is not blank."""
+    """Return the number, the name and the address of each row that is not blank."""
     header = next(lines, "")
     delimiter, name_at, email_at = _columns(header)
     reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
@@ -82,8 +82,7 @@ def _next_row(reader: Iterator[list[str]], number: int) -> list[str] | None:
         return next(reader, None)
     except csv.Error:
         raise ImportFileRefused(
-            what=f"Row {number:,} cannot be read: a quotation mark stands where none can be, or is"
-            " never closed."
+            what=f"Row {number:,} cannot be read: a quotation mark is misplaced or never closed."
         ) from None
 
 
@@ -92,7 +91,7 @@ def _cell(row: list[str], at: int) -> str:
 
 
 def _columns(header: str) -> tuple[str, int, int]:
-    """What parts the cells, and which are the name and the address."""
+    """Return the delimiter, and the positions of name and address."""
     if not header.strip():
         raise ImportFileRefused(what=f"The file is empty. {_HOW}")
     for delimiter in _DELIMITERS:
@@ -106,7 +105,7 @@ def _columns(header: str) -> tuple[str, int, int]:
         if emails or (names and len(cells) > 1):
             missing = "name" if emails else "email"
             raise ImportFileRefused(what=f"The file has no column “{missing}”. {_HOW}")
-    raise ImportFileRefused(what=f"The first line names no columns that we know. {_HOW}")
+    raise ImportFileRefused(what=f"The first line names no known columns. {_HOW}")
 
 
 def _header(header: str, delimiter: str) -> list[str]:
@@ -117,7 +116,7 @@ def _header(header: str, delimiter: str) -> list[str]:
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """The lines of a text, each with its end: LF, CR LF, or CR alone."""
+    """Return the lines of a text, each with its end: LF, CR LF, or CR alone."""
     kept = ""
     for text in texts:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)

@@ -1,4 +1,4 @@
-"""The rows of an imported file while they wait, and why one is not taken in, in words. Pure."""
+"""Rows of an imported file while they wait, and the reasons to refuse one. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Refusal(StrEnum):
-    """Why a row of an imported file was not taken in."""
+    """Reason why a row of an imported file was refused."""
 
     NO_NAME = "NO_NAME"
     NAME_TOO_LONG = "NAME_TOO_LONG"
@@ -20,24 +20,24 @@ class Refusal(StrEnum):
     ERASED = "ERASED"
 
 
+# What is said of a row, by its reason.
 WORDS = {
     Refusal.NO_NAME: "The row has no name.",
-    Refusal.NAME_TOO_LONG: "The name is too long: at most 200 characters fit.",
+    Refusal.NAME_TOO_LONG: "The name is longer than 200 characters.",
     Refusal.BAD_NAME: "The name has characters that cannot be shown, or a line break.",
     Refusal.NO_EMAIL: "The row has no email address.",
-    Refusal.BAD_EMAIL: "This is no email address: one looks like name@example.org.",
-    Refusal.DUPLICATE: "The address stands in a row above this one already.",
-    Refusal.ALREADY_APPLIED: "This person has a live application to this job already.",
-    Refusal.ERASED: "This person has had everything about them erased.",
+    Refusal.BAD_EMAIL: "Enter an email address, like name@example.org.",
+    Refusal.DUPLICATE: "This email address is already in an earlier row.",
+    Refusal.ALREADY_APPLIED: "This person already has an open application to this job.",
+    Refusal.ERASED: "This person has asked for their data to be erased.",
 }
-"""What is said of a row, by its reason."""
 
+# What is said of a row to which an import did not come, by how the import ended.
 LEFT_WORDS = {
-    "": "The import has not come to this row.",
-    "JOB_PAUSED": "The job was paused before this row was taken in.",
-    "JOB_CLOSED": "The job was closed before this row was taken in.",
+    "": "The import has not reached this row.",
+    "JOB_PAUSED": "The job was paused before this row was imported.",
+    "JOB_CLOSED": "The job was closed before this row was imported.",
 }
-"""What is said of a row to which an import did not come, by how the import ended."""
 
 
 class Row(NamedTuple):
@@ -53,11 +53,11 @@ class Row(NamedTuple):
     refusal: Refusal | None = None
 
     def as_line(self) -> bytes:
-        """The row as it is stored until it is taken in."""
+        """Return the row as it is stored until it is imported."""
         return json.dumps(self, ensure_ascii=False).encode() + b"\n"
 
 
 def rows_in(part: bytes) -> list[Row]:
-    """The rows in a stored piece of lines that `as_line` gave."""
+    """Return the rows in a stored piece of lines that `as_line` gave."""
     rows = (json.loads(line) for line in part.split(b"\n") if line)
     return [Row(number, name, email, why and Refusal(why)) for number, name, email, why in rows]

@@ -1,4 +1,4 @@
-"""Having the people of a file taken into a job's line, in the background."""
+"""Start of an import of people into a job's line, in the background."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def start_import(
 
 
 def _first(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
-    """What an earlier try has started. The file and its task are committed together."""
+    """Return the task that an earlier try started. File and task are committed together."""
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
     return Enqueued(found.task_id, is_new=False) if found and found.task_id else None

@@ -1,4 +1,4 @@
-"""Keeping what a company wants to import until a worker takes it in."""
+"""Storage of an imported file until a worker admits its people."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pipeline.imports.rows import Row
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
 
+# The fewest rows that are taken in at a time; with the longest names still a small part.
 ROWS_IN_PART = 100
-"""The fewest rows that are taken in at a time; with the longest names still a small part."""
 PARTS_AT_ONCE = 20
 
 

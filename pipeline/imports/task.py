@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from pipeline.imports.admit import left_of, take_in
 from pipeline.models import ImportRun, StoredFile
 from pipeline.notifications.delivery import wait_until_sent
+from tasks.context import Context
 from tasks.errors import Discard
 from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
 
-if TYPE_CHECKING:
-    from tasks.context import Context
-
 BETWEEN_BATCHES_SECONDS = 60.0
+# How long a batch's mails, and the last ones, are waited for; they are sent by this process.
 AT_THE_END_SECONDS = 600.0
-"""How long a batch's mails, and the last ones, are waited for; they are sent by this process."""
 _LOOK_SECONDS = 0.5
 _GRACE_SECONDS = 60.0
 
@@ -47,7 +45,8 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     """
 
     def after_batch(run: ImportRun) -> None:
-        context.progress(run.next_row, run.total_rows, _note(run))
+        note = f"{run.accepted:,} accepted, {run.refused:,} refused"
+        context.progress(run.next_row, run.total_rows, note)
         _send_mails(context, BETWEEN_BATCHES_SECONDS)
 
     import_id = UUID(payload["import_id"])
@@ -70,10 +69,6 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         "left": left_of(run),
         "ending": run.ending or "STOPPED",
     }
-
-
-def _note(run: ImportRun) -> str:
-    return f"{run.accepted:,} taken in, {run.refused:,} refused"
 
 
 def _send_mails(context: Context, most_seconds: float) -> None:

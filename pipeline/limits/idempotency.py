@@ -18,10 +18,12 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 KEPT_SECONDS = 24 * 3_600
+# After so long without an answer a request counts as lost with its process; longer than any request
+# takes.
 LEASE_SECONDS = 60
-"""After so long without an answer a request counts as lost with its process; longer than any
-request takes."""
 
+# Takes a key that is new, expired, released, or whose request was lost; no row if it is none. Of
+# several at the same moment one gets it: the others wait for that row, and then see the claim.
 _CLAIM = """
 INSERT INTO pipeline_idempotencyrecord AS r
        (id, fingerprint, run, created_at, leased_until, expires_at, released)
@@ -39,10 +41,6 @@ WHERE r.expires_at <= excluded.created_at
    OR (r.status IS NULL AND r.leased_until <= excluded.created_at
        AND r.fingerprint = excluded.fingerprint)
 RETURNING created_at
-"""
-"""Takes a key that is new, expired, released, or whose request was lost; no row if it is none.
-
-Of several at the same moment one gets it: the others wait for that row, and then see the claim.
 """
 
 _READ = """
@@ -72,7 +70,7 @@ class Claim:
 
     @property
     def row_id(self) -> UUID:
-        """The id of the row that the request makes: the same each time it is tried.
+        """Return the id of the row that the request makes: the same each time it is tried.
 
         A UUIDv7 of the first try's time, so that it sorts among the others; all else in it comes
         from who asked, for what, under which key.
@@ -105,7 +103,7 @@ class InUse:
 
 
 def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse:
-    """Take a key for a request, or say what became of it."""
+    """Claim a key for a request, or return the state of the earlier claim."""
     run = uuid4()
     parameters: dict[str, Any] = {
         "id": record_id,
@@ -129,7 +127,7 @@ def keep(claim: Claim, *, status: int, headers: Mapping[str, str], body: bytes) 
 
 
 def release(claim: Claim) -> None:
-    """Let the key be used again, for anything; the same request still makes the same row."""
+    """Release the key for any request; the same request still makes the same row."""
     _write(_RELEASE, claim)
 
 

@@ -178,7 +178,6 @@ WHERE id = %(id)s
 """.format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
 
 
-
 def people_ahead(ticket: str, tie: str) -> str:
     """Write the expression that counts the people before a place in the line of the job `job`.
 

@@ -12,7 +12,6 @@ back, and each of its requests is then tried alone, so that it hurts only the on
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -41,9 +40,9 @@ class Turn(Generic[V, R]):
         self.called = threading.Event()
 
     def outcome(self) -> R:
-        """Return the result. Raises the error, as this thread's own."""
+        """Return the result. Raises the error."""
         if self.error is not None:
-            raise copy.copy(self.error) from self.error
+            raise self.error
         assert self.result is not None  # noqa: S101  a batch gives each of its turns an outcome
         return self.result
 
@@ -116,7 +115,10 @@ class Turns(Generic[V, R]):
             alone = len(batch) == 1 or not isinstance(error, Exception)
             if alone or isinstance(error, OperationalError | InterfaceError):
                 for turn in batch:
-                    turn.result, turn.error = None, error
+                    # Two threads that raise one error would share a traceback.
+                    own = error if turn is batch[0] else type(error)(*error.args)
+                    own.__cause__ = error.__cause__
+                    turn.result, turn.error = None, own
                 return
             for turn in batch:
                 turn.result = turn.error = None

@@ -21,11 +21,11 @@ from pipeline.live.channel import CHANNEL, connection_parameters, payloads
 
 log = logging.getLogger(__name__)
 
+# How long changes are gathered after a notification, before the next one.
 GAP_SECONDS = 0.05
-"""How long changes are gathered after a notification, before the next one."""
 IDLE_SECONDS = 60.0
+# How long a process that ends waits for what it has not told yet.
 FLUSH_SECONDS = 1.0
-"""How long a process that ends waits for what it has not told yet."""
 _SESSION = "-c synchronous_commit=off -c statement_timeout=3000 -c application_name=announcer"
 
 
@@ -37,7 +37,7 @@ class Announcer:
         self._forget()
 
     def _forget(self) -> None:
-        """What a child process starts with: the thread and the connection are its parent's."""
+        """Reset the state in a child process: the thread and the connection are its parent's."""
         self._news = threading.Condition()
         self._latest: dict[UUID, int] = {}
         self._thread: threading.Thread | None = None
@@ -45,7 +45,7 @@ class Announcer:
         self._session: psycopg.Connection | None = None
 
     def note(self, *, job_id: UUID, seq: int, **_: Any) -> None:
-        """Have a change told soon. Never waits for the database."""
+        """Queue a change for announcing. Never waits for the database."""
         with self._news:
             self._latest[job_id] = max(seq, self._latest.get(job_id, 0))
             if self._thread is None:
@@ -55,7 +55,7 @@ class Announcer:
             self._news.notify()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
-        """Wait until all is told, at most so long; says whether it is."""
+        """Wait until everything is announced, up to a timeout; return whether it was."""
         end = time.monotonic() + seconds
         while not (done := self._has_told_all()) and time.monotonic() < end:
             time.sleep(0.005)
@@ -76,7 +76,7 @@ class Announcer:
             time.sleep(GAP_SECONDS)
 
     def _take(self) -> dict[UUID, int]:
-        """What is to be told; nothing, after a long rest, and then the thread has ended."""
+        """Return the queued changes; none after a long idle time, and then the thread has ended."""
         with self._news:
             if not self._latest:
                 self._news.wait_for(lambda: self._latest, timeout=self.idle_seconds)
@@ -88,7 +88,7 @@ class Announcer:
             return latest
 
     def _send(self, latest: dict[UUID, int]) -> None:
-        """Raises psycopg.Error, also when a fresh connection did not help."""
+        """Send a notification. Raises psycopg.Error if a fresh connection fails as well."""
         try:
             self._notify(latest, self._session or self._connect())
         except psycopg.Error:
@@ -104,7 +104,7 @@ class Announcer:
             session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
     def close(self) -> None:
-        """Give the connection back; the next change opens another."""
+        """Close the connection; the next change opens another."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -115,13 +115,13 @@ os.register_at_fork(after_in_child=announcer._forget)
 
 
 def start_announcing() -> None:
-    """Tell of every change that this process commits from now on, also of its last one."""
+    """Announce every change that this process commits, including its last."""
     committed.connect(_note, dispatch_uid="announcer")
     atexit.register(announcer.flush)
 
 
 def stop_announcing() -> None:
-    """Tell nobody any more, and give the connection back (for tests)."""
+    """Stop announcing, and close the connection (for tests)."""
     committed.disconnect(dispatch_uid="announcer")
     announcer.flush()
     announcer.close()

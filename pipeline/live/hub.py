@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,13 +19,13 @@ from prometheus_client import Gauge
 
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
 from pipeline.live.stream_tokens import StreamToken
+from tasks.listen import ReconnectWaits
 
 log = logging.getLogger(__name__)
 
 MOST_WATCHERS = 2_000
 MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 10.0
 _SESSION = "-c application_name=live_pages"
 
 STREAMS = Gauge(
@@ -35,7 +34,7 @@ STREAMS = Gauge(
 
 
 class HubFull(Exception):
-    """So many watch already that there is no room for one more, or the process is ending."""
+    """The hub has too many watchers, or the process is ending."""
 
 
 class Watcher:
@@ -45,13 +44,13 @@ class Watcher:
         self.jobs = token.jobs
         self.issued = token.issued
         self.news: dict[UUID, int] = {}
+        # Whether something may have happened that was not told: they had better look.
         self.missed = False
-        """Whether something may have happened that was not told: they had better look."""
         self.is_over = False
         self._wake = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for news or the end, at most so long."""
+        """Wait for news or the end, up to a timeout."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -70,12 +69,12 @@ class Watcher:
         self._wake.set()
 
     def end(self) -> None:
-        """End the stream: the reader is gone, or the server is going."""
+        """End the stream: the reader or the server is leaving."""
         self.is_over = True
         self._wake.set()
 
     def take(self) -> tuple[dict[UUID, int], bool]:
-        """The news since the last time, and whether some may have been missed."""
+        """Return the news since the last time, and whether some may have been missed."""
         told = self.news, self.missed
         self.news, self.missed = {}, False
         return told
@@ -97,7 +96,7 @@ class Hub:
 
     @contextmanager
     def watching(self, token: StreamToken) -> Iterator[Watcher]:
-        """Somebody who watches a token's jobs, for as long as this lasts. Raises HubFull."""
+        """Register a watcher of a token's jobs for as long as the block lasts. Raises HubFull."""
         if self._is_closed or len(self._watchers) >= self.most_watchers:
             raise HubFull
         watcher = Watcher(token)
@@ -135,12 +134,12 @@ class Hub:
                 del self._of_job[job]
 
     async def _listen_on(self) -> None:
-        """Listen for ever; whenever that begins (again), all had better look."""
-        wait = FIRST_WAIT_SECONDS
+        """Listen until cancelled; after each (re)connection every page reloads."""
+        waits = ReconnectWaits()
         while True:
             try:
                 async with await _listening_connection() as session:
-                    wait = FIRST_WAIT_SECONDS
+                    waits.reset()
                     self._heard = _Heard()
                     for watcher in self._watchers:
                         watcher.had_better_look()
@@ -148,9 +147,8 @@ class Hub:
             except (psycopg.Error, OSError) as error:
                 log.warning("the live pages' connection to the database is lost: %s", error)
             except Exception:
-                log.exception("listening for changes failed")  # and is tried again, as ever
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  no secret
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+                log.exception("listening for changes failed")
+            await asyncio.sleep(waits.next_seconds())
 
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():
@@ -166,7 +164,7 @@ class Hub:
 
 
 class _Heard:
-    """Which jobs have changed since when: for pages that were made before their stream began."""
+    """Latest changes of jobs, for pages that were made before their stream began."""
 
     def __init__(self) -> None:
         self._since = time.time()
@@ -178,7 +176,7 @@ class _Heard:
         self._changed.update(dict.fromkeys(told, time.time()))
 
     def may_have_changed(self, watcher: Watcher) -> bool:
-        """Whether a job may have changed after the page was made; rather too often than never."""
+        """Return whether a job may have changed after the page was made; may err towards yes."""
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
 

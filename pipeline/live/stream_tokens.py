@@ -1,4 +1,4 @@
-"""What a page may listen to, signed, so that a stream has nothing to look up in the database.
+"""Signed tokens for streams, so that a stream needs no look-up in the database.
 
 A token says only which jobs' changes are told, and a change is told without what it was: whoever
 holds one learns when something happens there, and nothing more.
@@ -21,7 +21,7 @@ _BYTES = 16  # of a UUID
 
 
 def issue(jobs: Iterable[UUID]) -> str:
-    """A token for the changes of these jobs, of the first 50 if there are more; for 24 hours."""
+    """Issue a token for the changes of these jobs (at most 50), valid for 24 hours."""
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
     packed = urlsafe_b64encode(b"".join(job.bytes for job in ids)).decode().rstrip("=")
     return TimestampSigner(salt=_SALT).sign(packed)
@@ -29,14 +29,14 @@ def issue(jobs: Iterable[UUID]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """Which jobs somebody may listen to, and when (in seconds since 1970) their page was made."""
+    """The jobs that a page listens to, and when (in seconds since 1970) it was made."""
 
     jobs: frozenset[UUID]
     issued: int
 
 
 def read(text: str) -> StreamToken | None:
-    """What a token says; None if it is not ours, has expired, or names no job."""
+    """Parse a token; None if it is not ours, has expired, or names no job."""
     try:
         packed = TimestampSigner(salt=_SALT).unsign(text, max_age=MAX_AGE)
     except BadSignature:

@@ -15,8 +15,8 @@ from pipeline.live.hub import Hub, HubFull, Watcher
 from pipeline.web.asgi_types import Message, Receive, Send
 
 PREFIX = "/live/"
+# How often a silent stream says that it is there, so that no proxy in between gives it up.
 HEARTBEAT_SECONDS = 20.0
-"""How often a silent stream says that it is there, so that no proxy in between gives it up."""
 RETRY_MS = (2_000, 6_000)
 FULL_RETRY_SECONDS = 30
 
@@ -52,7 +52,12 @@ async def _tell(watcher: Watcher, receive: Receive, send: Send) -> None:
     kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
     await _write(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
-    gone = ensure_future(_until_gone(receive))
+
+    async def until_gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    gone = ensure_future(until_gone())
     gone.add_done_callback(lambda _: watcher.end())
     try:
         while not watcher.is_over:
@@ -62,11 +67,6 @@ async def _tell(watcher: Watcher, receive: Receive, send: Send) -> None:
     finally:
         gone.cancel()
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _news(watcher: Watcher) -> str:

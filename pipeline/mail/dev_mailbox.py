@@ -1,6 +1,6 @@
-"""Mails on a developer's machine: kept as files, to be read at /dev/mail/, and sent to nobody.
+"""Development mailbox: emails stored as files, shown at /dev/mail/ and never sent.
 
-Each mail is one file that is there whole or not at all, for its owner alone. The newest are kept.
+Each email is one file, written atomically and readable only by its owner. Old ones are deleted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A mail that was kept. Its name is in the order of time."""
+    """Stored email. Its name sorts by time."""
 
     name: str
     to: str
@@ -41,24 +41,24 @@ class Mail:
 
     @property
     def at(self) -> datetime:
-        """When it was kept, by this machine's clock."""
+        """Return the time when it was stored, by this machine's clock."""
         return datetime.fromtimestamp(int(self.name[:20]) / 1e9, UTC)
 
 
 class Backend(BaseEmailBackend):
-    """Django's mail backend that keeps each mail in settings.DEV_MAIL_FOLDER."""
+    """Mail backend for Django that stores each email in settings.DEV_MAIL_FOLDER."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Keep them, and say of each where it can be read; gives how many there were."""
+        """Store the emails, log where to read them, and return their number."""
         for message in email_messages:
             kept = keep(", ".join(message.to), str(message.subject), str(message.body))
             place = f"{settings.SITE_URL}/dev/mail/"
-            logger.debug("Mail to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
+            logger.debug("Email to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
         return len(email_messages)
 
 
 def keep(to: str, subject: str, text: str) -> Mail:
-    """Keep a mail, and let go of the oldest when there are too many."""
+    """Store an email, and delete the oldest beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     mail = Mail(f"{time.time_ns():020d}-{secrets.token_hex(4)}", to, subject, text)
@@ -72,12 +72,12 @@ def keep(to: str, subject: str, text: str) -> Mail:
 
 
 def newest() -> list[Mail]:
-    """The mails that are kept, newest first."""
+    """Return the stored emails, newest first."""
     return [mail for mail in map(read, _names()[:MOST_KEPT]) if mail]
 
 
 def read(name: str) -> Mail | None:
-    """The mail of that name, if it is kept."""
+    """Return the stored email with this name, or None."""
     if not _NAME.fullmatch(name):
         return None
     with suppress(FileNotFoundError):
@@ -86,7 +86,7 @@ def read(name: str) -> Mail | None:
 
 
 def forget(address: str) -> None:
-    """Let go of every mail to an address"""
+    """Delete every stored email to an address."""
     for mail in newest():
         if address in mail.to.split(", "):
             _path(mail.name).unlink(missing_ok=True)

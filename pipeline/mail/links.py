@@ -1,4 +1,4 @@
-"""Links in mails. One that confirms a seat stands for one offer of one application."""
+"""Links in emails. A confirm link is for one offer of one application."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from django.conf import settings
 from django.core import signing
 from django.urls import reverse
 
-MAX_AGE = timedelta(days=61)
-"""Longer than the longest window and its extension."""
+MAX_AGE = timedelta(days=61)  # longer than the longest window with its extension
 _SALT = "pipeline.notifications.confirm"
 
 
 class Offer(NamedTuple):
-    """A seat that was offered to an application by the event with that seq."""
+    """Offer of a seat to an application by the event with this seq."""
 
     application_id: UUID
     seq: int
 
 
 def make_token(offer: Offer) -> str:
-    """What proves that its bearer got the mail about an offer."""
+    """Sign an offer; the token proves that its bearer received the email."""
     return signing.dumps([offer.application_id.hex, offer.seq], salt=_SALT)
 
 
 def read_token(token: str) -> Offer | None:
-    """The offer of a token; None if it is not ours, or older than any offer that still stands."""
+    """Return the offer in a token; None if the token is forged or older than MAX_AGE."""
     try:
         application_id, seq = signing.loads(token, salt=_SALT, max_age=MAX_AGE)
     except signing.BadSignature:
@@ -37,20 +36,20 @@ def read_token(token: str) -> Offer | None:
 
 
 def confirm_link(offer: Offer) -> str:
-    """Where an offered seat is confirmed, by whoever got the mail."""
+    """Return the address where the recipient of the email confirms a seat."""
     return settings.SITE_URL + reverse("confirm_offer", args=[make_token(offer)])
 
 
 def application_link(application_id: UUID) -> str:
-    """Where an application's owner sees it, signed in."""
+    """Return the address of an application's page for its signed-in owner."""
     return settings.SITE_URL + reverse("my_application", args=[application_id])
 
 
 def data_link() -> str:
-    """Where people see what is kept about them, and erase it, signed in."""
+    """Return the address where signed-in people see and erase their data."""
     return settings.SITE_URL + reverse("my_data")
 
 
 def openings_link() -> str:
-    """Where the open jobs are."""
+    """Return the address of the open jobs."""
     return settings.SITE_URL + reverse("openings")

@@ -1,4 +1,4 @@
-"""Learning the words of the names that companies were told, by which they find their people.
+"""Upkeep of the name search index: one row per word of each applicant's name, per company.
 
 Done after the applications were committed, not with them: under a job's lock it would cost
 everybody who applies. A worker does it every few seconds, so that a search is hardly behind.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 
+# How many events are looked at in one go.
 BATCH = 20_000
-"""How many events are looked at in one go."""
 
+# One learns at a time, and nobody while a name is changed or erased: that waits for the same lock,
+# so that no word of it is learned afterwards from an older picture.
 _TURN = "SELECT pg_try_advisory_xact_lock(pipeline_names_turn())"
-"""One learns at a time, and nobody while a name is changed or erased: that waits for the same lock,
-so that no word of it is learned afterwards from an older picture."""
 
+# Events get their ids before their transactions commit. So what has been looked at counts as done
+# only when it was looked at once more after all that ran the first time had ended.
 _LEARN = """
 WITH place AS (
     SELECT coalesce(max(done), 0) AS done,
@@ -44,12 +46,10 @@ ON CONFLICT (id) DO UPDATE
     SET done = excluded.done, seen = excluded.seen, seen_txid = excluded.seen_txid
 RETURNING (SELECT count(*) FROM looked_at)
 """
-"""Events get their ids before their transactions commit. So what has been looked at counts as done
-only when it was looked at once more after all that ran the first time had ended."""
 
 
 def learn_names() -> bool:
-    """Learn the names of who has applied since the last time; says whether there is more to do."""
+    """Index the names of new applications, and return True if there may be more to do."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_TURN)
         if not cursor.fetchone()[0]:

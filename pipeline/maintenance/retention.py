@@ -1,15 +1,15 @@
-"""Removing what nobody needs any more."""
+"""Removal of expired rows."""
 
 from __future__ import annotations
 
 from django.db import connection
 
-BATCH = 5_000
-PARTS = 64
-"""Parts of files in one statement: each is up to a megabyte."""
+from tasks.advisory_locks import RETENTION_TURN
 
-_TURN = 7_463_001
-"""An advisory lock: of several workers one removes at a time, so that none waits for another."""
+BATCH = 5_000
+# Parts of files in one statement: each is up to a megabyte.
+PARTS = 64
+
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
@@ -23,6 +23,8 @@ def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
     )
 
 
+# What goes, each with its statement and how many rows that removes at most. A file's parts and what
+# was told of its import go before the file does.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
         _some(
@@ -86,13 +88,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
 }
-"""What goes, each with its statement and how many rows that removes at most. A file's parts and
-what was told of its import go before the file does."""
 
 
 def remove_expired() -> dict[str, int]:
-    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions, tokens
-    and codes of applicants, files with all that hangs on them.
+    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
+
+    Tokens and codes of applicants, and files with everything that belongs to them, go too.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
     as long as any kind went up to its bound (`is_there_more`), there may be more.
@@ -100,11 +101,11 @@ def remove_expired() -> dict[str, int]:
     removed = {}
     with connection.cursor() as cursor:
         for kind, (statement, batch) in STATEMENTS.items():
-            cursor.execute(statement, {"turn": _TURN, "batch": batch})
+            cursor.execute(statement, {"turn": RETENTION_TURN, "batch": batch})
             removed[kind] = cursor.rowcount
     return removed
 
 
 def is_there_more(removed: dict[str, int]) -> bool:
-    """Whether some kind went up to its bound."""
+    """Return True if a kind reached its bound."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -1,4 +1,4 @@
-"""Removing what has expired, every few minutes, for the whole site."""
+"""Removal of expired rows every few minutes, for the whole site."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def remove_what_has_expired(payload: dict[str, Any], context: Context) -> dict[s
 
 
 def ensure_retention() -> None:
-    """Have it done from now on. Safe to call at every start, and by many at once."""
+    """Schedule the removal. Safe to call at every start, and by many processes at once."""
     schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

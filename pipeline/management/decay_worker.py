@@ -11,13 +11,12 @@ import math
 import time
 from uuid import UUID
 
-import psycopg
-from django.db import connection
 from django.db.models.functions import Now
 
 from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Heartbeat
 from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
+from tasks.listen import Listener
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +39,11 @@ class DecayWorker:
         self._aside: dict[UUID, float] = {}
         self._last_beat = float("-inf")
         self._last_learned = float("-inf")
-        self._listener: psycopg.Connection | None = None
+        self._listener = Listener(CHANNEL)
 
     def step(self) -> int:
         """Settle one due job that is not locked, if there is one; return how many that were."""
-        self._listen()
+        self._listener.poll()  # from before the first look on; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
@@ -80,30 +79,12 @@ class DecayWorker:
 
     def sources(self) -> list[int]:
         """Return the file descriptor whose input ends a rest early: NOTIFY of due jobs."""
-        return [self._listener.fileno()] if self._listener else []
+        fileno = self._listener.fileno()
+        return [] if fileno is None else [fileno]
 
     def close(self) -> None:
         """Close the listening connection."""
-        if self._listener:
-            self._listener.close()
-            self._listener = None
-
-    def _listen(self) -> None:
-        """Listen from before the first step on, and drop what was announced: the step finds it.
-
-        The connection is the worker's own, past any pooler's transactions.
-        """
-        try:
-            if self._listener is None:
-                wrapper = connection.copy()
-                self._listener = wrapper.get_new_connection(wrapper.get_connection_params())
-                self._listener.autocommit = True
-                self._listener.execute(f"LISTEN {CHANNEL}")
-            for _ in self._listener.notifies(timeout=0):
-                pass
-        except psycopg.Error:
-            self.close()
-            raise
+        self._listener.close()
 
     def _set_aside(self) -> list[UUID]:
         now = time.monotonic()

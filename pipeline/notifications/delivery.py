@@ -1,8 +1,8 @@
-"""Sending the mails about what was just committed, off the path of whoever caused it.
+"""Delivery of emails about committed changes, off the request's path.
 
-What waits is kept in this process's memory: a process that dies loses it, and each mail is tried
-once. The durable engine of background tasks replaces this module: then the mails are rows that are
-written together with the events.
+Pending emails are kept in this process's memory: they are lost if the process dies, and each is
+tried once. The durable engine of background tasks replaces this module: then the emails are rows
+that are written together with the events.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import BoundedSemaphore
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -22,57 +21,58 @@ from applicants.models import ERASED, Applicant
 from pipeline.line.signals import committed
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application
-from pipeline.notifications.messages import Facts, Told, is_told_by_mail, message_for
+from pipeline.notifications.messages import EventForMail, Facts, may_have_mail, message_for
 
 logger = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
-"""Changes of lines whose mails wait; each is one event or a cascade."""
+MOST_WAITING = 1_000  # committed changes whose emails wait; each is one event or a cascade
 
-_going_on: set[Future[None]] = set()
+_pending: set[Future[None]] = set()
 _sender = ThreadPoolExecutor(max_workers=2, thread_name_prefix="notify")
 _room = BoundedSemaphore(MOST_WAITING)
 
 
 def start_notifying() -> None:
-    """From now on send mails about what this process commits."""
+    """Send emails about every change that this process commits from now on."""
     committed.connect(after_commit, dispatch_uid="notifications")
 
 
-def after_commit(sender: object, *, entries: Iterable[Told], **_: Any) -> None:
-    """Hand over what was just committed; quick, and never a failure of the change."""
-    told = [entry for entry in entries if is_told_by_mail(entry)]
-    if not told or not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
+def after_commit(sender: object, *, entries: Iterable[EventForMail], **_: Any) -> None:
+    """Queue the emails about a committed change; quick, and never fails the change."""
+    events = [entry for entry in entries if may_have_mail(entry)]
+    if not events or not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return
     if not _room.acquire(blocking=False):
-        logger.error("The mails about %d events were given up: too many wait", len(told))
+        logger.error("Emails about %d events were dropped: too many are waiting", len(events))
         return
-    delivery = _sender.submit(_deliver, told)
-    _going_on.add(delivery)
+    delivery = _sender.submit(_deliver, events)
+    _pending.add(delivery)
     delivery.add_done_callback(_make_room)
 
 
 def wait_until_sent(seconds: float) -> int:
-    """Wait until the mails about what this process has committed were handed over, at most so long;
-    says about how many changes there are some left.
+    """Wait at most this long until all queued emails are sent; return the changes still left.
 
-    For who causes very many, or ends with its work: else they wait in memory, or are lost.
+    For callers that cause very many emails, or whose process is about to end: otherwise the emails
+    fill the memory, or are lost.
     """
-    return len(wait(list(_going_on), timeout=seconds).not_done)
+    return len(wait(list(_pending), timeout=seconds).not_done)
 
 
-def _deliver(told: list[Told]) -> None:
+def _deliver(events: list[EventForMail]) -> None:
     try:
-        _send_all(told)
-    except Exception as error:  # its words may hold an address
-        logger.error("Mails about events could not be made: %s", type(error).__name__)
+        _send_all(events)
+    except Exception as error:  # its text may hold an address
+        logger.error("Emails about events could not be composed: %s", type(error).__name__)
     finally:
         connection.close()
 
 
-def _send_all(told: list[Told]) -> None:
-    known = _read({event.application_id for event in told if event.application_id})
-    for event in told:
+def _send_all(events: list[EventForMail]) -> None:
+    known = Application.objects.select_related("applicant", "job__posting", "job__company").in_bulk(
+        {event.application_id for event in events if event.application_id}
+    )
+    for event in events:
         application = known.get(event.application_id) if event.application_id else None
         if application is None or application.applicant.is_erased:
             continue
@@ -83,22 +83,7 @@ def _send_all(told: list[Told]) -> None:
         _forget_erased([row.applicant for row in known.values()])
 
 
-def _forget_erased(told: list[Applicant]) -> None:
-    """Keep no mail to who was erased while it was written: erasing did not see it yet."""
-    ids = [person.id for person in told if not person.is_erased]
-    left = Applicant.objects.filter(id__in=ids).exclude(email__startswith=ERASED)
-    erased = set(ids) - set(left.values_list("id", flat=True))
-    for person in told:
-        if person.id in erased:
-            dev_mailbox.forget(person.email)
-
-
-def _read(ids: set[UUID]) -> dict[UUID, Application]:
-    related = ("applicant", "job__posting", "job__company")
-    return Application.objects.select_related(*related).in_bulk(ids)
-
-
-def _facts(event: Told, application: Application) -> Facts:
+def _facts(event: EventForMail, application: Application) -> Facts:
     return Facts(
         job_title=application.job.posting.title,
         company=application.job.company.name,
@@ -110,6 +95,19 @@ def _facts(event: Told, application: Application) -> Facts:
     )
 
 
+def _forget_erased(recipients: list[Applicant]) -> None:
+    """Delete stored emails to people who were erased while these emails were composed.
+
+    The erasure could not delete them because they did not exist yet.
+    """
+    ids = [person.id for person in recipients if not person.is_erased]
+    left = Applicant.objects.filter(id__in=ids).exclude(email__startswith=ERASED)
+    erased = set(ids) - set(left.values_list("id", flat=True))
+    for person in recipients:
+        if person.id in erased:
+            dev_mailbox.forget(person.email)
+
+
 def _make_room(done: Future[None]) -> None:
-    _going_on.discard(done)
+    _pending.discard(done)
     _room.release()

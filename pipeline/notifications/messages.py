@@ -1,7 +1,7 @@
-"""What a mail says about an event of the log, if one is sent at all: one table. Pure.
+"""Emails about events of the log: one table from event to message. Pure functions.
 
-Plain text. The subject tells the thing; a deadline comes first, in UTC. What people did themselves,
-signed in, they saw on the page: no mail tells it to them again.
+Plain text, with the deadline first and in UTC. Applicants get no email about what they did
+themselves while signed in, because the page already showed them the result.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pipeline.wording.english import time_in_words
 from pipeline.wording.sentences import Reader, sentence
 
 
-class Told(Protocol):
-    """What of a row of the log a mail is made from."""
+class EventForMail(Protocol):
+    """The fields of a log row that an email is made from."""
 
     application_id: UUID | None
     seq: int
@@ -32,9 +32,10 @@ class Told(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a mail says beside the event: names, and where its links lead.
+    """Names and links for an email.
 
-    Not the applicant's own: who applies with another's address could have any text mailed there.
+    Leaves out the applicant's own name: anyone could apply with another person's address and have
+    any text emailed there.
     """
 
     job_title: str
@@ -43,30 +44,29 @@ class Facts:
     application_link: str
     openings_link: str
     data_link: str
-    asks_first_seats: bool = False
-    """Whether the job has even a seat that was free confirmed."""
+    asks_first_seats: bool = False  # applicants must confirm even a seat that was free
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A mail without its address."""
+    """An email without its address."""
 
     subject: str
     text: str
 
 
-def message_for(event: Told, facts: Facts) -> Message | None:
-    """The mail about an event to the one whose application it is; None when there is none."""
+def message_for(event: EventForMail, facts: Facts) -> Message | None:
+    """Compose the email about an event for the applicant; None when there is none."""
     compose = MAILS.get(event.outcome or event.event)
     return compose(event, facts) if compose else None
 
 
-def is_told_by_mail(event: Told) -> bool:
-    """Whether there may be a mail about such an event."""
+def may_have_mail(event: EventForMail) -> bool:
+    """Tell cheaply whether an email about an event is possible."""
     return event.application_id is not None and (event.outcome or event.event) in MAILS
 
 
-def _applied(event: Told, facts: Facts) -> Message | None:
+def _applied(event: EventForMail, facts: Facts) -> Message | None:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
         if by_company:
@@ -75,86 +75,82 @@ def _applied(event: Told, facts: Facts) -> Message | None:
     if not by_company:
         return None
     subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-    where = f"See where you stand, or withdraw:\n{facts.application_link}"
-    return _told(event, facts, subject, where, _put_forward(facts))
+    where = f"Track your application, or withdraw:\n{facts.application_link}"
+    return _from_timeline(event, facts, subject, where, _put_forward(facts))
 
 
 def _put_forward(facts: Facts) -> str:
-    """Who never applied may not know what this is, and how to be left alone."""
+    """Explain the email to a person who never applied, and how to opt out."""
     return (
-        f"You get this because {facts.company} put you forward for this job, with this address."
-        " Next in Line keeps the line of those who wait for a seat in it, and tells you when it is"
-        " your turn. If you do not want that, sign in with this address (it takes a code that we"
-        " mail you, no password) and withdraw; under “My data” you can erase everything that we"
-        f" keep about you:\n{facts.data_link}"
+        f"You are receiving this because {facts.company} put you forward for this job with this"
+        " address. Next in Line manages the waitlist and emails you when it is your turn. If you"
+        " do not want this, sign in with this address and withdraw. You need no password; we email"
+        " you a code. You can erase everything we store about you under “My data”:\n"
+        f"{facts.data_link}"
     )
 
 
-def _offered(event: Told, facts: Facts, *more: str) -> Message:
+def _offered(event: EventForMail, facts: Facts, *more: str) -> Message:
     until = time_in_words(event.data["deadline"])
-    first = f"Confirm by {until}, or the seat goes to the next in line:\n{facts.confirm_link}"
+    first = f"Confirm by {until}, or the seat goes to the next person:\n{facts.confirm_link}"
     what = (
-        f"A seat for “{facts.job_title}” at {facts.company} is yours if you want it. The link shows"
-        " a page with one button; opening it changes nothing yet. If you do not want the seat,"
-        f" withdraw, and the next in line will be glad:\n{facts.application_link}"
+        f"You have been offered a seat for “{facts.job_title}” at {facts.company}. The link opens a"
+        " page with a button; nothing changes until you press it.\n\n"
+        "Not interested any more? Withdraw so that the next person gets the seat:\n"
+        f"{facts.application_link}"
     )
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {until}"
     return _message(facts, subject, first, what, *more)
 
 
-def _extended(event: Told, facts: Facts) -> Message:
+def _extended(event: EventForMail, facts: Facts) -> Message:
     until = time_in_words(event.data["deadline"])
     subject = f"More time: confirm your seat for “{facts.job_title}” by {until}"
-    return _told(event, facts, subject, f"Confirm it here:\n{facts.application_link}")
+    return _from_timeline(event, facts, subject, f"Confirm it here:\n{facts.application_link}")
 
 
-def _missed(event: Told, facts: Facts) -> Message:
-    subject = f"You missed the deadline for “{facts.job_title}”, and are in line again"
-    after = f"See where you stand now, or withdraw:\n{facts.application_link}"
-    return _told(event, facts, subject, after)
+def _notice(subject: str, after: str) -> Callable[[EventForMail, Facts], Message]:
+    """Compose an email from a subject and a closing paragraph, with the names of `Facts`."""
+
+    def compose(event: EventForMail, facts: Facts) -> Message:
+        names = {
+            "job": facts.job_title,
+            "company": facts.company,
+            "link": facts.application_link,
+            "openings": facts.openings_link,
+        }
+        return _from_timeline(event, facts, subject.format(**names), after.format(**names))
+
+    return compose
 
 
-def _lapsed(event: Told, facts: Facts) -> Message:
-    subject = f"Your application for “{facts.job_title}” has ended: too many deadlines missed"
-    return _told(event, facts, subject, f"See what happened:\n{facts.application_link}")
+OTHER_JOBS = "Other open jobs:\n{openings}"
+WHAT_HAPPENED = "See what happened:\n{link}"
 
-
-def _removed(event: Told, facts: Facts) -> Message:
-    subject = f"{facts.company} took you out of the line for “{facts.job_title}”"
-    return _told(event, facts, subject, f"See what happened:\n{facts.application_link}")
-
-
-def _rejected(event: Told, facts: Facts) -> Message:
-    subject = f"{facts.company} has decided on your application for “{facts.job_title}”"
-    return _told(event, facts, subject, f"Other jobs that are open:\n{facts.openings_link}")
-
-
-def _hired(event: Told, facts: Facts) -> Message:
-    subject = f"You are hired: “{facts.job_title}” at {facts.company}"
-    return _told(event, facts, subject, "Congratulations! The company takes it on from here.")
-
-
-def _closed(event: Told, facts: Facts) -> Message:
-    subject = f"{facts.company} has closed the job “{facts.job_title}”"
-    return _told(event, facts, subject, f"Other jobs that are open:\n{facts.openings_link}")
-
-
-MAILS: dict[str, Callable[[Told, Facts], Message | None]] = {
+# The events and outcomes with an email, and the function that composes it.
+MAILS: dict[str, Callable[[EventForMail, Facts], Message | None]] = {
     EventType.APPLIED: _applied,
     EventType.PROMOTED: _offered,
     EventType.DEADLINE_EXTENDED: _extended,
-    EventType.DECAYED: _missed,
-    Outcome.LAPSED: _lapsed,
-    Outcome.REMOVED: _removed,
-    Outcome.REJECTED: _rejected,
-    Outcome.HIRED: _hired,
-    Outcome.JOB_CLOSED: _closed,
+    EventType.DECAYED: _notice(
+        "You missed the deadline for “{job}” and are back in line",
+        "See your new place, or withdraw:\n{link}",
+    ),
+    Outcome.LAPSED: _notice(
+        "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED
+    ),
+    Outcome.REMOVED: _notice("{company} removed you from the line for “{job}”", WHAT_HAPPENED),
+    Outcome.REJECTED: _notice("{company} has decided on your application for “{job}”", OTHER_JOBS),
+    Outcome.HIRED: _notice(
+        "You are hired: “{job}” at {company}",
+        "Congratulations! {company} will contact you about the next steps.",
+    ),
+    Outcome.JOB_CLOSED: _notice("{company} has closed the job “{job}”", OTHER_JOBS),
 }
-"""For which events and outcomes there is a mail, and who words it."""
 
 
-def _told(event: Told, facts: Facts, subject: str, *after: str) -> Message:
-    """A mail that says what the timeline says, and then what can be done."""
+def _from_timeline(event: EventForMail, facts: Facts, subject: str, *after: str) -> Message:
+    """Compose an email from the timeline's sentence and the next steps."""
     return _message(facts, subject, sentence(event, Reader.APPLICANT), *after)
 
 

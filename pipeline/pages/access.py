@@ -1,4 +1,4 @@
-"""Who sits at the browser, and what they may open: the one place where pages let people through.
+"""Access to pages: the one place where people are let through or refused.
 
 Who is not signed in is sent to sign in and comes back. What is somebody else's does not exist: 404.
 A page of one's own company for which one's role is not enough says so: 403.
@@ -29,8 +29,8 @@ from pipeline.selectors.people import read_applicant
 
 P = ParamSpec("P")
 T = TypeVar("T")
+# Where the session keeps for which company its member acts.
 COMPANY = "company_id"
-"""Where the session keeps for which company its member acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Member:
 
     @property
     def actor(self) -> Actor:
-        """How the log names this member."""
+        """Return the actor as the log names it."""
         return Actor(ActorKind.COMPANY, self.user.id)
 
     def may(self, action: Action) -> bool:
@@ -52,22 +52,22 @@ class Member:
 
     @property
     def is_recruiter(self) -> bool:
-        """Whether to show templates' buttons for daily work."""
+        """Return whether to show templates' buttons for daily work."""
         return self.may(Action.MANAGE_TASKS)
 
     @property
     def is_owner(self) -> bool:
-        """Whether to show templates' buttons for owners."""
+        """Return whether to show templates' buttons for owners."""
         return self.may(Action.MANAGE_TEAM)
 
 
 def current_applicant(request: HttpRequest) -> Applicant | None:
-    """The person for whom the browser's session stands. At most one query a request."""
+    """Return the person for whom the browser's session stands. At most one query a request."""
     return _once(request, "_applicant", _applicant)
 
 
 def memberships(request: HttpRequest) -> list[Membership]:
-    """The companies of the staff account that is signed in, by name. At most one query a request.
+    """Return the companies of the signed-in staff account, by name. At most one query a request.
 
     Nobody signed in: none.
     """
@@ -75,14 +75,14 @@ def memberships(request: HttpRequest) -> list[Membership]:
 
 
 def current_member(request: HttpRequest) -> Member | None:
-    """The staff account that is signed in, for the company it last chose (else its first)."""
+    """Return the signed-in staff account, for the company it last chose (else its first)."""
     theirs = memberships(request)
     chosen = [m for m in theirs if str(m.company_id) == request.session.get(COMPANY)]
     return _member((chosen or theirs)[0]) if theirs else None
 
 
 def member_who_sent(request: HttpRequest) -> Member | None:
-    """The staff account, for the company whose page a form stood on.
+    """Return the staff account, for the company whose page a form stood on.
 
     It may have changed companies in another window since; a form that names none is the current
     company's.
@@ -96,7 +96,7 @@ def member_who_sent(request: HttpRequest) -> Member | None:
 
 
 def act_for(request: HttpRequest, company_id: UUID) -> Member | None:
-    """The staff account as a member of that company, for which it acts from now on."""
+    """Return the staff account as a member of that company, for which it acts from now on."""
     for membership in memberships(request):
         if membership.company_id == company_id:
             if request.session.get(COMPANY) != str(company_id):
@@ -108,7 +108,7 @@ def act_for(request: HttpRequest, company_id: UUID) -> Member | None:
 def for_applicants(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """A page for people who have proved their address; others sign in first."""
+    """Return a page for people who have proved their address; others sign in first."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -158,7 +158,7 @@ def require(member: Member | None, action: Action) -> Member:
 def own_job(
     request: HttpRequest, job_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Job]:
-    """A job of one of the member's companies, with its posting; the member acts for that company.
+    """Return a job of one of the member's companies, with its posting; the member acts for it.
 
     Raises JobNotFound (404), PermissionDenied.
     """
@@ -172,7 +172,7 @@ def own_job(
 def received_application(
     request: HttpRequest, application_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Seen]:
-    """An application to one of the member's companies. Raises ApplicationNotFound (404)."""
+    """Return an application to one of the member's companies. Raises ApplicationNotFound (404)."""
     seen = read_application(application_id)
     member = act_for(request, seen.company_id)
     if member is None:
@@ -181,7 +181,7 @@ def received_application(
 
 
 def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applicant, Seen]:
-    """An application of the person who is signed in. Raises ApplicationNotFound (404)."""
+    """Return an application of the person who is signed in. Raises ApplicationNotFound (404)."""
     person, seen = current_applicant(request), read_application(application_id)
     if person is None or person.id != seen.application.applicant_id:
         raise ApplicationNotFound
@@ -189,7 +189,7 @@ def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applica
 
 
 def public_job(request: HttpRequest, job_id: UUID) -> Job:
-    """A job that everybody may see; a draft only its own company. Raises JobNotFound (404)."""
+    """Return a public job; a draft only for its own company. Raises JobNotFound (404)."""
     job = read_job(job_id)
     if job.status == JobStatus.DRAFT and act_for(request, job.company_id) is None:
         raise JobNotFound
@@ -197,7 +197,7 @@ def public_job(request: HttpRequest, job_id: UUID) -> Job:
 
 
 def _once(request: HttpRequest, name: str, read: Callable[[HttpRequest], T]) -> T:
-    """What a request has read under a name, read when it is first asked for."""
+    """Return a value that is read once per request, at its first use."""
     kept = request.__dict__
     if name not in kept:
         kept[name] = read(request)

@@ -1,4 +1,4 @@
-"""What browsers may keep of pages that are somebody's own, and by which way they may come back."""
+"""Cache and transport headers of private pages."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ API = "/api/"
 
 
 def private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Have nothing of a session kept by browsers or on the way to them, and TLS stay TLS.
+    """Forbid caching of pages that belong to a session, and keep TLS connections on TLS.
 
-    So that after signing out "back" shows nobody's page. Two kinds of answers say themselves how
-    they may be kept: those of the API, and those with an ETag (fragments, which the page that holds
-    them asks for again).
+    After signing out, the browser's back button must not show the page again. Two kinds of
+    responses set their own cache headers: those of the API, and fragments with an ETag, which their
+    page fetches again.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What every page's frame shows: who is signed in, and what a developer's machine adds."""
+"""Context of the frame around every page: the signed-in person and the time zone."""
 
 from __future__ import annotations
 
@@ -11,18 +11,58 @@ from django.utils.functional import SimpleLazyObject
 
 from pipeline.pages.access import current_applicant, current_member, memberships
 
+# Links of the main navigation, and the names of the other pages that belong to each.
+NAV_OF_MEMBERS = (
+    (
+        "company_jobs",
+        "Jobs",
+        "new_job board timeline verify_log replay figures reports report job_settings job_capacity"
+        " job_close add_person import_applications import_result application decide",
+    ),
+    ("people", "People", "person"),
+    (
+        "work",
+        "Work",
+        "dead_letters dead_replay work_types schedules new_schedule edit_schedule end_schedule task"
+        " task_edit task_discard",
+    ),
+    ("team", "Team", "team_member"),
+    ("api_keys", "API", ""),
+    ("system", "System", ""),
+)
+NAV_OF_APPLICANTS = (
+    ("dashboard", "My applications", "my_application"),
+    ("openings", "Open jobs", "opening"),
+)
+
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """`applicant`, `member` and `memberships` of the browser, read when a page asks for them."""
+    """Return `applicant`, `member` and `memberships`, read when a page uses them."""
+    match = request.resolver_match
+    zone = timezone.get_current_timezone_name()
     return {
         "applicant": SimpleLazyObject(lambda: current_applicant(request)),
         "member": SimpleLazyObject(lambda: current_member(request)),
         "memberships": SimpleLazyObject(lambda: memberships(request)),
+        "main_nav": SimpleLazyObject(lambda: _main_nav(request, match.url_name if match else "")),
         "dev_mail": settings.DEV_MAIL,
-        "zone_words": _zone_words(),
+        "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }
 
 
-def _zone_words() -> str:
-    name = timezone.get_current_timezone_name()
-    return "UTC" if name == "UTC" else f"your time zone, {name.replace('_', ' ')}"
+def _main_nav(request: HttpRequest, here: str | None) -> list[dict[str, str]]:
+    """Return the links of the main navigation, and mark the one of the current page."""
+    member = current_member(request)
+    if member:
+        links = [link for link in NAV_OF_MEMBERS if link[0] != "api_keys" or member.is_owner]
+    else:
+        links = list(NAV_OF_APPLICANTS if current_applicant(request) else NAV_OF_APPLICANTS[1:])
+    return [
+        {
+            "name": name,
+            "label": label,
+            "wider": "keys" if name == "api_keys" else "",
+            "current": "page" if here == name else "true" if here in pages.split() else "",
+        }
+        for name, label, pages in links
+    ]

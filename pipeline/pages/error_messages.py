@@ -1,4 +1,4 @@
-"""What the line refuses, said to people: what is so, and what they can do."""
+"""Messages to people for errors of the line, and the 404 for missing objects."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from pipeline.domain.errors import LineError
 
 T = TypeVar("T")
 
-WORDS: dict[type[LineError], str] = {
-    errors.AlreadyApplied: "There already is an application of this person in this line.",
+MESSAGES: dict[type[LineError], str] = {
+    errors.AlreadyApplied: "This person already has an application in this line.",
     errors.AlreadyDecided: (
-        "The company has decided on an earlier application to this job, so only the company can"
-        " add this person again."
+        "The company has already decided on this person for this job. Only the company can add them"
+        " again."
     ),
-    errors.JobNotOpen: "This job takes no applications now. Other open jobs do.",
+    errors.JobNotOpen: "This job is not open for applications now. See the other open jobs.",
     errors.AcknowledgmentExpired: (
-        "The deadline for this seat had passed, so it went to the next in line. This page shows"
-        " the place in line now."
+        "The deadline for this seat has passed, so it went to the next in line. This page shows"
+        " the current place in line."
     ),
-    errors.IllegalMove: "This is not possible any more: the application has moved on. See below.",
-    errors.IllegalJobMove: "This is not possible in the job's present state. See below.",
+    errors.IllegalMove: (
+        "The application has changed, so this is no longer possible. See its status below."
+    ),
+    errors.IllegalJobMove: "This is not possible in the job's current status. See below.",
     errors.StaleVersion: (
-        "Somebody else changed this job while you were editing. The form shows how it is now:"
-        " make your change again."
+        "Someone else changed this job while you were editing. Compare the fields below and save"
+        " again."
     ),
 }
-"""A sentence for every refusal that a button of a page can meet."""
 
 
 def words_for(error: LineError) -> str:
-    """What to tell the one whose button was refused."""
-    return WORDS.get(type(error), str(error))
+    """Return the message for a refused action."""
+    return MESSAGES.get(type(error), str(error))
 
 
 def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T | None:
-    """Do something and say `done` on the next page; or None, and say there why it was refused.
+    """Run an action and show `done`, or why it was refused, on the next page.
 
-    What does not exist is raised on, as a 404.
+    Return the action's result, or None if it was refused. Errors about missing objects are raised,
+    and answered with 404.
     """
     try:
         result = act()
@@ -56,6 +58,7 @@ def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T 
     return result
 
 
+# Errors about objects that do not exist, or not for the visitor.
 NOT_FOUND = (
     errors.JobNotFound,
     errors.ApplicationNotFound,
@@ -63,13 +66,12 @@ NOT_FOUND = (
     errors.StoredFileNotFound,
     errors.ScheduleNotFound,
 )
-"""What does not exist, or not for the one who asks."""
 
 
 def missing_to_404(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Answer 404 where a page's object does not exist, or is not the visitor's. A middleware."""
+    """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)

@@ -1,4 +1,4 @@
-"""Forms that say in the product's own words what is not right yet."""
+"""Base form with the product's own error messages."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from typing import Any
 
 from django import forms
 
-WORDS = {
-    "required": "Fill this in.",
-    "min_value": "The least is %(limit_value)s.",
-    "max_value": "The most is %(limit_value)s.",
-    "max_length": "At most %(limit_value)d characters fit here; these are %(show_value)d.",
-    "null_characters_not_allowed": "This has characters that cannot be shown.",
+MESSAGES = {
+    "required": "Fill in this field.",
+    "min_value": "Enter %(limit_value)s or more.",
+    "max_value": "Enter %(limit_value)s or less.",
+    "max_length": "Enter at most %(limit_value)d characters; there are %(show_value)d now.",
+    "null_characters_not_allowed": "Remove the invisible characters.",
 }
-CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of those that are offered."}
-KINDS: list[tuple[type[forms.Field], dict[str, str]]] = [
-    (forms.IntegerField, {"invalid": "Write a whole number, in digits."}),
-    (forms.EmailField, {"invalid": "This is no email address: one looks like name@example.org."}),
+CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of the options."}
+# Messages of certain fields only, by error code.
+FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, str]]] = [
+    (forms.IntegerField, {"invalid": "Enter a whole number, in digits."}),
+    (forms.EmailField, {"invalid": "Enter an email address, like name@example.org."}),
     (forms.FileField, {"required": "Choose a file."}),
     (forms.ChoiceField, CHOICE),
     (forms.MultipleChoiceField, {"required": "Choose at least one."}),
 ]
-"""What else fields of a kind say: by the code of what is wrong."""
 
 
 class PlainForm(forms.Form):
-    """A form whose fields speak plain English."""
+    """Form with plain English error messages."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         for field in self.fields.values():
-            field.error_messages |= WORDS
-            for kind, words in KINDS:
+            field.error_messages |= MESSAGES
+            for kind, messages in FIELD_MESSAGES:
                 if isinstance(field, kind):
-                    field.error_messages |= words
+                    field.error_messages |= messages

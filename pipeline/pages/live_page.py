@@ -1,7 +1,7 @@
-"""Pages that keep themselves up to date: the page, and the fragment of it that is fetched again.
+"""Pages that keep themselves up to date: a page, and the fragment of it that is fetched again.
 
-The fragment carries a tag that changes whenever it does; who has it already gets 304, for which
-nothing is built. Many people who look at the same thing share what was built, for some seconds.
+A fragment's tag changes whenever its content does. A browser that already has it gets 304, and
+nothing is built. People who look at the same thing share a built fragment for some seconds.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from django.utils.translation import get_language
 from pipeline.live import stream_tokens
 from pipeline.pages.access import current_applicant, current_member
 
-SHARED_SECONDS = 5
-"""How long a fragment is kept for others; for no longer do its relative times lag behind."""
+SHARED_SECONDS = 5  # how long a fragment is cached; its relative times lag at most this much
 
 PARAMETER = "fragment"
 STREAM_HEADER = "X-Live-Stream"
-_TOKEN = "csrf-token-of-who-asks"  # noqa: S105  what stands for it in a kept fragment
+_TOKEN = "csrf-token-placeholder"  # noqa: S105  stands for the token in a cached fragment
 
 
 def live_page(
@@ -40,18 +39,25 @@ def live_page(
     tag: str,
     jobs: Iterable[UUID] = (),
 ) -> HttpResponse:
-    """Answer with a page, or with `?fragment=1` only with the part of it that changes.
+    """Return a page, or for `?fragment=1` only the part of it that changes.
 
-    `build` gives the context of both templates. `tag` says in which state everything is that the
-    fragment shows: the same tag, the same fragment, and 304 for who has it. The browser looks again
-    when one of the `jobs` changes, and now and then anyway. A fragment may depend on the address,
-    the applicant, and the member's company and role, but not on which member looks.
+    `build` returns the context of both templates. `tag` names the state of everything that the
+    fragment shows: while it stays the same, the answer is 304. The browser fetches the fragment
+    again when one of the `jobs` changes, and now and then anyway. A fragment may depend on the
+    address, the applicant, and the member's company and role, but not on the individual member.
     """
-    wants_fragment = _take_parameter(request)
+    query = request.GET.copy()
+    wants_fragment = query.pop(PARAMETER, []) == ["1"]
+    if wants_fragment:  # addresses that are built in the fragment must not hold the parameter
+        request.META["QUERY_STRING"] = query.urlencode()
+        request.GET = query  # type: ignore[assignment]  # a mutable copy
     etag = _etag(request, fragment, tag)
-    stream = _stream(jobs)
+    followed = list(jobs)
+    stream = f"/live/{stream_tokens.issue(followed)}" if followed else ""
     if not wants_fragment:
-        live = {"tag": etag, "stream": stream, "url": _fragment_url(request)}
+        query = request.GET.copy()
+        query[PARAMETER] = "1"
+        live = {"tag": etag, "stream": stream, "url": f"{request.path}?{query.urlencode()}"}
         response = render(request, page, build() | {"live": live})
     elif request.headers.get("If-None-Match") == etag:
         response = HttpResponseNotModified()
@@ -63,39 +69,14 @@ def live_page(
     return response
 
 
-def _stream(jobs: Iterable[UUID]) -> str:
-    """Where the changes of these jobs are told; nowhere if there are none."""
-    followed = list(jobs)
-    return f"/live/{stream_tokens.issue(followed)}" if followed else ""
-
-
-def _take_parameter(request: HttpRequest) -> bool:
-    """Whether only the fragment is wanted; the addresses that are built in it do not show that."""
-    query = request.GET.copy()
-    wanted = query.pop(PARAMETER, []) == ["1"]
-    if wanted:
-        request.META["QUERY_STRING"] = query.urlencode()
-        request.GET = query  # type: ignore[assignment]  # a copy that can be changed
-    return wanted
-
-
-def _fragment_url(request: HttpRequest) -> str:
-    query = request.GET.copy()
-    query[PARAMETER] = "1"
-    return f"{request.path}?{query.urlencode()}"
-
-
 def _etag(request: HttpRequest, fragment: str, tag: str) -> str:
-    """Of the tag, and of everything else on which the bytes of the fragment depend."""
+    """Hash the tag and everything else on which the bytes of the fragment depend."""
     zone, language = timezone.get_current_timezone_name(), get_language()
-    parts = [fragment, tag, request.get_full_path(), zone, language, *_viewer(request)]
+    person, member = current_applicant(request), current_member(request)
+    viewer = [person and person.id, member and member.company.id, member and member.role]
+    parts = [fragment, tag, request.get_full_path(), zone, language, *viewer]
     digest = blake2b("\n".join(map(str, parts)).encode(), digest_size=12).hexdigest()
     return f'W/"{digest}"'
-
-
-def _viewer(request: HttpRequest) -> list[object]:
-    person, member = current_applicant(request), current_member(request)
-    return [person and person.id, member and member.company.id, member and member.role]
 
 
 def _fragment(

@@ -1,4 +1,4 @@
-"""How often somebody may have mails sent, guess at codes, or verify: at the API's own rates."""
+"""Rate limits of the pages: sending emails, trying codes, verifying. Shared with the API."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from pipeline.wording.english import long_duration
 
 
 class TooOften(Exception):
-    """Nothing is left of a rate for now. Says in its words when to try again."""
+    """Rate limit reached. The message says when to try again."""
 
     def __init__(self, wait_seconds: int) -> None:
         super().__init__(
-            "That was tried too often from your network. Please wait"
-            f" {long_duration(wait_seconds)} and try again."
+            f"Too many attempts from your network. Try again in {long_duration(wait_seconds)}."
         )
         self.wait_seconds = wait_seconds
 
 
 def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
-    """Count a request against a rate of settings.THROTTLE_RATES.
+    """Count a request against a rate limit of settings.THROTTLE_RATES. Raises TooOften.
 
-    `subject` is whose rate it is; the client's address if none is named.
-
-    What is counted here and in the API adds up. Raises TooOften; what is refused does not count.
+    `subject` is counted separately from others; by default it is the client's address. Requests to
+    the API count against the same limit. Refused requests do not count.
     """
     counted = count_named(name, subject or client_address(request))
     if counted is not None and not counted.tally.allowed:
@@ -33,8 +31,9 @@ def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
 
 
 def limit_codes_to(request: HttpRequest, address: str) -> None:
-    """Count a code that a client has sent to an address, by signing in or by applying.
+    """Count a code that a client has sent to an address. Raises TooOften.
 
-    One client alone can so not use up what may be sent to somebody else's address. Raises TooOften.
+    The limit is per client and address: one client alone cannot use up the codes of another
+    person's address.
     """
     limit(request, "code_request", f"{client_address(request)} {address}")

@@ -1,4 +1,4 @@
-"""Pages that read long logs: as of one instant, and never for longer than somebody would wait."""
+"""Time limit for pages that read long logs, each as of one instant."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from psycopg.errors import QueryCanceled
 from pipeline.selectors.paging import one_instant
 
 P = ParamSpec("P")
-LONGEST_SECONDS = 5.0
-"""How long one statement of such a page may take."""
+LONGEST_SECONDS = 5.0  # for one statement of such a page
 
+# Set for this transaction only. One page must not take every processor of the database.
 _BOUNDS = """
 SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB', true),
        set_config('max_parallel_workers_per_gather', '0', true)
 """
-"""For this transaction alone. One page does not take every processor of the database."""
 
 
 def reads_for_a_while(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """A page that only reads. When the database needs too long for it: 503, in words."""
+    """Run a read-only view at one instant, and answer 503 if the database takes too long."""
 
     @wraps(view)
     def bounded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""Erasing a person: what is theirs goes, what happened in the lines stays, and stays provable."""
+"""Erasure of a person: their data goes, the log stays and stays provable."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _withdraw(application_id: UUID, person: Applicant) -> bool:
 
 @transaction.atomic(durable=True)
 def _remove_traces(person: Applicant) -> bool:
-    """All at once, so that nobody is half erased; or nothing, if they have a live application.
+    """Remove everything in one transaction, or nothing if they have a live application.
 
     Imports are held up before anything else. Then the row goes: who is applying for the person is
     waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
@@ -80,11 +80,11 @@ def _jobs(person: Applicant) -> list[UUID]:
     return list(theirs.values_list("job_id", flat=True).distinct())
 
 
+# Answers are kept for a day only, so that looking through them takes no index.
 _REMOVE_ANSWERS = """
 DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
     SELECT FROM unnest(%(traces)s::bytea[]) trace WHERE position(trace IN body) > 0)
 """
-"""Answers are kept for a day only, so that looking through them takes no index."""
 
 
 def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:

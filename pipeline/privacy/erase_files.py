@@ -13,6 +13,8 @@ from pipeline.files.write import hold_new_files, remove_files
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
+# The parts in which an address may stand, in any case of its letters: no line, and so no address,
+# lies in two parts. Files are kept for days only, so that looking through them takes no index.
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
 WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = ANY(%(jobs)s))
@@ -20,8 +22,6 @@ WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = 
               WHERE position(spelling IN lower(convert_from(part.data, 'UTF8'))) > 0)
 ORDER BY part.id
 """
-"""The parts in which an address may stand, in any case of its letters: no line, and so no address,
-lies in two parts. Files are kept for days only, so that looking through them takes no index."""
 
 _REFUSALS = """
 SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email || ' ' || name)) > 0
@@ -39,8 +39,11 @@ def hold_imports() -> None:
 
 
 def forget_imported(address: str) -> None:
-    """Blank every row of every import that has an address in its normal spelling, whether it waits
-    or was refused. A waiting one will be refused: who was erased is not taken in."""
+    """Blank every imported row with an address, in its normal spelling.
+
+    Waiting and refused rows alike. A waiting one will be refused: an erased person is not
+    imported.
+    """
     pattern = _pattern(address)
     for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
         rows = [_without(row, pattern) for row in rows_in(bytes(part.data))]
@@ -77,14 +80,14 @@ def _without(row: Row, pattern: re.Pattern[str]) -> Row:
 
 
 def _pattern(address: str) -> re.Pattern[str]:
-    """Finds the address itself, not a longer one that ends or begins like it."""
+    """Return a pattern for the address itself, not for a longer one around it."""
     spellings = "|".join(re.escape(spelling) for spelling in _spellings(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")
 
 
 def _spellings(address: str) -> list[str]:
-    """How an address may stand in a file: as it is, in JSON, in CSV."""
+    """Return the spellings of an address in a file: plain, in JSON, in CSV."""
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
 

@@ -1,4 +1,4 @@
-"""Reading everything that is kept about one person, for that person."""
+"""Reads of everything that is kept about one person, for that person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.wording.sentences import Reader, sentence
 
 
 def everything_about(applicant: Applicant) -> dict[str, Any]:
-    """What is kept of a person, with what it means, in four queries. No secret is in it.
+    """Return all data kept about a person, with explanations, in four queries, without secrets.
 
     What a company wrote for itself about a decision is not in it; its reason, a code, is.
     """

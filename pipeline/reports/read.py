@@ -1,4 +1,4 @@
-"""Reading the weekly reports of a job, the one that is being made, and when the next one comes."""
+"""Reads of the weekly reports of a job, the one that is being made, and when the next one comes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 
 KEY = "report.weekly"
+# Among how many of a company's last tasks the last report of a job is looked for.
 LOOKED_AT = 200
-"""Among how many of a company's last tasks the last report of a job is looked for."""
 
 
 def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
-    """A job's reports, the last week first; `before` goes on behind a week. In one query."""
+    """Return a job's reports, the last week first; `before` goes on behind a week. In one query."""
     reports = WeeklyReport.objects.filter(job_id=job_id)
     if before:
         reports = reports.filter(week__lt=before)
@@ -34,7 +34,10 @@ class Shelf:
 
 
 def report_of(job_id: UUID, week: date) -> Shelf | None:
-    """The report of a job's week that begins on a day, in three queries; None if there is none."""
+    """Return the report of a job's week that begins on a day, in three queries.
+
+    Return None if there is none.
+    """
     reports = WeeklyReport.objects.filter(job_id=job_id)
     report = reports.filter(week=week).first()
     if report is None:
@@ -48,7 +51,9 @@ def report_of(job_id: UUID, week: date) -> Shelf | None:
 
 
 def last_try(company_id: UUID, job_id: UUID) -> Task | None:
-    """The last task that was to make a report of a job, in one query; None if there is none lately.
+    """Return the last task that was to make a report of a job, in one query.
+
+    It is None without a recent one.
 
     "Lately" is among the company's last LOOKED_AT tasks, whatever they are.
     """
@@ -58,15 +63,15 @@ def last_try(company_id: UUID, job_id: UUID) -> Task | None:
 
 
 def is_being_made(task: Task | None) -> bool:
-    """Whether a task has not ended."""
+    """Return True unless the task has ended."""
     return task is not None and task.status in (Status.PENDING, Status.RUNNING, Status.CANCELLING)
 
 
 def schedule_id(job_id: UUID) -> UUID:
-    """The id of the schedule that makes a job's reports: a job has one at most."""
+    """Return the id of the schedule that makes a job's reports: a job has one at most."""
     return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
 
 
 def schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
-    """The schedule that makes a job's reports, in one query; None if none does."""
+    """Return the schedule that makes a job's reports, in one query; None if none does."""
     return Schedule.objects.filter(id=schedule_id(job_id), owner_id=company_id).first()

@@ -34,7 +34,9 @@ from tasks.registry import task_type
     },
 )
 def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """The report of a job's week, as {"week", "events"}. `week` is a Monday, `zone` its time zone.
+    """Make the report of a job's week: {"week", "events"}.
+
+    `week` is a Monday of time zone `zone`.
 
     Without a week it is the last whole one in that zone, which is UTC if none is given.
     """

@@ -17,7 +17,7 @@ from pipeline.stats.job_week import Week, figures_of_week
 
 
 class BadWeek(Exception):
-    """There is no such week to report on: it is no week, it is not over, or the zone is none."""
+    """The week is not a Monday, has not ended, or its time zone is unknown."""
 
 
 class NothingToReport(Exception):
@@ -62,7 +62,7 @@ def make_weekly_report(
 
 
 def _week(monday: date | None, zone: str) -> Week:
-    """The week that is meant, which is over."""
+    """Return the requested week. Raises BadWeek unless it is over."""
     now = database_now()
     try:
         ZoneInfo(zone)

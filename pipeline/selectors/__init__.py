@@ -1,1 +1,1 @@
-"""What screens and endpoints show. A bounded number of statements each, and no locks."""
+"""Reads for pages and endpoints: a bounded number of statements each, and no locks."""

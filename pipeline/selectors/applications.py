@@ -1,4 +1,4 @@
-"""Reading applications as people see them: with position, job, and the database's time."""
+"""Reads of applications as people see them: with position, job, and the database's time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
+from pipeline.line.round_trips import fetch
 from pipeline.line.sql import APPLICATION
-from pipeline.models import Application
+from pipeline.models import Application, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
+from tasks.sql.prepared import Statement
 
+# A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
-"""A place in front of every ticket and tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +32,18 @@ class Seen:
     email: str
     people_waiting: int
     max_decays: int | None
+    # 1 is the next in line; None when the application does not wait.
     position: int | None
-    """1 is the next in line; None when the application does not wait."""
     now: datetime
 
     @property
     def address(self) -> str:
-        """The mail address; empty once the person is erased, of whom only a placeholder is left."""
+        """Return the email address; empty once the person is erased."""
         return "" if self.email.startswith(ERASED) else self.email
 
 
 class ApplicationFacts(NamedTuple):
-    """What decides who may do what with an application, and what never changes about it."""
+    """Facts of an application that never change and decide who may act on it."""
 
     id: UUID
     job_id: UUID
@@ -51,7 +53,7 @@ class ApplicationFacts(NamedTuple):
     email: str
 
 
-_FACTS = Statement(
+APPLICATION_FACTS = Statement(
     """
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email
 FROM pipeline_application own
@@ -66,7 +68,7 @@ WHERE own.id = %(application)s
 
 def application_facts(application_id: UUID) -> ApplicationFacts:
     """Return the facts of an application, in one query. Raises ApplicationNotFound."""
-    facts = _FACTS.first(application=application_id)
+    facts = APPLICATION_FACTS.first(application=application_id)
     if facts is None:
         raise ApplicationNotFound
     return facts
@@ -81,55 +83,67 @@ def read_application(application_id: UUID) -> Seen:
 
 
 def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
-    """An application as a service has just returned it, with what surrounds it, in one query."""
-    with connection.cursor() as cursor:
+    """Complete an application that a service has just returned; in one query if that is needed.
+
+    A change knows the line as it left it. Only the position of somebody who waits is counted,
+    unless the change itself has done it.
+    """
+    standing = application.standing
+    if standing is None or (application.ticket is not None and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
-        cursor.execute(sql.STANDING, {"job": application.job_id, **place})
-        waiting, max_decays, position, now = cursor.fetchone()
-    if application.ticket is None:
-        position = None
+        ((waiting, max_decays, position, now),) = fetch(
+            sql.STANDING, parameters={"job": application.job_id, **place}
+        )[0]
+        standing = Standing(
+            waiting, max_decays, None if application.ticket is None else position, now
+        )
     return Seen(
         application=application,
         company_id=facts.company_id,
         job_title=facts.job_title,
         email=facts.email,
-        people_waiting=waiting,
-        max_decays=max_decays,
-        position=position,
-        now=now,
+        people_waiting=standing.people_waiting,
+        max_decays=standing.max_decays,
+        position=standing.position,
+        now=standing.now,
     )
 
 
 def applications_of(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
 ) -> Page[Seen]:
-    """A person's applications, newest first, in one query; with a company, only to its jobs."""
+    """Return a person's applications, newest first, in one query.
+
+    With a company, only applications to its jobs are returned.
+    """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(read_seen(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    with connection.cursor() as cursor:  # not prepared: its best plan depends on what is given
+        cursor.execute(sql.OF_PERSON, {**whose, "after": after, "most": limit + 1})
+        rows = [_seen(row) for row in cursor.fetchall()]
+    return Page.cut(rows, limit)
 
 
 def active_in(job_id: UUID) -> list[Seen]:
-    """Who is active in a job, longest first, in one query."""
+    """Return the active applications of a job, longest first, in one query."""
     return read_seen(sql.ACTIVE, job=job_id)
 
 
 def pending_in(job_id: UUID) -> list[Seen]:
-    """Who has a seat on offer in a job, by deadline, in one query."""
+    """Return the applications with a seat on offer, by deadline, in one query."""
     return read_seen(sql.PENDING, job=job_id)
 
 
 def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
-    """Who waits in a job's line behind a (ticket, tie), in order, in one query."""
+    """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
     rows = read_seen(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
 def read_seen(statement: str, **parameters: Any) -> list[Seen]:
-    """The applications that one of the statements of `selectors.sql` finds."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
+    """Return the applications that one of the statements of `selectors.sql` finds."""
+    (rows,) = fetch(statement, parameters=parameters)
+    return [_seen(row) for row in rows]
 
 
 def _seen(row: tuple[Any, ...]) -> Seen:

@@ -1,4 +1,4 @@
-"""Reading a job's line as its company watches it: bounded, however long the line."""
+"""Reads of a job's line as its company watches it: bounded, however long the line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from pipeline.selectors.recent_stats import Lately, RecentFacts, lately_in, rece
 from pipeline.wording.promotion_status import LineFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
+# How far into the line somebody eligible is looked for when a page names who would be next.
 LOOKED_AHEAD = 200
-"""How far into the line somebody eligible is looked for when a page names who would be next."""
 
 _LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
 
 
 class SeatPlace(NamedTuple):
-    """A place in the list of seats: behind who must acknowledge by, or is active since, then."""
+    """Place in the list of seats: after this deadline if pending.
+
+    If not pending, `moment` is the start of review.
+    """
 
     pending: bool
     moment: datetime
@@ -47,7 +50,7 @@ class Board:
 
     @property
     def now(self) -> datetime:
-        """The database's time."""
+        """Return the database's time."""
         return self.facts.now
 
 
@@ -57,7 +60,7 @@ def board_of(
     seats_after: SeatPlace | None = None,
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
 ) -> Board:
-    """What the board shows, in seven queries; misses are of 24 hours. Raises JobNotFound."""
+    """Return the board's data in seven queries; misses are of 24 hours. Raises JobNotFound."""
     with one_instant():
         job = read_job(job_id)
         lately = lately_in([job_id], timedelta(hours=24))[job_id]
@@ -72,9 +75,9 @@ def board_of(
 
 
 def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]:
-    """Who holds a seat: first who must acknowledge, by deadline; then who is active, longest first.
+    """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
-    In one query.
+    This takes one query.
     """
     pending, active = ("-infinity", _LOWEST), ("-infinity", _LOWEST)
     if after and after.pending:
@@ -94,7 +97,7 @@ def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]
 
 
 def place_of(seen: Seen) -> SeatPlace:
-    """Where somebody stands in the list of seats."""
+    """Return the place of an application in the list of seats."""
     application = seen.application
     deadline = application.acknowledge_by
     return SeatPlace(deadline is not None, deadline or application.status_since, application.id)
@@ -117,7 +120,7 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 
 
 def decay_worker() -> Worker:
-    """When the decay worker was last seen, and whether that was lately, in one query."""
+    """Return when the decay worker was last seen, and if that is recent, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_WORKER, [FRESH.total_seconds()])
         return Worker(*cursor.fetchone())
@@ -136,7 +139,7 @@ ORDER BY ticket, tie LIMIT %(most)s
 
 
 def next_in_line(job_id: UUID, *, most: int) -> list[str]:
-    """The names of the first people who could be promoted, in order, in one query.
+    """Return the names of the first people who could be promoted, in order, in one query.
 
     Of the first 200 in line: with more people than that in a cool-down, the list may be too short.
     """
@@ -146,7 +149,7 @@ def next_in_line(job_id: UUID, *, most: int) -> list[str]:
 
 
 class Promoted(NamedTuple):
-    """Who was promoted: the first few by name, and how many in all."""
+    """People who were promoted: the names of the first few, and the total."""
 
     names: list[str]
     total: int
@@ -161,7 +164,7 @@ ORDER BY event.seq LIMIT 3
 
 
 def promoted_since(job_id: UUID, seq: int) -> Promoted:
-    """Who was promoted in a job after a seq that is known to be recent, in one query."""
+    """Return the people promoted in a job after a recent seq, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_PROMOTED_SINCE, {"job": job_id, "seq": seq})
         rows = cursor.fetchall()

@@ -1,4 +1,4 @@
-"""Reading a job's log."""
+"""Reads of a job's log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def log_of(
     application_id: UUID | None = None,
     event: EventType | None = None,
 ) -> Page[Event]:
-    """A job's log behind a seq, oldest first, in one query; of one application or kind only."""
+    """Return a job's log behind a seq, oldest first, in one query.
+
+    The events can be limited to one application or one type.
+    """
     events = Event.objects.filter(job_id=job_id, seq__gt=after_seq)
     if application_id:
         events = events.filter(application_id=application_id)

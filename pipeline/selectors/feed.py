@@ -1,4 +1,4 @@
-"""One feed of all that happens in a company's jobs, in an order that loses and repeats nothing.
+"""Feed of everything in a company's jobs, in an order that loses and repeats nothing.
 
 Rows get their ids before their transactions commit, so a reader that remembers the highest id it
 has seen would miss the rows that commit later with lower ones. The feed is in the order of
@@ -17,7 +17,7 @@ from pipeline.selectors.paging import Page
 
 
 class Place(NamedTuple):
-    """A place in a company's feed: behind that event. Tells nothing of how much others do."""
+    """Place in a company's feed: after that event. It reveals nothing about other companies."""
 
     job_id: UUID
     seq: int
@@ -25,17 +25,17 @@ class Place(NamedTuple):
 
 _START = (0, 0)
 
+# A page of the feed. The horizon is that of the snapshot that this very statement reads.
 _PAGE = """
 SELECT {columns} FROM pipeline_event
 WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
   AND txid < pipeline_feed_horizon()
 ORDER BY txid, id LIMIT %(most)s
 """.format(columns=", ".join(field.attname for field in Event._meta.concrete_fields))
-"""A page of the feed. The horizon is that of the snapshot that this very statement reads."""
 
 
 def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]:
-    """A page of a company's feed behind a place (two queries), or from its start (one).
+    """Return a page of a company's feed behind a place (two queries), or from its start (one).
 
     Raises UnknownPlace when there is no such event of this company.
     """

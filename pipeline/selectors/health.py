@@ -1,4 +1,4 @@
-"""Reading whether everything is there that the site needs."""
+"""Checks that the site has everything it needs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from django.db.models.functions import Now
 from pipeline.models import Heartbeat
 from tasks.models import TaskWorker
 
+# How long ago a worker may have completed its last cycle.
 FRESH = timedelta(seconds=30)
-"""How long ago a worker may have completed its last cycle."""
 
 
 def migrations_are_applied() -> bool:
-    """Whether the database has every migration that this code has."""
+    """Return True if the database has every migration of this code."""
     return _known_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
 
 
 def decay_worker_is_alive() -> bool:
-    """Whether the decay worker was seen in the last 30 seconds, by the database's clock."""
+    """Return True if the decay worker was seen in the last 30 seconds of the database's clock."""
     fresh = Heartbeat.objects.filter(completed_at__gt=Now() - FRESH)
     return fresh.filter(worker="decay").exists()
 
 
 def task_worker_is_alive() -> bool:
-    """Whether a task worker gave a sign of life in the last 30 seconds, by the database's clock."""
+    """Return True if a task worker was seen in the last 30 seconds of the database's clock."""
     return TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).exists()
 
 

@@ -1,4 +1,4 @@
-"""Reading a job's log as people read it: newest first, and what set what off as a tree."""
+"""Reads of a job's log as people read it: newest first, and what set what off as a tree."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
 from pipeline.selectors.paging import Page
 
+# How many events are shown under the one that set them off.
 SHOWN = 50
-"""How many events are shown under the one that set them off."""
+# How far the events that closing a job set off are counted; of others there are never more.
 MOST_COUNTED = 10_000
-"""How far the events that closing a job set off are counted; of others there are never more."""
 
+# The kinds that the index `event_recent` has: not those that come in great numbers.
 FOUND_BY_KIND = [
     EventType.PROMOTED,
     EventType.ACKNOWLEDGED,
@@ -28,7 +29,6 @@ FOUND_BY_KIND = [
     EventType.WITHDRAWN,
     EventType.REMOVED,
 ]
-"""The kinds that the index `event_recent` has: not those that come in great numbers."""
 ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.CLOSED_OUT]
 
 
@@ -38,18 +38,18 @@ class Tree:
 
     event: Event
     children: list[Event] = field(default_factory=list)
+    # How many it set off; above MOST_COUNTED it only says that there are more.
     total: int = 0
-    """How many it set off; above MOST_COUNTED it only says that there are more."""
 
     @property
     def more(self) -> int:
-        """How many are not among the children."""
+        """Return the number of effects that are not among the children."""
         return self.total - len(self.children)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of a log to show: of one kind, about one application, set off by one event; or all."""
+    """Filter of a log: one type of event, one application, the effects of one event; or all."""
 
     event: EventType | None = None
     application_id: UUID | None = None
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
-    """A page of the log in front of a seq, newest first, in at most five queries.
+    """Return a page of the log in front of a seq, newest first, in at most five queries.
 
     Paged by the events that nothing set off, so that each tree is whole.
     """
@@ -76,7 +76,7 @@ def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
 
 
 def some_of(job_id: UUID, wanted: Wanted, *, before: int | None, limit: int) -> Page[Tree]:
-    """A page of what is wanted of the log, newest first, each event for itself.
+    """Return a page of what is wanted of the log, newest first, each event for itself.
 
     In at most four queries, none of which reads much more of the log than it gives.
     """
@@ -92,7 +92,7 @@ def some_of(job_id: UUID, wanted: Wanted, *, before: int | None, limit: int) -> 
 
 
 def names_of(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """The name that was given with each application, in one query."""
+    """Return the name that was given with each application, in one query."""
     wanted = {each for each in application_ids if each}
     if not wanted:
         return {}
@@ -100,7 +100,7 @@ def names_of(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
 
 
 def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
-    """Who acted for a company: staff accounts by address, keys by name; in two queries."""
+    """Return staff accounts by address and keys by name, in two queries."""
     if not ids:
         return {}
     people = User.objects.filter(id__in=ids).values_list("id", "email")
@@ -109,13 +109,13 @@ def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _closing_of(job_id: UUID) -> Event | None:
-    """The event that closed a job, if one did: the last there is of the job itself."""
+    """Return the event that closed a job, if one did: the last there is of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 
 def _roots(job_id: UUID, closing: Event | None, before: int | None, limit: int) -> Page[Event]:
-    """Events that nothing set off. Behind a closing lie all whom it let go: these are not read."""
+    """Read events without a cause. After a closing, the releases it caused are skipped."""
     events = Event.objects.filter(job_id=job_id, cause_seq=None)
     if closing is None or (before is not None and before <= closing.seq + 1):
         return _newest(events, before, limit)
@@ -129,7 +129,7 @@ def _roots(job_id: UUID, closing: Event | None, before: int | None, limit: int) 
 
 
 def _caused(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
-    """What one event set off: in its own change, which has one time; but a closing goes on."""
+    """Read the effects of one event: in its own change, with one time; a closing goes on longer."""
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
     if cause is None:
@@ -144,7 +144,7 @@ def _caused(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[E
 def _of_kind(
     events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
 ) -> QuerySet[Event]:
-    """Events of a kind, where an index has them, or where in the log there can be any."""
+    """Read events of one type by their index, or where the log can have any."""
     events = events.filter(event=kind.value)
     if kind in FOUND_BY_KIND:
         if before is not None:
@@ -181,6 +181,8 @@ def _hang(trees: dict[int, Tree], children: Iterable[Event]) -> None:
 
 _COLUMNS = ", ".join(f"e.{field.attname}" for field in Event._meta.concrete_fields)
 
+# What some events set off. That happens in the same change, which has one time: so the log is read
+# only up to the first event of a later time.
 _AT_ONCE = f"""
 WITH bound AS (
     SELECT coalesce(min(seq), 9223372036854775807) AS seq FROM (
@@ -199,9 +201,9 @@ SELECT {_COLUMNS}, caused.total
 FROM caused JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = caused.seq
 WHERE caused.place <= %(shown)s ORDER BY e.seq
 """  # noqa: S608
-"""What some events set off. That happens in the same change, which has one time: so the log is
-read only up to the first event of a later time."""
 
+# Who was closed out, which the worker does in slices: the first of them, and how many, counted only
+# so far.
 _BY_CLOSING = f"""
 WITH caused AS (
     SELECT seq FROM (
@@ -213,8 +215,6 @@ SELECT {_COLUMNS}, (SELECT count(*) FROM caused) AS total
 FROM (SELECT seq FROM caused ORDER BY seq LIMIT %(shown)s) c
 JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = c.seq ORDER BY e.seq
 """  # noqa: S608
-"""Who was closed out, which the worker does in slices: the first of them, and how many, counted
-only so far."""
 
 
 def _set_off_at_once(job_id: UUID, causes: list[Event]) -> Iterable[Event]:

@@ -1,4 +1,4 @@
-"""Reading jobs."""
+"""Reads of jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.sql.prepared import Statement
 
 
 class JobFacts(NamedTuple):
-    """What decides who may do what with a job."""
+    """Facts of a job that decide who may act on it."""
 
     id: UUID
     company_id: UUID
@@ -43,7 +43,7 @@ def job_facts(job_id: UUID) -> JobFacts:
 
 
 def read_job(job_id: UUID) -> Job:
-    """A job with its posting and its company, in one query. Raises JobNotFound."""
+    """Return a job with its posting and its company, in one query. Raises JobNotFound."""
     job = _whole_jobs().filter(id=job_id).first()
     if job is None:
         raise JobNotFound
@@ -51,14 +51,14 @@ def read_job(job_id: UUID) -> Job:
 
 
 def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
-    """The open jobs of every company, newest first, in one query."""
+    """Return the open jobs of every company, newest first, in one query."""
     return _page(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
 
 
 def jobs_of_company(
     company_id: UUID, *, status: str | None, search: str, after: UUID | None, limit: int
 ) -> Page[Job]:
-    """A company's jobs, drafts included, newest first, in one query."""
+    """Return a company's jobs, drafts included, newest first, in one query."""
     jobs = _whole_jobs().filter(company_id=company_id)
     return _page(jobs.filter(status=status) if status else jobs, search, after, limit)
 

@@ -1,4 +1,4 @@
-"""Reading what one person sees of their own applications."""
+"""Reads of what one person sees of their own applications."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen, applications_of
 from pipeline.selectors.paging import Page, one_instant
 
+# Of one person on one page, the newest.
 MOST_APPLICATIONS = 100
-"""Of one person on one page, the newest."""
 
 
 class State(NamedTuple):
-    """What changes whenever something that a person sees of an application may have changed."""
+    """State of an application; it changes whenever the person's view of it may have changed."""
 
     application_id: UUID
     job_id: UUID
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether the application has not ended."""
+        """Return True unless the application has ended."""
         return self.status != Status.INACTIVE
 
 
@@ -54,7 +54,7 @@ class Told:
 
 
 def states_of(applicant_id: UUID) -> list[State]:
-    """The state of a person's newest applications, in one query."""
+    """Return the state of a person's newest applications, in one query."""
     rows = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
     columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
     facts = rows.annotate(
@@ -66,7 +66,9 @@ def states_of(applicant_id: UUID) -> list[State]:
 
 
 def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[Told]]:
-    """A person's newest applications, newest first, and their last events; in three queries.
+    """Return a person's newest applications, newest first, and their last events.
+
+    This takes three queries.
 
     All as of one instant. The events are newest first, at most that many.
     """
@@ -79,19 +81,22 @@ def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], lis
 
 
 def live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
-    """The id of a person's live application to a job, if there is one; in one query."""
+    """Return the id of a person's live application to a job, if there is one; in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
     return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
 
 
 def last_name_of(applicant_id: UUID) -> str:
-    """The name that a person gave last when applying; empty if never. In one query."""
+    """Return the name that a person gave last when applying; empty if never. In one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
     return theirs.values_list("name", flat=True).first() or ""
 
 
 def current_offer(application_id: UUID) -> int | None:
-    """The seq of the event that made an application's last offer; None if none was. One query."""
+    """Return the seq of the event that made an application's last offer; None if none was.
+
+    This takes one query.
+    """
     offers = Event.objects.filter(
         application_id=application_id,
         event__in=(EventType.PROMOTED, EventType.APPLIED),
@@ -101,7 +106,7 @@ def current_offer(application_id: UUID) -> int | None:
 
 
 def last_events_of(application_id: UUID, *, most: int) -> Page[Event]:
-    """An application's last events, newest first, in one query."""
+    """Return an application's last events, newest first, in one query."""
     events = Event.objects.filter(application_id=application_id).order_by("-seq")
     return Page.cut(list(events[: most + 1]), most)
 

@@ -1,4 +1,4 @@
-"""Reading open jobs as people who look for one see them."""
+"""Reads of open jobs as people who look for one see them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pipeline.selectors.paging import Page
 
 
 def openings(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
-    """The open jobs of every company, newest first, with posting and company; in one query.
+    """Return the open jobs of every company, newest first, with posting and company.
+
+    This takes one query.
 
     `search` is looked for in title, location and company. `after`: behind that job.
     """

@@ -1,4 +1,4 @@
-"""Reading a company's jobs at a glance."""
+"""Reads of a company's jobs at a glance."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A job, and what needs an eye on it; its misses are of the last seven days."""
+    """Job with its figures that may need attention; misses are of the last seven days."""
 
     job: Job
     lately: Lately
 
 
 def glances(jobs: Sequence[Job]) -> list[Glance]:
-    """What needs an eye on each of a page of jobs, in one query."""
+    """Return the figures of each of a page of jobs, in one query."""
     lately = lately_in([job.id for job in jobs], WEEK)
     return [Glance(job, lately[job.id]) for job in jobs]

@@ -36,7 +36,7 @@ CHANGES_SHOWN = 20
 
 @dataclass(slots=True)
 class Place:
-    """Where one application stood. `position`: 1 is the next in line; None outside the waitlist."""
+    """Place of one application. `position`: 1 is the next in line; None outside the waitlist."""
 
     application_id: UUID
     applied_at: datetime
@@ -102,7 +102,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How one application stands at a later moment, compared with an earlier one.
+    """Difference of one application between an earlier and a later moment.
 
     `before` and `after` are positions, None for people who did not wait at that moment. `status` is
     that of the later moment; `total` counts the people who differ in this way.

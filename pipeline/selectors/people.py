@@ -1,4 +1,4 @@
-"""Reading who applied, as one company or as they themselves know it."""
+"""Reads of who applied, as one company or as they themselves know it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pipeline.models import Application
 from pipeline.selectors.applications import Seen, read_seen
 from pipeline.selectors.sql import FOUND
 
+# How many of a company's last events are looked at for who last applied.
 EVENTS_LOOKED_AT = 1_000
-"""How many of a company's last events are looked at for who last applied."""
 
 
 def read_applicant(applicant_id: UUID) -> Applicant:
-    """A person, in one query. Raises ApplicantNotFound, for who was erased too."""
+    """Return a person, in one query. Raises ApplicantNotFound, for who was erased too."""
     applicant = Applicant.objects.filter(id=applicant_id).first()
     if applicant is None or applicant.is_erased:
         raise ApplicantNotFound
@@ -30,12 +30,12 @@ def read_applicant(applicant_id: UUID) -> Applicant:
 
 
 def read_company(company_id: UUID) -> Company:
-    """A company that is known to exist, in one query."""
+    """Return a company that is known to exist, in one query."""
     return Company.objects.get(id=company_id)
 
 
 def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
-    """A person who has applied to one of a company's jobs, in one query.
+    """Return a person who has applied to one of a company's jobs, in one query.
 
     The name is the one that this company was last told, and `created_at` when it was first told:
     nobody learns who was here before. Raises ApplicantNotFound, for everybody
@@ -48,7 +48,7 @@ def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
 
 
 def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
-    """Who of a company's applicants has that address, in whatever case it is written: one, or none.
+    """Return a company's applicants with an address, in any case: one, or none.
 
     In one query, under the name that this company was last told.
     """
@@ -69,8 +69,7 @@ def _as_told(company_id: UUID, who: Q) -> Applicant | None:
 
 
 def decided_before(job_id: UUID, email: str) -> Application | None:
-    """The last application to a job of whoever has that address, if the company hired or rejected
-    them by it; in one query."""
+    """Return the last application from an address that the company hired or rejected. One query."""
     theirs = Application.objects.filter(job_id=job_id, applicant__email=normal_address(email))
     last = theirs.order_by("-id").first()
     return last if last and last.outcome in (Outcome.HIRED, Outcome.REJECTED) else None
@@ -86,7 +85,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 
 
 def lately_applied(company_id: UUID, *, limit: int) -> list[Seen]:
-    """Who last applied to a company's jobs, newest first, in two queries.
+    """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Of the company's last EVENTS_LOOKED_AT events: in a lively line they may be fewer than `limit`.
     """
@@ -99,5 +98,5 @@ def lately_applied(company_id: UUID, *, limit: int) -> list[Seen]:
 
 
 def has_applied(applicant_id: UUID, job_id: UUID) -> bool:
-    """Whether a person has ever applied to a job, in one query."""
+    """Return True if a person has ever applied to a job, in one query."""
     return Application.objects.filter(applicant_id=applicant_id, job_id=job_id).exists()

@@ -1,4 +1,4 @@
-"""Reading a job's whole pipeline as one picture."""
+"""Reads of a job's whole pipeline as one picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pipeline:
 
 
 def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
-    """A job's pipeline as of one instant, in four queries. Raises JobNotFound."""
+    """Return a job's pipeline as of one instant, in four queries. Raises JobNotFound."""
     with one_instant():
         return Pipeline(
             job=read_job(job_id),

@@ -1,4 +1,4 @@
-"""Reading why somebody's place in line last changed."""
+"""Reads of why somebody's place in line last changed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application
 from pipeline.wording.explanations import PlaceChange
 
+# How far back in a job's log the cause is looked for, however long the line is.
 LOOKED_AT = 200
-"""How far back in a job's log the cause is looked for, however long the line is."""
 
+# What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
+# came in ahead, or the person joined it themselves (the tie of their place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
     SELECT application_id, seq, event, from_status, to_status, at,
@@ -36,8 +38,6 @@ WHERE recent.application_id = %(application)s
    OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s))
 ORDER BY recent.seq DESC
 """
-"""What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
-came in ahead, or the person joined it themselves (the tie of their place is that event's seq)."""
 
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
 
@@ -49,12 +49,12 @@ class _Moved(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What is told together: how somebody left the line is nobody else's business."""
+        """Return the key of events reported together; it hides how other people left the line."""
         return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
 
 
 def last_change_of_position(application: Application) -> PlaceChange | None:
-    """What last moved an application that waits, in one query that reads at most LOOKED_AT events.
+    """Return the last cause of a change of place, in one query of at most LOOKED_AT events.
 
     None when it does not wait, or when nothing moved it for so long.
     """

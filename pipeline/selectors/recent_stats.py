@@ -1,4 +1,4 @@
-"""What lately happened in jobs, read in bounded time however long their logs are."""
+"""Recent events of jobs, read in bounded time however long their logs are."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from uuid import UUID
 
 from django.db import connection
 
+# How many of a job's last promotions, and of its last acknowledgements, a median is made of.
 WEIGHED = 200
-"""How many of a job's last promotions, and of its last acknowledgements, a median is made of."""
 
+# Of fewer a median says nothing about what is typical.
 FEWEST_SAMPLES = 5
-"""Of fewer a median says nothing about what is typical."""
 
+# How far misses are counted.
 MOST_MISSES = 1_000
-"""How far misses are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecentFacts:
-    """How long things took lately, in seconds; None where that has not happened often enough."""
+    """Recent durations in seconds; None if there were too few events."""
 
+    # From applying to the first offer of a seat, of who waited and had never missed.
     median_wait_seconds: float | None
-    """From applying to the first offer of a seat, of who waited and had never missed."""
+    # From the offer of a seat to its acknowledgement.
     median_answer_seconds: float | None
-    """From the offer of a seat to its acknowledgement."""
 
 
 NOTHING_YET = RecentFacts(None, None)
 
+# Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
+# application, so its row still knows when the acknowledged seat was offered.
 _MEDIANS = """
 SELECT job.id, (
     SELECT percentile_cont(0.5) WITHIN GROUP (
@@ -55,12 +57,10 @@ SELECT job.id, (
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
 """
-"""Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
-application, so its row still knows when the acknowledged seat was offered."""
 
 
 def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
-    """The medians of each of these jobs over its last 200 events of a kind, in one query.
+    """Return the medians of each of these jobs over its last 200 events of a kind, in one query.
 
     None of fewer than FEWEST_SAMPLES.
     """
@@ -74,16 +74,17 @@ def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What needs an eye on a job now."""
+    """Recent facts of a job that may need attention."""
 
+    # Deadlines missed within the span that was asked for, counted up to 1,000.
     misses: int
-    """Deadlines missed within the span that was asked for, counted up to 1,000."""
+    # The earliest deadline that somebody has; in the past only until it is settled.
     first_deadline: datetime | None
-    """The earliest deadline that somebody has; in the past only until it is settled."""
+    # When somebody was last offered a seat from the waitlist.
     last_promotion: datetime | None
-    """When somebody was last offered a seat from the waitlist."""
 
 
+# Each sub-select is a bounded look into an index that begins with the job.
 _LATELY = """
 SELECT job.id, (
     SELECT count(*) FROM (
@@ -101,11 +102,10 @@ SELECT job.id, (
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
 """
-"""Each sub-select is a bounded look into an index that begins with the job."""
 
 
 def lately_in(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Lately]:
-    """What lately happened in each of these jobs, in one query."""
+    """Return the recent facts of each of these jobs, in one query."""
     if not job_ids:
         return {}
     with connection.cursor() as cursor:

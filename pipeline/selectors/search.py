@@ -11,8 +11,8 @@ from pipeline.selectors.applications import Seen, read_seen
 from pipeline.selectors.paging import Page
 from pipeline.selectors.sql import FOUND
 
+# How many names that begin with the longest word are looked at for one page.
 CANDIDATES = 1_000
-"""How many names that begin with the longest word are looked at for one page."""
 
 
 class NamePlace(NamedTuple):
@@ -35,6 +35,9 @@ class Found(NamedTuple):
     next: NamePlace | None
 
 
+# The applications with a word of the name that begins like the longest word that was searched for,
+# and whether for each other word there is one, too. A word begins with what sorts between it and it
+# with the highest character behind it, byte by byte.
 _MATCHES = """
 WITH term AS MATERIALIZED (
     SELECT term, row_number() OVER (ORDER BY length(term) DESC, term) AS place
@@ -61,9 +64,6 @@ SELECT word, application_id, NOT EXISTS (
 ))
 FROM candidate ORDER BY word, application_id
 """
-"""The applications with a word of the name that begins like the longest word that was searched for,
-and whether for each other word there is one, too. A word begins with what sorts between it and it
-with the highest character behind it, byte by byte."""
 
 
 def find_by_name(

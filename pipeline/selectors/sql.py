@@ -25,9 +25,10 @@ _EACH_BY_ITSELF = _SEEN.format(
     f" THEN {people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
+# One application, with its position and its job's counters as of the same instant.
 ONE = f"{_EACH_BY_ITSELF} WHERE seen.id = %(application)s"
-"""One application, with its position and its job's counters as of the same instant."""
 
+# A person's applications, newest first; of one company's jobs, or of all.
 OF_PERSON = f"""
 {_EACH_BY_ITSELF}
 WHERE seen.applicant_id = %(applicant)s
@@ -35,26 +36,27 @@ WHERE seen.applicant_id = %(applicant)s
   AND (%(after)s::uuid IS NULL OR seen.id < %(after)s)
 ORDER BY seen.id DESC LIMIT %(most)s
 """
-"""A person's applications, newest first; of one company's jobs, or of all."""
 
 _UNPLACED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
 
+# Some applications, in no order and without positions: to count them takes long in long lines.
 FOUND = f"{_UNPLACED} WHERE seen.id = ANY(%(applications)s::uuid[])"
-"""Some applications, in no order and without positions: to count them takes long in long lines."""
 
+# Who is active in a job, longest first. There are at most as many as the job has seats.
 ACTIVE = f"""
 {_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'ACTIVE' ORDER BY seen.status_since, seen.id
 """
-"""Who is active in a job, longest first. There are at most as many as the job has seats."""
 
+# Who has a seat on offer in a job, by deadline.
 PENDING = f"""
 {_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY seen.acknowledge_by, seen.id
 """
-"""Who has a seat on offer in a job, by deadline."""
 
+# A page of who holds a seat: first who must acknowledge, by deadline; then the others, longest
+# first.
 SEATS = """
 WITH page AS MATERIALIZED (
     SELECT * FROM (
@@ -71,9 +73,8 @@ WITH page AS MATERIALIZED (
 )
 {seen} ORDER BY seen.rank, seen.moment, seen.id
 """.format(seen=_SEEN.format(source="page", position="NULL::bigint"))  # noqa: S608
-"""A page of who holds a seat: first who must acknowledge, by deadline; then the others, longest
-first."""
 
+# A page of the waitlist behind a place: only the first row's position is counted.
 QUEUE = """
 WITH page AS MATERIALIZED (
     SELECT * FROM pipeline_application
@@ -94,11 +95,10 @@ WITH page AS MATERIALIZED (
         position="(SELECT people FROM before) + row_number() OVER (ORDER BY seen.ticket, seen.tie)",
     ),
 )
-"""A page of the waitlist behind a place: only the first row's position is counted."""
 
+# What surrounds an application that was just changed: the one thing its own row does not say.
 STANDING = f"""
 SELECT job.waitlist_count, job.max_decays,
        {people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608
-"""What surrounds an application that was just changed: the one thing its own row does not say."""

@@ -1,4 +1,4 @@
-"""Reading how the machinery does, as one company may know it."""
+"""Status of the background services, as far as one company may know it."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Machinery:
 
     now: datetime
     decay_seen_at: datetime | None
+    # How many have given a sign of life in the last 30 seconds.
     task_workers: int
-    """How many have given a sign of life in the last 30 seconds."""
+    # The earliest deadline that has passed and is not dealt with yet; None: nothing waits.
     overdue_since: datetime | None
-    """The earliest deadline that has passed and is not dealt with yet; None: nothing waits."""
+    # The next deadline or end of a cool-down that the worker waits for.
     next_due_at: datetime | None
-    """The next deadline or end of a cool-down that the worker waits for."""
     database: str
 
     @property
     def decay_seconds(self) -> float | None:
-        """How long ago the decay worker completed a cycle; None if it never did."""
+        """Return the seconds since the decay worker's last cycle; None if it never ran."""
         return (self.now - self.decay_seen_at).total_seconds() if self.decay_seen_at else None
 
     @property
     def lag_seconds(self) -> float:
-        """By how much the worker is behind in this company's jobs."""
+        """Return the seconds by which the worker is late in this company's jobs."""
         return (self.now - self.overdue_since).total_seconds() if self.overdue_since else 0.0
 
 
 def machinery_for(company_id: UUID) -> Machinery:
-    """How the machinery does, in four queries; of other companies' jobs it tells nothing."""
+    """Return the status in four queries; nothing of other companies' jobs is in it."""
     jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
     due = jobs.aggregate(
         overdue=Min("next_due_at", filter=Q(next_due_at__lte=Now())),
@@ -55,7 +55,7 @@ def machinery_for(company_id: UUID) -> Machinery:
 
 
 def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
-    """A company's jobs with the head of each log, newest first, in one query."""
+    """Return a company's jobs with the head of each log, newest first, in one query."""
     jobs = Job.objects.filter(company_id=company_id).select_related("posting")
     if after:
         jobs = jobs.filter(id__lt=after)

@@ -1,4 +1,4 @@
-"""Reading what happened to one application, or to one person, oldest first."""
+"""Reads of what happened to one application, or to one person, oldest first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Moment(NamedTuple):
 
 
 def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
-    """An application's events behind a seq, oldest first, in one query."""
+    """Return an application's events behind a seq, oldest first, in one query."""
     events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
     return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)
 
@@ -29,7 +29,9 @@ def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Eve
 def timeline_of_person(
     applicant_id: UUID, *, company_id: UUID | None = None, after: Moment | None, limit: int
 ) -> Page[Event]:
-    """A person's events behind a moment, oldest first, in one query; with a company, at its jobs.
+    """Return a person's events behind a moment, oldest first, in one query.
+
+    With a company, only events at its jobs are returned.
 
     In the order of (`at`, job, `seq`), which inside one job is that of `seq`.
     """

@@ -15,33 +15,33 @@ from pipeline.api.rendering import as_json
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """The site's 400."""
+    """Return the site's 400."""
     if is_api(request):
         return _answer(request, problems.MALFORMED_REQUEST)
     return _plain_page(request, problems.MALFORMED_REQUEST)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """The site's 403."""
+    """Return the site's 403."""
     if is_api(request):
         return _answer(request, problems.PERMISSION_DENIED)
     return render(request, "errors/403.html", {"why": str(exception)}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """The site's 404."""
+    """Return the site's 404."""
     if is_api(request):
         return _answer(request, problems.NOT_FOUND)
     return render(request, "errors/404.html", status=404)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """The site's answer to a form that did not come from one of our pages, or from an old one."""
+    """Return the site's answer to a form without a valid CSRF token."""
     return render(request, "errors/csrf.html", status=403)
 
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
-    """The site's 500, and the 503 that a busy job or an absent database is. Already logged."""
+    """Return the site's 500, or 503 for a busy job or an unreachable database. Already logged."""
     kind = problems.problem_type_of(sys.exc_info()[1])
     if is_api(request):
         return _answer(request, kind)
@@ -49,12 +49,12 @@ def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether the client expects a problem and not a page."""
+    """Return whether the client expects a problem and not a page."""
     return request.path.startswith("/api/")
 
 
 def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
-    """A page for which nothing is read: the database may be what is missing."""
+    """Return a page for which nothing is read: the database may be what is missing."""
     body = render_to_string(
         "errors/plain.html",
         {"kind": kind, "request_id": getattr(request, "request_id", "")},

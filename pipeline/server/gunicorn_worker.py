@@ -21,8 +21,8 @@ from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.wsgi_adapter import WSGIAdapter
 
+# How long a stream may take to end when the server does; who does not read it holds up nobody.
 STUCK_SECONDS = 1.0
-"""How long a stream may take to end when the server does; who does not read it holds up nobody."""
 
 
 class _LiveServer(Server):
@@ -65,7 +65,7 @@ class LiveWorker(UvicornWorker):
         super().init_process()
 
     def run(self) -> None:
-        """Serve until asked to end, then be gone at once."""
+        """Serve until asked to end, then exit at once."""
         super().run()
         atexit._run_exitfuncs()
         logging.shutdown()

@@ -8,29 +8,29 @@ from collections.abc import Callable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEAD_BYTES = 65_536
+# How long the first request of a connection may take until its headers are there.
 HEAD_SECONDS = 20.0
-"""How long the first request of a connection may take until its headers are there."""
+# How long what a refused client still sends is thrown away, so that it can read why.
 LINGER_SECONDS = 2.0
-"""How long what a refused client still sends is thrown away, so that it can read why."""
 MOST_LINGER_BYTES = 10_000_000
+# How long a client may take nothing of what is left when its connection is to end.
 TAKING_SECONDS = 60.0
-"""How long a client may take nothing of what is left when its connection is to end."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP, where a request's head has to end somewhere, and soon, and a refusal arrives."""
 
     transport: Closing
+    # Whether the client is not done with its request, or sends what is none.
     is_receiving = False
-    """Whether the client is not done with its request, or sends what is none."""
     _waiting: asyncio.TimerHandle | None = None
     _is_in_head = True
     _head_bytes = 0
+    # Whether a request came to its end in the piece that is being taken.
     _has_ended = False
-    """Whether a request came to its end in the piece that is being taken."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
-        """Give the client so long to ask something."""
+        """Start the time limit for the client's first request."""
         super().connection_made(Closing(transport, self))
         self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)
 
@@ -59,18 +59,18 @@ class BoundedProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Return a request begins."""
         self.is_receiving = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The head has ended."""
+        """Return the head has ended."""
         self._is_in_head = False
         self._ask_no_longer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The next that comes is another head."""
+        """Return the next that comes is another head."""
         self.is_receiving = False
         self._is_in_head, self._has_ended, self._head_bytes = True, True, 0
         super().on_message_complete()
@@ -99,7 +99,7 @@ class Closing(asyncio.Transport):
             setattr(self, name, getattr(inner, name))
 
     def is_closing(self) -> bool:
-        """Whether nothing more is to be answered."""
+        """Return whether nothing more is to be answered."""
         return self._lingers or self._inner.is_closing()
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class Closing(asyncio.Transport):
             self._end()
 
     def is_over(self) -> None:
-        """The connection has ended."""
+        """Return the connection has ended."""
         if self._timer:
             self._timer.cancel()
 

@@ -1,9 +1,9 @@
-"""Django's WSGI application under an ASGI server: each request in one thread of a few, as ever.
+"""Adapter that runs Django's WSGI application under an ASGI server, in a pool of threads.
 
-The body is taken in before a thread is, so that who sends slowly holds none; one that breaks off is
-never answered. What is answered goes back in one piece, unless it is large: then the thread hands
-it over bit by bit, as fast as the client takes it. So a usual request changes threads only once
-each way: decision 0005 says what that costs.
+The body is read before a thread is taken, so slow senders hold none; a request that breaks off is
+never answered. An answer goes back in one piece unless it is large; then the thread hands it over
+piece by piece, as fast as the client takes it. So a usual request changes threads only once each
+way; decision 0005 has the cost.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from urllib.parse import unquote_to_bytes
 
 from pipeline.web.asgi_types import Message, Receive, Send
 
+# More than Django takes. A body that says it is longer is left unread; it is refused by that, and
+# the connection ends.
 MOST_BODY_BYTES = 3_000_000
-"""More than Django takes. A body that says it is longer is left unread; it is refused by that, and
-the connection ends."""
 BODY_SECONDS = 30.0
+# The same where a file of people is taken in, which may have 16 MB beside its form.
 MOST_FILE_BYTES = 17_000_000
-"""The same where a file of people is taken in, which may have 16 MB beside its form."""
 FILE_SECONDS = 120.0
 _TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
+# How long a client may take nothing of a large answer.
 TAKING_SECONDS = 60.0
-"""How long a client may take nothing of a large answer."""
 PIECE_BYTES = 65_536
 
 Environ = dict[str, Any]
@@ -37,11 +37,11 @@ WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
 class _Gone(Exception):
-    """The client does not wait for an answer any more."""
+    """The client no longer waits for an answer."""
 
 
 class _Refused(Exception):
-    """The body cannot be taken: with which status to say so."""
+    """The body cannot be read; holds the status of the answer."""
 
 
 class WSGIAdapter:
@@ -111,7 +111,7 @@ async def _refuse(send: Send, status: int) -> None:
 
 
 class _Answer:
-    """What the application answers, on its way from its thread to the client."""
+    """Answer of the application, on its way from its thread to the client."""
 
     def __init__(
         self,
@@ -190,8 +190,10 @@ class _Answer:
 
 
 def environ_of(scope: Message, body: bytes) -> Environ:
-    """The request as WSGI describes it. Headers with underscores are dropped: they could pass for
-    others, those that a proxy sets."""
+    """Return the WSGI environ of a request.
+
+    Headers with underscores are dropped: they could pass for those that a proxy sets.
+    """
     server, port = scope.get("server") or ("localhost", 80)
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],

@@ -21,7 +21,7 @@ from pipeline.models import Application
 def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
     """Move the deadline of an offered seat by that many seconds, at most by one window.
 
-    For the system alone, when an outage of ours or a mail that could not be handed over ate the
+    For the system alone, when an outage of ours or an email that could not be sent used up the
     time. Raises AcknowledgmentExpired when the deadline has passed, IllegalMove when no seat is on
     offer, this offer was extended before or the job has closed, ValueError when `seconds` is out
     of range.

@@ -1,4 +1,4 @@
-"""A job's figures over a span of time, from its log: what the page of figures draws.
+"""Figures of a job over time, from its log, for the charts.
 
 However long a log is, no more than its last MOST_EVENTS rows are read, and what leaves the database
 is small: the lines have at most BUCKETS points, the curves 51.
@@ -19,62 +19,62 @@ from pipeline.models import Event
 from pipeline.selectors.paging import database_now
 from pipeline.selectors.past_states import seq_at
 
+# How many events of a job's log are read at most, its last ones: about half a second of work.
 MOST_EVENTS = 50_000
-"""How many events of a job's log are read at most, its last ones: about half a second of work."""
 BUCKETS = 200
 STEPS = 50
 
+# Where the groups of times to the first offer end, in seconds; the last group has no end.
 WAIT_EDGES = (60, 300, 900, 3_600, 14_400, 43_200, 86_400, 172_800, 604_800)
-"""Where the groups of times to the first offer end, in seconds; the last group has no end."""
 
 
 class Point(NamedTuple):
-    """How full a job was from a time on."""
+    """State of a job's seats and waitlist from a time on."""
 
     at: datetime
+    # Seats in review or on offer.
     held: int
-    """Seats in review or on offer."""
     waiting: int
     capacity: int
 
 
 class SeatTime(NamedTuple):
-    """Seconds, times seats: where the time of the seats went."""
+    """Seat time by use, in seconds times seats."""
 
     review: float
     offered: float
+    # Free although open: nobody waited.
     nobody: float
-    """Free although open: nobody waited."""
+    # Free although open, and people waited: all of them in a cool-down.
     cooldown: float
-    """Free although open, and people waited: all of them in a cool-down."""
+    # Free while the job was paused.
     paused: float
-    """Free while the job was paused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What happened in a job from `start` to `end`."""
+    """Figures of a job from `start` to `end`."""
 
     start: datetime
     end: datetime
+    # Whether the span is shorter than was asked for, because the log is too long.
     is_cut: bool
-    """Whether the span is shorter than was asked for, because the log is too long."""
     events: int
     points: list[Point]
+    # Seconds from an offer to its acknowledgement: quantiles in steps of 2 %, or empty.
     answers: list[float]
-    """Seconds from an offer to its acknowledgement: quantiles in steps of 2 %, or empty."""
     answered: int
     missed: int
+    # First offers by the time they took: a number for each group of WAIT_EDGES. A seat that was
+    # offered on applying, to be acknowledged, is one after 0 seconds.
     waits: list[int]
-    """First offers by the time they took: a number for each group of WAIT_EDGES. A seat that was
-    offered on applying, to be acknowledged, is one after 0 seconds."""
+    # Missed deadlines by the hour of the day of the deadline.
     misses_by_hour: Mapping[int, int]
-    """Missed deadlines by the hour of the day of the deadline."""
     seat_time: SeatTime
 
 
 def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
-    """A job's figures of the time that goes so far back, or of all time; in three or four queries.
+    """Return a job's figures for the last `back`, or for all time; three or four queries.
 
     `zone` names the time zone of the hours.
     """
@@ -99,6 +99,8 @@ class _Span:
     is_cut: bool
 
 
+# All of it, as of one instant. The first row read only says how the span began: what happened in it
+# happened before. Its time counts from the span's start.
 _READ = """
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, to_status, greatest(at, %(start)s) AS at, effective_at,
@@ -165,8 +167,6 @@ SELECT (SELECT jsonb_agg(jsonb_build_array(at, held, waiting, capacity) ORDER BY
        sum(seconds * free) FILTER (WHERE status = 'PAUSED')
 FROM spans
 """
-"""All of it, as of one instant. The first row read only says how the span began: what happened in
-it happened before. Its time counts from the span's start."""
 
 
 def _series(job: Job, span: _Span, zone: str) -> Series:
@@ -200,6 +200,6 @@ def _series(job: Job, span: _Span, zone: str) -> Series:
 
 
 def _plain(told: str | None, nothing: Any) -> Any:
-    """A raw cursor gives jsonb as text."""
+    """Parse a jsonb value, which a raw cursor returns as text."""
     found = json.loads(told) if told else None
     return nothing if found is None else found

@@ -21,7 +21,7 @@ from pipeline.domain.states import Outcome, Status
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """How long something took, in seconds, to the millisecond; None when it never happened."""
+    """Statistics of a duration, in seconds to the millisecond; None if it never happened."""
 
     average: float | None
     median: float | None
@@ -30,28 +30,28 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How far applications came. A share is None when nobody came as far as it starts from."""
+    """Numbers of applications that reached each stage. A share of nothing is None."""
 
+    # Applications: APPLIED events.
     applied: int
-    """Applications: APPLIED events."""
+    # Those that were ever ACTIVE.
     seated: int
-    """Those that were ever ACTIVE."""
+    # Those that ended as HIRED.
     hired: int
-    """Those that ended as HIRED."""
 
     @property
     def applied_to_seated(self) -> float | None:
-        """Which share of the applications was ever ACTIVE."""
+        """Return the share of the applications that were ever ACTIVE."""
         return share(self.seated, self.applied)
 
     @property
     def seated_to_hired(self) -> float | None:
-        """Which share of those was hired."""
+        """Return the share of those that were hired."""
         return share(self.hired, self.seated)
 
     @property
     def applied_to_hired(self) -> float | None:
-        """Which share of the applications was hired."""
+        """Return the share of the applications that were hired."""
         return share(self.hired, self.applied)
 
 
@@ -59,34 +59,34 @@ class Conversion:
 class Figures:
     """A job in numbers, as of `now`, the database's time."""
 
+    # How many applications stand in each status after their last event; 0 included.
     by_status: Mapping[str, int]
-    """How many applications stand in each status after their last event; 0 included."""
+    # How many INACTIVE applications ended with each outcome; 0 included.
     by_outcome: Mapping[str, int]
-    """How many INACTIVE applications ended with each outcome; 0 included."""
+    # From APPLIED to the first PROMOTED, of each application that was ever promoted.
     to_promotion: Durations
-    """From APPLIED to the first PROMOTED, of each application that was ever promoted."""
+    # From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED.
     to_acknowledge: Durations
-    """From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED."""
+    # ACKNOWLEDGED events.
     acknowledged: int
-    """ACKNOWLEDGED events."""
+    # DECAYED events: deadlines that were missed with a place in line kept.
     decay_events: int
-    """DECAYED events: deadlines that were missed with a place in line kept."""
+    # LAPSED events: deadlines that were missed once too often.
     lapse_events: int
-    """LAPSED events: deadlines that were missed once too often."""
     conversion: Conversion
+    # Events that took an application out of its seat: decays, lapses, leavings, decisions.
     seats_freed: int
-    """Events that took an application out of its seat: decays, lapses, leavings, decisions."""
+    # From the first opening to now; of a closed job, to its last event; None for a draft.
     open_seconds: float | None
-    """From the first opening to now; of a closed job, to its last event; None for a draft."""
+    # Seconds, times seats, in which the job was OPEN and nobody held the seat.
     seat_idle_seconds: int
-    """Seconds, times seats, in which the job was OPEN and nobody held the seat."""
+    # Of these, those in which somebody waited in line: in a cool-down, or nobody would have.
     seat_idle_while_waiting_seconds: int
-    """Of these, those in which somebody waited in line: in a cool-down, or nobody would have."""
     now: datetime
 
     @property
     def acknowledgment_rate(self) -> float | None:
-        """Which share of the offers that ran their course was acknowledged, not missed.
+        """Return the share of the completed offers that were acknowledged, not missed.
 
         Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
         """
@@ -94,7 +94,9 @@ class Figures:
 
     @property
     def churn(self) -> float | None:
-        """Seats freed per week since the first opening; a first week that still runs counts whole.
+        """Return the seats freed per week since the first opening.
+
+        An unfinished first week counts as a whole one.
 
         None for a job that was never opened.
         """
@@ -107,12 +109,12 @@ WEEK_SECONDS = 7 * 24 * 3_600
 
 
 def share(part: int, whole: int) -> float | None:
-    """A part of a whole, from 0 to 1, to four digits; None of nothing."""
+    """Return a part of a whole, from 0 to 1, to four digits; None of nothing."""
     return round(part / whole, 4) if whole else None
 
 
 def _spread(column: str, source: str) -> str:
-    """Average, median and 90th percentile (both between the two nearest values), rounded."""
+    """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
         round(percentile_cont(0.5) WITHIN GROUP (ORDER BY {column})::numeric, 3)::float8 AS median,
@@ -126,6 +128,8 @@ def _tally(column: str) -> str:
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
 
+# All figures of a job. A job event's data says status and seats from there on; every event's, who
+# holds a seat and who waits after it.
 _ADD_UP = f"""
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome, at, data
@@ -178,12 +182,10 @@ SELECT count(*), {_tally("status")}, {_tally("outcome")},
        statement_timestamp()
 FROM told
 """  # noqa: S608
-"""All figures of a job. A job event's data says status and seats from there on; every event's, who
-holds a seat and who waits after it."""
 
 
 def figures_of(job_id: UUID) -> Figures:
-    """A job's figures, in one query. Raises JobNotFound."""
+    """Return a job's figures, in one query. Raises JobNotFound."""
     with connection.cursor() as cursor:
         cursor.execute(_ADD_UP, {"job": job_id})
         events, *row = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""What happened in a job in one week, from its log: the numbers of a weekly report.
+"""Figures of a job in one week, from its log, for the weekly report.
 
 The week's rows are read once, by the database; what leaves it is small, however long the log is. A
 week is half open: what was recorded at its first instant counts, at its end no more.
@@ -18,8 +18,8 @@ from django.db import connection
 from pipeline.selectors.past_states import seq_at
 
 DAYS = 7
+# How many points the lines of a week have at most: one an hour.
 POINTS = DAYS * 24
-"""How many points the lines of a week have at most: one an hour."""
 _TICK = timedelta(microseconds=1)
 
 
@@ -32,7 +32,7 @@ class Week:
 
     @property
     def days(self) -> list[datetime]:
-        """When each of its days begins, and when the last one ends: eight times."""
+        """Return the start of each day, and the end of the last one: eight times."""
         place = ZoneInfo(self.zone)
         return [
             datetime.combine(self.monday + timedelta(days=day), time.min, place)
@@ -41,31 +41,33 @@ class Week:
 
     @property
     def start(self) -> datetime:
-        """Its first instant."""
+        """Return its first instant."""
         return self.days[0]
 
     @property
     def end(self) -> datetime:
-        """The first instant after it."""
+        """Return the first instant after it."""
         return self.days[-1]
 
     @property
     def last_day(self) -> date:
-        """Its Sunday."""
+        """Return its Sunday."""
         return self.monday + timedelta(days=DAYS - 1)
 
     @property
     def before(self) -> Week:
-        """The week before it."""
+        """Return the week before it."""
         return Week(self.monday - timedelta(days=DAYS), self.zone)
 
     @classmethod
     def last_whole(cls, now: datetime, zone: str) -> Week:
-        """The last week that was over at a time."""
+        """Return the last week that was over at a time."""
         today = now.astimezone(ZoneInfo(zone)).date()
         return cls(today - timedelta(days=today.weekday() + DAYS), zone)
 
 
+# All of a week, as of one instant. The first row read may lie before it: it only says how the week
+# began, and its time counts from the week's start. Seats of a closed job count no more.
 _READ = """
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome,
@@ -175,12 +177,10 @@ SELECT jsonb_build_object(
                FROM points)
 )
 """
-"""All of a week, as of one instant. The first row read may lie before it: it only says how the week
-began, and its time counts from the week's start. Seats of a closed job count no more."""
 
 
 def figures_of_week(job_id: UUID, week: Week) -> dict[str, Any] | None:
-    """What happened in a job in a week, as JSON takes it, in three queries.
+    """Return a week's figures of a job, as JSON takes them, in three queries.
 
     Counts are events; times are seconds, None without any; `seat_seconds` are seconds times seats.
     `days` has for each of the seven [applied, offered, confirmed, missed]; `points` has from each

@@ -10,6 +10,7 @@ from django.db import connection
 from jobs.models import JobStatus
 from pipeline.domain.states import Status
 
+# All numbers, from one pass over the jobs' hot rows; of the waiting, at most the free seats.
 _READ = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
@@ -37,7 +38,6 @@ SELECT count(*) FILTER (WHERE status = 'DRAFT'), count(*) FILTER (WHERE status =
         FROM pipeline_heartbeat WHERE worker = 'decay')
 FROM job
 """
-"""All numbers, from one pass over the jobs' hot rows; of the waiting, at most the free seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,21 @@ class Vitals:
 
     jobs: Mapping[str, int]
     applications: Mapping[str, int]
+    # Every job's log counts from 1 without gaps, so this is the sum of their last numbers.
     events: int
-    """Every job's log counts from 1 without gaps, so this is the sum of their last numbers."""
+    # Free seats of open jobs for which somebody eligible waits: 0 but for moments.
     idle_seats_with_eligible: int
-    """Free seats of open jobs for which somebody eligible waits: 0 but for moments."""
     overdue_jobs: int
     oldest_overdue_seconds: float
+    # How long ago the decay worker was seen; None if it never was.
     decay_heartbeat_seconds: float | None
-    """How long ago the decay worker was seen; None if it never was."""
 
 
 def read_vitals() -> Vitals:
-    """The state of all lines as of one instant, in one query, which reads each job's row once."""
+    """Return the state of all lines as of one instant, in one query.
+
+    It reads each job's row once.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_READ)
         row = cursor.fetchone()

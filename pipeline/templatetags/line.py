@@ -22,7 +22,7 @@ register.filter("in_words", status_label)
 
 @register.simple_tag
 def when(moment: datetime | None) -> SafeString | str:
-    """How long ago or ahead a time is, with the time itself, zone included, on hover."""
+    """Return a time relative to now, with the full time and its zone on hover."""
     if moment is None:
         return "never"
     return format_html(
@@ -35,7 +35,7 @@ def when(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def at(moment: datetime | None) -> SafeString | str:
-    """A time in the reader's zone, as short as is clear, with its zone."""
+    """Return a time in the reader's zone, with its zone, as short as is clear."""
     if moment is None:
         return "never"
     return format_html(
@@ -48,7 +48,7 @@ def at(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def countdown(deadline: datetime, now: datetime) -> SafeString:
-    """The time that is left, which counts down where there is JavaScript, on the server's clock."""
+    """Return the time left; with JavaScript it counts down on the server's clock."""
     return format_html(
         '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
@@ -59,14 +59,14 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
 
 @register.simple_tag
 def chip(word: str, label: str = "") -> SafeString:
-    """A status or an outcome as a small label; `label` says it in other words."""
+    """Return a status or an outcome as a small label; `label` replaces its words."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
     return format_html('<span class="chip {}">{}</span>', tone, label or status_label(word))
 
 
 @register.inclusion_tag("components/field.html")
 def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
-    """A form's field with its label, its help and its errors, tied to each other."""
+    """Return the context of a form's field with its label, help and errors, tied to each other."""
     described = [f"{bound.auto_id}_help"] if bound.help_text else []
     described += [f"{bound.auto_id}_error"] if bound.errors else []
     if described:
@@ -78,13 +78,13 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
 
 
 def in_full(moment: datetime) -> str:
-    """A time to the second, with day, year and zone."""
+    """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
     return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
 
 
 def in_short(moment: datetime) -> str:
-    """A time to the minute, with day and zone; with the year only if it is another one."""
+    """Return a time to the minute, with day and zone; with the year unless it is this one."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
     return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({place_of_zone(here.tzinfo)})"

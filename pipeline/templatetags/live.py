@@ -32,7 +32,7 @@ class _Region(template.Node):
 
 @register.tag
 def live_region(parser: Parser, token: Token) -> _Region:
-    """The part of a page that is fetched again when it may have changed: at most one a page."""
+    """Mark the part of a page that is fetched again after a change: at most one a page."""
     inside = parser.parse(["endlive_region"])
     parser.delete_first_token()
     return _Region(inside)
@@ -40,7 +40,7 @@ def live_region(parser: Parser, token: Token) -> _Region:
 
 @register.simple_tag
 def live_state() -> SafeString:
-    """Whether the page updates by itself; without JavaScript, from when it is."""
+    """Return the note on live updates; without JavaScript, the time of the page."""
     now = timezone.localtime()
     return format_html(
         '<span class="live" id="live-state" role="status" data-state="still">'

@@ -13,5 +13,5 @@ register = template.Library()
 
 @register.simple_tag
 def demo_owner() -> str:
-    """The address of the demo's owner, on a developer's machine that has the demo; else nothing."""
+    """Return the email of the demo's owner on a developer's machine with the demo, else nothing."""
     return OWNER if settings.DEV_MAIL and has_staff_account(OWNER) else ""

@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""Network address of a request's client."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
+# What one customer gets at least: within it, a new address costs nothing.
 _IPV6_CUSTOMER_BITS = 64
-"""What one customer gets at least: within it, a new address costs nothing."""
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address of the client; of an IPv6 one, its /64 network.
+    """Return the address of the client; of an IPv6 one, its /64 network.
 
     X-Forwarded-For counts only as far as it was written by proxies in settings.TRUSTED_PROXIES:
     it is read from its end, up to the first address that is none of theirs. A proxy that comes
@@ -26,10 +26,6 @@ def client_address(request: HttpRequest) -> str:
         if further is None:
             break
         address = further
-    return _subject(address)
-
-
-def _subject(address: IPv4Address | IPv6Address | None) -> str:
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):
@@ -38,7 +34,7 @@ def _subject(address: IPv4Address | IPv6Address | None) -> str:
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """An address; one of IPv4 also where it is written as one of IPv6."""
+    """Return an address; one of IPv4 also where it is written as one of IPv6."""
     try:
         address = ip_address(text)
     except ValueError:

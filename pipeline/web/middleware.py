@@ -1,4 +1,4 @@
-"""What happens around every request, whatever answers it."""
+"""Middleware around every request."""
 
 from __future__ import annotations
 
@@ -34,24 +34,20 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Show times in the zone that the browser has told in a cookie; else in UTC.
+    """Show times in the time zone from the browser's cookie; else in UTC.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        with timezone.override(_zone(request.COOKIES.get(ZONE_COOKIE, ""))):
+        name = request.COOKIES.get(ZONE_COOKIE, "")
+        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
 
 
 ZONE_COOKIE = "time_zone"
-
-
-def _zone(name: str) -> zoneinfo.ZoneInfo:
-    known = _known_zones()
-    return zoneinfo.ZoneInfo(name if name in known else "UTC")
 
 
 @cache

@@ -37,7 +37,9 @@ def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..
     def middleware(request: HttpRequest) -> HttpResponse:
         start = time.perf_counter()
         response = get_response(request)
-        labels = (_method_of(request), _route_of(request))
+        method = request.method if request.method in _METHODS else "OTHER"
+        match = request.resolver_match
+        labels = (method, f"/{match.route.lstrip('^')}" if match else "none")
         LATENCY.labels(*labels).observe(time.perf_counter() - start)
         REQUESTS.labels(*labels, str(response.status_code)).inc()
         return response
@@ -46,18 +48,9 @@ def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..
 
 
 def exposition() -> bytes:
-    """What all processes of this server have counted, in Prometheus' text format."""
+    """Return the counters of all processes of this server, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)
     everybody = CollectorRegistry()
     MultiProcessCollector(everybody)
     return generate_latest(everybody)
-
-
-def _method_of(request: HttpRequest) -> str:
-    return request.method if request.method in _METHODS else "OTHER"
-
-
-def _route_of(request: HttpRequest) -> str:
-    match = request.resolver_match
-    return f"/{match.route.lstrip('^')}" if match else "none"

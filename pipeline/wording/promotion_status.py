@@ -1,4 +1,4 @@
-"""Why nobody is being promoted in a job's line right now, in words, for every state. Pure."""
+"""Reasons why nobody is being promoted in a job's line, for every state of a job. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import StrEnum
 
 from pipeline.wording.english import people, plural
 
+# How long after a promotion a line still counts as moving.
 LATELY = timedelta(hours=1)
-"""How long after a promotion a line still counts as moving."""
 
 
 class Cause(StrEnum):
-    """The one thing that the answer is about."""
+    """Cause of an answer."""
 
     DRAFT = "DRAFT"
     CLOSING_OUT = "CLOSING_OUT"
@@ -32,7 +32,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """A job's counters and the times that matter, as of `now`, the database's time."""
+    """Counters of a job and the relevant times, as of `now`, the database's time."""
 
     status: str
     capacity: int
@@ -40,27 +40,27 @@ class LineFacts:
     pending: int
     waiting: int
     now: datetime
+    # The earliest deadline of who must acknowledge.
     first_deadline: datetime | None = None
-    """The earliest deadline of who must acknowledge."""
+    # When the earliest cool-down of who waits ends or ended; None if nobody has had one.
     first_eligible: datetime | None = None
-    """When the earliest cool-down of who waits ends or ended; None if nobody has had one."""
     last_promotion: datetime | None = None
     worker_seen: datetime | None = None
     worker_alive: bool = True
 
     @property
     def held(self) -> int:
-        """Seats that somebody holds."""
+        """Return the number of taken seats."""
         return self.active + self.pending
 
     @property
     def free(self) -> int:
-        """Seats that nobody holds; 0 while a lowered capacity drains."""
+        """Return the number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.held)
 
     @property
     def overdue_since(self) -> datetime | None:
-        """Since when something of this line waits to be settled, or None."""
+        """Return the time of the oldest overdue change of this line, or None."""
         moments = [self.first_deadline] if self.status in ("OPEN", "PAUSED") else []
         if self.status == "OPEN" and self.free and self.waiting:
             moments.append(self.first_eligible)
@@ -85,7 +85,7 @@ class Answer:
 
 
 def why_nobody_is_promoted(facts: LineFacts) -> Answer:
-    """The first cause that holds: there is one in every state."""
+    """Return the first cause that holds; every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
@@ -94,7 +94,7 @@ def _draft(_facts: LineFacts) -> Answer:
         Cause.DRAFT,
         "The job is a draft.",
         "Only your company sees it, so nobody can apply yet.",
-        "Open it, and people can apply: they get seats as long as there are free ones.",
+        "Open it and people can apply. They get seats while there are free ones.",
         tone="warn",
     )
 
@@ -103,10 +103,10 @@ def _closing_out(facts: LineFacts) -> Answer:
     left = facts.waiting + facts.pending
     return Answer(
         Cause.CLOSING_OUT,
-        "The job is closed, and who had no seat for good is being let go.",
+        "The job is closed. Everyone without a confirmed seat is being released.",
         f"{people(left)} still {plural(left, 'stands', 'stand')} in the line: the worker lets go of"
         " them in slices.",
-        "This takes moments, even for a long line. Who is in review stays until you decide.",
+        "This takes moments, even for a long line. People in review stay until you decide.",
         tone="warn" if facts.worker_alive else "bad",
     )
 
@@ -115,8 +115,8 @@ def _closed(facts: LineFacts) -> Answer:
     stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
     return Answer(
         Cause.CLOSED,
-        "The job is closed for good.",
-        "Nobody can apply and nobody waits any more.",
+        "The job is closed.",
+        "Nobody can apply and nobody is waiting.",
         f"{stays} decide." if facts.active else "Nothing is left to do here.",
     )
 
@@ -124,7 +124,7 @@ def _closed(facts: LineFacts) -> Answer:
 def _worker_silent(facts: LineFacts) -> Answer:
     return Answer(
         Cause.WORKER_SILENT,
-        "The worker that watches over deadlines is not answering.",
+        "The worker that enforces deadlines is not running.",
         "Something of this line is overdue. It settles itself as soon as anybody acts on this job,"
         " and nobody loses a place by the delay; but by itself nothing happens.",
         "Have whoever runs this site start the decay worker (“System” shows when it was last"
@@ -138,8 +138,8 @@ def _worker_silent(facts: LineFacts) -> Answer:
 def _settling(facts: LineFacts) -> Answer:
     return Answer(
         Cause.SETTLING,
-        "The line is settling just now.",
-        "A time has run out, and the worker deals with it.",
+        "The line is being settled.",
+        "A deadline has passed, and the worker is processing it.",
         "This page shows the result within moments.",
         "Due",
         facts.overdue_since,
@@ -152,7 +152,7 @@ def _paused(facts: LineFacts) -> Answer:
         Cause.PAUSED,
         "The job is paused.",
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
-        f" deadlines run on.{free}",
+        f" deadlines still run.{free}",
         _on_resuming(facts),
         *_deadline(facts),
         tone="warn",
@@ -161,8 +161,8 @@ def _paused(facts: LineFacts) -> Answer:
 
 def _on_resuming(facts: LineFacts) -> str:
     if facts.free and facts.waiting:
-        return "Resume it, and free seats go to who can be promoted, in order, at once."
-    return "Resume it, and it goes on where it stopped."
+        return "Resume it, and free seats go at once to the next people in line."
+    return "Resume it, and it continues where it stopped."
 
 
 def _draining(facts: LineFacts) -> Answer:
@@ -183,8 +183,8 @@ def _draining(facts: LineFacts) -> Answer:
 def _nobody_waits(facts: LineFacts) -> Answer:
     return Answer(
         Cause.NOBODY_WAITS,
-        "Nobody waits.",
-        f"Everybody who is in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
+        "Nobody is waiting.",
+        f"Everyone in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
         f" {_holders(facts)}.",
         "The next person who applies joins the waitlist as number 1.",
         tone="good",
@@ -194,7 +194,7 @@ def _nobody_waits(facts: LineFacts) -> Answer:
 def _seats_free(facts: LineFacts) -> Answer:
     return Answer(
         Cause.SEATS_FREE,
-        f"{_free(facts)}, and nobody waits.",
+        f"{_free(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
         "The next person who applies gets one.",
         tone="good",
@@ -205,10 +205,12 @@ def _cool_downs(facts: LineFacts) -> Answer:
     one = facts.waiting == 1
     return Answer(
         Cause.COOL_DOWNS,
-        "The one who waits is in a cool-down." if one else "All who wait are in a cool-down.",
-        f"{_free(facts)}. Who missed a deadline cannot be"
-        " promoted again until the cool-down is over, and keeps the place in line meanwhile.",
-        "Who applies now and has never missed here gets one.",
+        "The only person waiting is in a cool-down."
+        if one
+        else "Everyone waiting is in a cool-down.",
+        f"{_free(facts)}. After a missed deadline, a person cannot be promoted until the cool-down"
+        " is over, but keeps their place in line.",
+        "A new applicant who has never missed a deadline here gets one.",
         "The first cool-down ends",
         facts.first_eligible,
     )
@@ -217,7 +219,7 @@ def _cool_downs(facts: LineFacts) -> Answer:
 def _moving(facts: LineFacts) -> Answer:
     return Answer(
         Cause.MOVING,
-        "They are: somebody was promoted within the last hour.",
+        "They are: someone was promoted within the last hour.",
         f"Every seat is taken again ({_holders(facts)}), and {people(facts.waiting)}"
         f" {plural(facts.waiting, 'waits', 'wait')}.",
         _next_seat(facts),
@@ -232,18 +234,18 @@ def _no_seat_free(facts: LineFacts) -> Answer:
         "No seat is free.",
         f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
         f" {_holders(facts)}.",
-        _next_seat(facts) + ("" if facts.pending else " Nothing happens by itself."),
+        _next_seat(facts) + ("" if facts.pending else " Nothing happens until then."),
         *_deadline(facts),
         tone="plain" if facts.pending else "warn",
     )
 
 
 def _next_seat(facts: LineFacts) -> str:
-    own = "A seat opens when you decide on somebody in review"
+    own = "A seat opens when you decide on someone in review"
     if not facts.pending:
-        return f"{own}, or when somebody there withdraws."
+        return f"{own}, or when one of them withdraws."
     if not facts.active:
-        return "A seat opens when somebody declines, or lets the deadline pass."
+        return "A seat opens when someone declines or misses the deadline."
     return f"{own}, or when a deadline passes."
 
 
@@ -263,6 +265,7 @@ def _free(facts: LineFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 
+# The causes, in the order in which they are asked about.
 _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answer]], ...] = (
     (lambda f: f.status == "DRAFT", _draft),
     (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
@@ -277,4 +280,3 @@ _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answe
     (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _moving),
     (lambda _: True, _no_seat_free),
 )
-"""The causes, in the order in which they are asked about."""

@@ -1,4 +1,4 @@
-"""What an event of the log means, in plain English, for the one who reads it: one table. Pure.
+"""Sentences for the events of the log, for each of their readers: one table. Pure.
 
 An applicant is "you"; a company reads of "the applicant". No sentence holds a name, an address or
 free text: the log has none. Times are to the minute, in UTC or the reader's zone, and say so.
@@ -12,12 +12,12 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
-from pipeline.wording.english import count, plural, time_in_words
+from pipeline.wording.english import capitalized, count, plural, time_in_words
 from pipeline.wording.event_words import REASON_WORDS
 
 
 class Told(Protocol):
-    """What of a row of the log a sentence is made from."""
+    """Part of a row of the log that a sentence is made from."""
 
     event: str
     to_status: str | None
@@ -28,7 +28,7 @@ class Told(Protocol):
 
 
 class Reader(Enum):
-    """Who reads, and which words a sentence has for the one whose application it is."""
+    """Reader of a sentence, with the words for the applicant in it."""
 
     APPLICANT = {"They": "You", "they": "you", "their": "your", "were": "were"}
     COMPANY = {
@@ -39,27 +39,27 @@ class Reader(Enum):
     }
 
 
-_DEADLINE = " The deadline to confirm it: {deadline}; after that it goes to the next in line."
+_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
 
+# A sentence for each kind of event; where it depends, for the status or outcome it led to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
         "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
     ),
     (EventType.APPLIED, Status.WAITLIST): (
-        "{applied} and joined the waitlist: {they} will be promoted when a seat opens and all who "
-        "are further ahead in line have had theirs.{cooldown}"
+        "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
+        "everyone ahead in line has had a turn.{cooldown}"
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
     ),
     (EventType.ACKNOWLEDGED, None): (
-        "{They} confirmed the offered seat in time: it is {their} seat now, until the company "
-        "decides."
+        "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
-        "Time to confirm the seat was lost through no fault of {their} own, so the system gave "
-        "more: the new deadline was {deadline}."
+        "Time to confirm the seat was lost through no fault of {their} own, so the deadline was "
+        "extended to {deadline}."
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
@@ -67,7 +67,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
         "back and the application ended. It is possible to apply again; the misses still count."
     ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
-        "{They} withdrew the application. The place that was {theirs} went back to the line."
+        "{They} withdrew the application. {Their} place went to the next person."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -80,18 +80,19 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
         "The company hired {they}{why}. The application has ended, and the seat went to the next."
     ),
     (EventType.CLOSED_OUT, Outcome.JOB_CLOSED): (
-        "The company closed the job before {they} had a seat for good, so the application ended."
+        "The company closed the job before {they} had a confirmed seat, so the application ended."
     ),
     (EventType.JOB_CREATED, None): "The company created the job, with {seats}.",
     (EventType.JOB_OPENED, None): "The company opened the job: people can apply.",
     (EventType.JOB_PAUSED, None): (
-        "The company paused the job: nobody can apply and nobody is promoted, but deadlines run on."
+        "The company paused the job: nobody can apply and nobody is promoted, but deadlines still "
+        "run."
     ),
     (EventType.JOB_RESUMED, None): (
         "The company resumed the job: people can apply, and free seats go to the next in line."
     ),
     (EventType.JOB_CLOSED, None): (
-        "The company closed the job for good: whoever has no seat for good is let go."
+        "The company closed the job. Everyone without a confirmed seat is released."
     ),
     (EventType.CAPACITY_CHANGED, None): "The company changed how many seats there are: {seats}.",
     (EventType.POLICY_CHANGED, None): (
@@ -99,15 +100,14 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
         "cool-downs stay as they were."
     ),
 }
-"""A sentence for each kind of event; where it depends, for the status or outcome it led to."""
 
 
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
-    """What happened, through whom and why, and what it means. Raises KeyError for no such event."""
+    """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
     facts = {
         "applied": _applied(event, words),
-        "theirs": "yours" if reader is Reader.APPLICANT else words["their"],
+        "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone),
         "missed": time_in_words(event.effective_at, zone),
         "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),

@@ -1,4 +1,4 @@
-"""The words for statuses and events of background tasks, and for the end of an import. Pure."""
+"""Words for statuses and events of background tasks, and for the end of an import. Pure."""
 
 from __future__ import annotations
 

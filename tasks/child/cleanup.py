@@ -1,4 +1,4 @@
-"""What a run may leave behind in its process: an open transaction, and memory."""
+"""Clean-up after a run: open transactions, connections and memory in its process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STATM = Path("/proc/self/statm")
 
 
 def leave_no_transaction_open() -> None:
-    """Close the connections that a handler left within a transaction, and those that broke."""
+    """Close connections that a handler left inside a transaction, and broken ones."""
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             connection.close()
@@ -20,12 +20,12 @@ def leave_no_transaction_open() -> None:
 
 
 def close_connections() -> None:
-    """Have the next handler take new ones: since a failover the present ones may only read."""
+    """Close all connections: after a failover the present ones may only read."""
     connections.close_all()
 
 
 def address_space_bytes() -> int:
-    """How much this process has mapped; 0 where the system does not tell."""
+    """Return how much memory this process has mapped; 0 where the system does not say."""
     if not STATM.exists():
         return 0
     return int(STATM.read_text().split()[0]) * resource.getpagesize()

@@ -1,8 +1,8 @@
-"""The nursery: a process that has loaded the code, and forks a fresh child whenever asked.
+"""Fork server: a process that has loaded the code, and forks a fresh child on request.
 
-A new Python with Django takes a second of processor time; a fork of this one a few milliseconds.
-It is started with `subprocess`, has no connection and no thread, so that nothing is inherited that
-must not be. It ends, and all children with it, when its worker does.
+A new Python with Django takes a second of processor time, a fork of this process a few
+milliseconds. It is started with `subprocess` and has no connection and no thread, so that children
+inherit nothing that they must not share. It ends, and all children with it, when its worker does.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import django
 MESSAGE_BYTES = 4_096
 
 
-class Nursery:
-    """Starts, signals and buries children; each has a number that the worker gave it."""
+class ForkServer:
+    """Starts, signals and reaps children; the worker gives each a number."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -37,43 +37,39 @@ class Nursery:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(ignored, signal.SIG_IGN)
-        self._tell(what="ready")
-        while self._serve(reader):
-            pass
+        self._report(what="ready")
+        control, is_open = self._control.fileno(), True
+        while is_open:
+            readable, _, _ = select.select([control, reader], [], [])
+            if reader in readable:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(reader, MESSAGE_BYTES)
+                self._reap()
+            if control in readable:
+                is_open = self._obey()
         for pid in self._numbers:
             _kill(pid, signal.SIGKILL)
 
-    def _serve(self, reader: int) -> bool:
-        control = self._control.fileno()
-        readable, _, _ = select.select([control, reader], [], [])
-        if reader in readable:
-            with contextlib.suppress(BlockingIOError):
-                os.read(reader, MESSAGE_BYTES)
-            self._bury()
-        return self._obey() if control in readable else True
-
     def _obey(self) -> bool:
+        """Do what the worker asks; return False when it has closed its end."""
         message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 2)
         if not message:
             return False
-        what, number, *rest = json.loads(message)
-        if what == "start":
-            self._start(number, fds)
+        verb, number, *rest = json.loads(message)
+        if verb == "start":
+            pid = os.fork()
+            if pid == 0:
+                self._become_child(fds)
+            with contextlib.suppress(OSError):
+                os.setpgid(pid, pid)  # the child does it too: one of the two is first
+            self._numbers[pid] = number
+            for fd in fds:
+                os.close(fd)
         else:
             for pid, of in self._numbers.items():
                 if of == number:
                     _kill(pid, rest[0])
         return True
-
-    def _start(self, number: int, fds: list[int]) -> None:
-        pid = os.fork()
-        if pid == 0:
-            self._become_child(fds)
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)  # the child does it too; whoever is first
-        self._numbers[pid] = number
-        for fd in fds:
-            os.close(fd)
 
     def _become_child(self, fds: list[int]) -> None:
         from tasks.child.child import live
@@ -84,18 +80,18 @@ class Nursery:
         self._control.close()
         live(socket.socket(fileno=fds[0]), fds[1])
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 pid = ended.si_pid
                 _kill(pid, signal.SIGKILL)  # what it left in its group, while the number is its own
                 _, status = os.waitpid(pid, 0)
                 number = self._numbers.pop(pid)
-                self._tell(what="ended", number=number, code=os.waitstatus_to_exitcode(status))
+                self._report(what="ended", number=number, code=os.waitstatus_to_exitcode(status))
 
-    def _tell(self, **what: str | int) -> None:
+    def _report(self, **message: str | int) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._control.send(json.dumps(what).encode())
+            self._control.send(json.dumps(message).encode())
 
 
 def _kill(group: int, number: int) -> None:
@@ -111,7 +107,7 @@ def main() -> None:
 
     gc.collect()
     gc.freeze()
-    Nursery(control).run()
+    ForkServer(control).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Who did what to types and schedules. What is done to a task stands in its events."""
+"""Audit of types and schedules. The audit of a task is in its events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 
 class TaskAct(models.Model):
-    """One act upon a type or a schedule; appended with it, never changed, kept for a year."""
+    """Act upon a type or a schedule; written in its transaction, never changed, kept for a year."""
 
     class What(models.TextChoices):
         PAUSED = "paused"
@@ -51,5 +51,5 @@ def note(
     owner_id: UUID | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Write down an act, in the transaction of the act: the key of a type, the id of a schedule."""
+    """Record an act in its transaction; `target` is the key of a type or the id of a schedule."""
     TaskAct.objects.create(what=what, target=target, actor=actor, owner_id=owner_id, data=data)

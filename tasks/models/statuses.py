@@ -1,4 +1,4 @@
-"""Where a task can stand, how its type's breaker can, and within which bounds its numbers lie."""
+"""Statuses of tasks and breakers, kinds of events, and the bounds of a task's numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ MOST_ATTEMPTS = 20
 
 
 class Status(models.TextChoices):
-    """Where a task stands. The comment says who moves it on."""
+    """Statuses of a task. The comments name what moves it on."""
 
-    PENDING = "PENDING"  # a worker's claim, once run_after has come; a person: cancel or bury
+    PENDING = "PENDING"  # a worker's claim, once run_after has come; a person: cancel, bury
     RUNNING = "RUNNING"  # its worker's acknowledgement; the reaper, when the lease has expired
     CANCELLING = "CANCELLING"  # its worker, when the child has ended; the reaper
     SUCCEEDED = "SUCCEEDED"  # retention removes it
     CANCELLED = "CANCELLED"  # retention removes it
-    DEAD = "DEAD"  # a person: replay or discard; retention, at last
+    DEAD = "DEAD"  # a person: replay or discard; retention, in the end
     DISCARDED = "DISCARDED"  # retention removes it
 
 
+# A worker has it.
 HELD = [Status.RUNNING, Status.CANCELLING]
-"""A worker has it."""
 
 
 class Breaker(models.TextChoices):

@@ -1,7 +1,7 @@
-"""How runs ended, counted: by type in slices of ten seconds, and from the beginning.
+"""Counts of ended runs: by type in slices of ten seconds, and in total.
 
-The acknowledgement and the reaper write the slices. Upkeep folds those of more than an hour ago
-into the totals, which nothing ever removes; a number that only grows is the sum of both.
+The acknowledgement and the reaper write the slices. Retention folds slices older than an hour into
+the totals, which nothing ever removes; a number that only grows is the sum of both.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from django.db import models
 
 
 class TaskTally(models.Model):
-    """How the attempts of a type ended, in ten seconds; the breaker and the metrics read it."""
+    """Ended attempts of a type within ten seconds; the breaker and the metrics read them."""
 
     type = models.ForeignKey(
         "tasks.TaskType", models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
@@ -39,7 +39,7 @@ class TaskTally(models.Model):
 
 
 class TaskTotal(models.Model):
-    """The same of all time, but for what is still in slices."""
+    """Ended attempts of a type of all time, without those that are still in slices."""
 
     type = models.OneToOneField(
         "tasks.TaskType", models.DO_NOTHING, related_name="+", primary_key=True, db_constraint=False

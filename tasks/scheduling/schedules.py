@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from tasks import registry
+from tasks.advisory_locks import ENSURE_SCHEDULE, SCHEDULE_LEADER
 from tasks.enqueue import enqueue
 from tasks.errors import TaskError, UnknownType
 from tasks.models import Schedule, Task
@@ -30,26 +31,26 @@ log = logging.getLogger(__name__)
 What = TaskAct.What
 SITE = "site"
 
-LEADER_LOCK, ENSURE_LOCK = 7_305_114_001, 7_305_114_002
 LONGEST_REST_SECONDS = 5.0
+# Schedules kept in one transaction, and about how many tasks: a worker does nothing else meanwhile,
+# and its leases run.
 MOST_AT_ONCE, MOST_TASKS = 100, 200
-"""Schedules kept in one transaction, and about how many tasks: a worker does nothing else
-meanwhile, and its leases run."""
+# Missed times of one schedule made up in one transaction; the next turn goes on.
 MOST_MADE_UP = 20
-"""Missed times of one schedule made up in one transaction; the next turn goes on."""
+# An owner of whose tasks so many wait gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
+# settings goes before it.
 MOST_WAITING = 10_000
-"""An owner of whose tasks so many wait gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
-settings goes before it."""
+# So long a type that this process does not know is left to another release of it.
 PATIENCE = timedelta(hours=1)
-"""So long a type that this process does not know is left to another release of it."""
 
 
 def create_schedule(
     *, name: str, cron: str, type_key: str, zone: str = "UTC", actor: str = "", **columns: Any
 ) -> Schedule:
-    """Make a schedule; it first runs at its next time. Raises BadSchedule, UnknownType and others.
+    """Create a schedule; it first runs at its next time.
 
-    `columns` are payload, priority, type_version, enabled, catch_up and owner_id.
+    Raises BadSchedule, UnknownType, InvalidPayload, PayloadTooLarge. `columns` are payload,
+    priority, type_version, enabled, catch_up and owner_id.
     """
     schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
     return save_schedule(schedule, actor=actor)
@@ -63,14 +64,14 @@ def ensure(
     zone: str = "UTC",
     priority: int = 0,
 ) -> Schedule:
-    """A standing schedule of the product's own, without an owner; it is made if there is none yet.
+    """Create a schedule of the product's own, without an owner, unless one of this name exists.
 
-    Safe to call at every start, by any number of processes at once. One of this name that is there
-    already stays as it is, with what people have changed. Raises what `create_schedule` raises.
+    Safe to call at every start, in any number of processes. An existing schedule keeps what people
+    have changed. Raises what `create_schedule` raises.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_LOCK])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ENSURE_SCHEDULE])
         found = Schedule.objects.filter(name=name, owner_id=None).first()
         return found or create_schedule(
             name=name,
@@ -84,7 +85,7 @@ def ensure(
 
 
 def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
-    """The next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
+    """Return the next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
     times, at, found = Times(cron, zone), _database_time(), []
     for _ in range(count):
         at = times.after(at)
@@ -93,7 +94,7 @@ def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
 
 
 def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
-    """Check and save a schedule whose columns were changed; its next time is counted from now."""
+    """Check and save a changed schedule; its next time is counted from now."""
     check_payload(registry.find(schedule.type_key, schedule.type_version), schedule.payload)
     schedule.next_at = Times(schedule.cron, schedule.zone).after(_database_time())
     schedule.problem = ""
@@ -109,15 +110,18 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
 
 @transaction.atomic
 def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
-    """End a schedule; what it has started stays."""
+    """Delete a schedule; the tasks that it enqueued stay."""
     _note(What.SCHEDULE_DELETED, schedule, actor)
     schedule.delete()
 
 
 def enqueue_due() -> float:
-    """Enqueue what is due, if nobody else is at it; says after how many seconds to look again."""
+    """Enqueue due schedules unless another worker leads; return the seconds until the next look."""
     with transaction.atomic():
-        if not _lead():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [SCHEDULE_LEADER])
+            [leads] = cursor.fetchone()
+        if not leads:
             return LONGEST_REST_SECONDS / 2
         turn = _Turn(_database_time())
         due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
@@ -133,17 +137,17 @@ def enqueue_due() -> float:
 
 
 class _Turn:
-    """One look at what is due, by whoever leads."""
+    """Turn of the leading worker: one look at the due schedules."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
         self.enqueued = 0
+        # Schedules that another release may be able to keep.
         self.left: list[UUID] = []
-        """Schedules that another release may be able to keep."""
         self._has_room: dict[UUID, bool] = {}
 
     def keep(self, schedule: Schedule) -> None:
-        """Enqueue a schedule's due times and move it on; one that cannot run is switched off."""
+        """Enqueue a schedule's due times and move it on; switch off one that cannot run."""
         try:
             with transaction.atomic():
                 self._keep(schedule)
@@ -170,7 +174,7 @@ class _Turn:
             schedule.next_at = _times(schedule).after(self.now)
 
     def _room_for(self, owner_id: UUID | None) -> bool:
-        """Whether not too much of an owner's waits. Nobody else says so: there is no request."""
+        """Tell whether an owner's backlog has room; no request has checked that."""
         if owner_id is None:
             return True
         if owner_id not in self._has_room:
@@ -181,7 +185,7 @@ class _Turn:
 
 
 def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
-    """The due times: all that were missed, or only the last one, and that only if it is recent."""
+    """Iterate over the due times: all with `catch_up`, else only the last one if it is recent."""
     times = _times(schedule)
     slot = schedule.next_at
     if schedule.catch_up:
@@ -197,7 +201,7 @@ def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
 
 
 def _last_before(times: Times, first: datetime, now: datetime) -> datetime:
-    """The last time that is not after `now`; `first` is one of them."""
+    """Return the last time that is not after `now`; `first` is an earlier one."""
     step = timedelta(minutes=2)
     while now - step > first:
         if (found := times.after(now - step)) <= now:
@@ -229,12 +233,6 @@ def _note(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
 
 def _times(schedule: Schedule) -> Times:
     return Times(schedule.cron, schedule.zone)
-
-
-def _lead() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LEADER_LOCK])
-        return bool(cursor.fetchone()[0])
 
 
 def _database_time() -> datetime:

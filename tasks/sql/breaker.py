@@ -6,7 +6,10 @@ by hand is `control.resume`.
 
 from __future__ import annotations
 
-TRIP = """
+# Open the breaker of types of whose runs, at least 20 in five minutes, over 80 % have failed.
+#
+# What was before the breaker closed the last time does not count.
+OPEN_BREAKERS = """
 UPDATE tasks_tasktype k SET breaker = 'OPEN', breaker_changed_at = statement_timestamp(),
     breaker_probe_at = statement_timestamp() + interval '1 minute'
 WHERE k.id = ANY(%(types)s) AND k.breaker = 'CLOSED' AND (
@@ -16,14 +19,10 @@ WHERE k.id = ANY(%(types)s) AND k.breaker = 'CLOSED' AND (
       AND (k.breaker_changed_at IS NULL OR y.slot >= k.breaker_changed_at))
 RETURNING k.id
 """
-"""Open the breaker of types of whose runs, at least 20 in five minutes, over 80 % have failed.
 
-What was before the breaker closed the last time does not count.
-"""
-
-MEND = """
+# Close the breakers of types that have succeeded again.
+CLOSE_BREAKERS = """
 UPDATE tasks_tasktype SET breaker = 'CLOSED', breaker_changed_at = statement_timestamp(),
     breaker_probe_at = NULL
 WHERE id = ANY(%(types)s) AND breaker = 'OPEN' RETURNING id
 """
-"""Close the breakers of types that have succeeded again."""

@@ -5,17 +5,24 @@ from __future__ import annotations
 from tasks.sql.enqueue import QUICK
 from tasks.sql.queues import LANES
 
+# Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
+# snapshot: it sees what the last holder of the lock has claimed.
 LOCK_BOUND = """
 SELECT id FROM tasks_tasktype WHERE id = ANY(%(bound)s) ORDER BY id FOR NO KEY UPDATE
 """
-"""Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
-snapshot: it sees what the last holder of the lock has claimed."""
 
 _tokens = """
 least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
     extract(epoch FROM statement_timestamp() - k.tokens_at)::float8, k.rate_seconds))"""
 # What a rate allows now: the bucket is filled again with time, and full at first.
 
+# Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.
+#
+# Types that are paused, broken, at their cap or out of their rate are passed over, and so are the
+# tasks of owners that have paused the type for themselves. A last attempt does not count as begun
+# before `MARK_BEGUN` says so, any other one does at once. It looks at `reach` candidates, more than
+# it takes, because other workers may be taking the first ones. The last columns say how many there
+# were (with fewer taken than seen, it is worth asking again), and when it looked.
 CLAIM = f"""
 WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
@@ -77,16 +84,10 @@ SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.ow
        statement_timestamp() AS looked
 FROM quick LEFT JOIN started s ON true ORDER BY s.priority DESC, s.run_after, s.id
 """
-"""Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.
 
-Types that are paused, broken, at their cap or out of their rate are passed over, and so are the
-tasks of owners that have paused the type for themselves. A last attempt does not count as begun
-before `BEGIN` says so, any other one does at once. It looks at
-`reach` candidates, more than it takes, because other workers may be taking the first ones. The
-last columns say how many there were (with fewer taken than seen, it is worth asking again), and
-when it looked.
-"""
-
+# Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
+#
+# Counted are tasks that were not due yet when the last claim looked: one may have become so since.
 NEXT_DUE = f"""
 WITH RECURSIVE {LANES}
 SELECT extract(epoch FROM least(
@@ -107,8 +108,4 @@ SELECT extract(epoch FROM least(
      WHERE id = ANY(%(types)s) AND tokens < 1 AND rate_count IS NOT NULL AND NOT paused
        AND tokens_at > statement_timestamp() - rate_seconds / rate_count * interval '1 second')
 ) - statement_timestamp())::float8
-"""
-"""Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
-
-Counted are tasks that were not due yet when the last claim looked: one may have become so since.
 """

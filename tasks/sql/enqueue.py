@@ -9,11 +9,16 @@ and not for the status, keeps the planner on the primary key.
 
 from __future__ import annotations
 
+# Workers listen here: `work` says that something is due, `cancel` that a run is to end.
 CHANNEL = "tasks"
-"""Workers listen here: `work` says that something is due, `cancel` that a run is to end."""
 
 QUICK = "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
 
+# Insert any number of tasks, each with its event, and nothing for a known idempotency key.
+#
+# They go in by their keys, so that two who bring the same ones do not wait for each other in a
+# ring. Parts of a WITH, for any statement that writes something and a task along with it. The
+# parameter `tasks` is made by `enqueue.as_parameter`; a task whose type has no row is left out.
 ENQUEUE_PARTS = """
 tasks_given AS MATERIALIZED (
     SELECT g.*, k.id AS type_id, k.queue AS usual_queue, k.max_attempts AS usual_attempts
@@ -35,25 +40,18 @@ tasks_given AS MATERIALIZED (
     INSERT INTO tasks_taskevent (task_id, kind, actor)
     SELECT id, 'enqueued', producer FROM tasks_made
 )"""
-"""Insert any number of tasks, each with its event, and nothing for a known idempotency key.
 
-They go in by their keys, so that two who bring the same ones do not wait for each other in a ring.
-Parts of a WITH, for any statement that writes something and a task along with it. The parameter
-`tasks` is made by `enqueue.as_parameter`; a task whose type has no row is left out.
-"""
-
+# The same as a statement: for each task that has a type its number, the type, its id if new.
 ENQUEUE = f"""
 WITH {ENQUEUE_PARTS}
 SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
 FROM tasks_given ORDER BY n
 """
-"""The same as a statement: for each task that has a type its number, the type, its id if new."""
 
+# Wake the workers, if one may sleep; to be sent after the commit that made something due.
+#
+# A worker first says that it may sleep, then looks once more: so one of the two sees the other. A
+# NOTIFY within the writing transaction would make all commits wait for each other.
 WAKE = """
 SELECT pg_notify('tasks', 'work') WHERE EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
-"""
-"""Wake the workers, if one may sleep; to be sent after the commit that made something due.
-
-A worker first says that it may sleep, then looks once more: so one of the two sees the other. A
-NOTIFY within the writing transaction would make all commits wait for each other.
 """

@@ -15,9 +15,11 @@ lane AS (
 )"""
 # Every combination of type, queue and priority that has pending tasks: jumps along the index.
 
+# The batch of `PARK` and `UNPARK`: some 30 ms.
 PARKED_AT_ONCE = 1_000
-"""The batch of `PARK` and `UNPARK`: some 30 ms."""
 
+# Move tasks of owners that have paused their type out of the claim's way: a batch of those that
+# stand first. The claim passes over the others one by one, which is cheap while they are few.
 PARK = f"""
 WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
     SELECT t.id FROM (SELECT DISTINCT type_id FROM tasks_taskpause) k
@@ -36,9 +38,8 @@ WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
 )
 UPDATE tasks_task SET parked = true WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
-"""Move tasks of owners that have paused their type out of the claim's way: a batch of those that
-stand first. The claim passes over the others one by one, which is cheap while they are few."""
 
+# Let a batch of parked tasks whose owner has resumed their type be claimed again.
 UNPARK = """
 WITH RECURSIVE owner AS (
     (SELECT type_id, owner_id FROM tasks_task WHERE status = 'PENDING' AND parked
@@ -62,10 +63,9 @@ WITH RECURSIVE owner AS (
 )
 UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
-"""Let a batch of parked tasks whose owner has resumed their type be claimed again."""
 
+# Whether there may be something to park, and something to let go.
 FOR_PARKING = """
 SELECT EXISTS (SELECT FROM tasks_taskpause),
        EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)
 """
-"""Whether there may be something to park, and something to let go."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from tasks.sql.enqueue import QUICK
 
-BEAT = f"""
+# Renew the leases of the tasks that a worker has, and its own sign of life.
+#
+# Comes back: the tasks that are still its own, and whether they are to be cancelled. It has lost
+# the others.
+RENEW_LEASES = f"""
 WITH {QUICK}, beat AS (
     UPDATE tasks_task t SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
     FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS held(id, attempt)
@@ -18,13 +22,11 @@ WITH {QUICK}, beat AS (
 )
 SELECT b.id, b.status = 'CANCELLING' FROM quick CROSS JOIN beat b
 """
-"""Renew the leases of the tasks that a worker has, and its own sign of life.
 
-Comes back: the tasks that are still its own, and whether they are to be cancelled. It has lost
-the others.
-"""
-
-BEGIN = f"""
+# Say of last attempts that they begin now. Before that they are lost with their worker at no cost,
+# after it they count: so attempts are bounded however a worker dies, and no task is given up whose
+# last attempt never began. Comes back: those that are still its own.
+MARK_BEGUN = f"""
 WITH {QUICK}, begun AS (
     UPDATE tasks_task t SET begun = true
     FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)
@@ -34,10 +36,9 @@ WITH {QUICK}, begun AS (
 )
 SELECT b.id FROM quick CROSS JOIN begun b
 """
-"""Say of last attempts that they begin now. Before that they are lost with their worker at no
-cost, after it they count: so attempts are bounded however a worker dies, and no task is given up
-whose last attempt never began. Comes back: those that are still its own."""
 
+# Write how attempts ended. Each is fenced by task, attempt and worker: of a task that was lost
+# meanwhile nothing is written, and it does not come back. A cancelled one ends as CANCELLED.
 ACKNOWLEDGE = """
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(ends)s::json) AS g(
@@ -98,9 +99,8 @@ WITH given AS MATERIALIZED (
 )
 SELECT id, attempt, status FROM acked
 """
-"""Write how attempts ended. Each is fenced by task, attempt and worker: of a task that was lost
-meanwhile nothing is written, and it does not come back. A cancelled one ends as CANCELLED."""
 
+# Give tasks back whose attempt shall not count: not started, or cut off by the worker's end.
 GIVE_BACK = """
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)
@@ -118,4 +118,3 @@ INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
 SELECT id, CASE status WHEN 'PENDING' THEN 'returned' ELSE 'cancelled' END, attempt, %(worker)s
 FROM back
 """
-"""Give tasks back whose attempt shall not count: not started, or cut off by the worker's end."""

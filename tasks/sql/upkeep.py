@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+# Take tasks away from workers whose lease has expired: to the next attempt, or to the dead.
+#
+# An attempt that certainly had not begun does not count.
+#
+# A lease that its worker renews at this moment is locked, and passed over.
 REAP = """
 WITH expired AS MATERIALIZED (
     SELECT id FROM tasks_task
@@ -43,14 +48,9 @@ WITH expired AS MATERIALIZED (
 SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
 FROM reaped
 """
-"""Take tasks away from workers whose lease has expired: to the next attempt, or to the dead.
 
-An attempt that certainly had not begun does not count.
-
-A lease that its worker renews at this moment is locked, and passed over.
-"""
-
-OFFER = """
+# Wake sleeping workers after runs of capped types have ended, if more of them are due.
+WAKE_FOR_DUE = """
 SELECT pg_notify('tasks', 'work') FROM tasks_tasktype k
 WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
   AND (SELECT 1 FROM tasks_task t
@@ -58,35 +58,34 @@ WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleep
          AND t.run_after <= statement_timestamp() LIMIT 1) = 1
 LIMIT 1
 """
-"""Wake sleeping workers after runs of capped types have ended, if more of them are due."""
 
-DOZE = """
+# Say that this worker may sleep, and wants to be woken; or that it does not.
+SET_SLEEPING = """
 WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE tasks_taskworker w SET sleeping = %(sleeping)s FROM quick WHERE name = %(worker)s
 """
-"""Say that this worker may sleep, and wants to be woken; or that it does not."""
 
-TELL = """
-WITH said AS MATERIALIZED (
-    SELECT s.* FROM json_to_recordset(%(said)s::json) AS s(
+# Write what running handlers tell: progress and events of their own, while the task is theirs.
+#
+# The task's row always has the latest progress; its history gets one every 30 seconds.
+WRITE_MESSAGES = """
+WITH written AS MATERIALIZED (
+    SELECT s.* FROM json_to_recordset(%(messages)s::json) AS s(
         n int, id uuid, attempt int, kind text, data jsonb)
     JOIN tasks_task t ON t.id = s.id AND t.attempt = s.attempt AND t.worker = %(worker)s
      AND t.lease_until IS NOT NULL
 ), moved AS (
     UPDATE tasks_task t SET progress = p.data FROM (
-        SELECT DISTINCT ON (id) id, data FROM said WHERE kind = 'progress' ORDER BY id, n DESC) p
+        SELECT DISTINCT ON (id) id, data FROM written WHERE kind = 'progress' ORDER BY id, n DESC) p
     WHERE t.id = p.id
 )
 INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
-SELECT id, kind, attempt, %(worker)s, data FROM said s
+SELECT id, kind, attempt, %(worker)s, data FROM written s
 WHERE kind <> 'progress' OR n = (
-    SELECT max(n) FROM said m WHERE m.id = s.id AND m.kind = 'progress'
+    SELECT max(n) FROM written m WHERE m.id = s.id AND m.kind = 'progress'
 ) AND NOT EXISTS (
     SELECT FROM tasks_taskevent e WHERE e.task_id = s.id AND e.kind = 'progress'
       AND e.attempt = s.attempt AND e.at > statement_timestamp() - interval '30 seconds'
 )
 ORDER BY n
 """
-"""Write what running handlers tell: progress and events of their own, while the task is theirs.
-
-The task's row always has the latest progress; its history gets one every 30 seconds."""

@@ -1,7 +1,7 @@
-"""The numbers of one owner's tasks, whose cost does not grow with what it has finished.
+"""Numbers of one owner's tasks, at a cost that does not grow with its finished tasks.
 
-What is pending is counted up to 100,000 and what has ended up to 10,000 of each status: a number
-that has reached its bound means "so many or more".
+Pending tasks are counted up to 100,000, ended ones up to 10,000 of each status. A number at its
+bound means "this many or more".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FROM (VALUES ('PENDING', %(pending)s), ('RUNNING', %(pending)s), ('CANCELLING', 
 
 
 def own_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
-    """How many tasks of an owner are pending, by type (key@version) and priority."""
+    """Count an owner's pending tasks, by type (key@version) and priority."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT k.key || '@' || k.version, t.priority, count(*) FROM {_PENDING}"
@@ -36,14 +36,14 @@ def own_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
 
 
 def own_counts(owner_id: UUID) -> dict[str, int]:
-    """How many tasks of an owner stand in each status, 0 included; see above for the bounds."""
+    """Count an owner's tasks in each status, 0 included, up to the bounds of this module."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"owner": owner_id, "pending": MOST_PENDING, "ended": MOST_ENDED})
         return dict(cursor.fetchall())
 
 
 def own_oldest_age_seconds(owner_id: UUID) -> dict[int, float]:
-    """How long the oldest due task of an owner has waited, by priority."""
+    """Return how long an owner's oldest due task has waited, by priority."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT priority, extract(epoch FROM statement_timestamp() - min(run_after))::float8"

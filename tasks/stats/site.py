@@ -1,4 +1,4 @@
-"""The numbers of background work, as plain functions; each is one statement."""
+"""Numbers of background work on the whole site; each function is one statement."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ own_counts = owner.own_counts
 own_oldest_age_seconds = owner.own_oldest_age_seconds
 totals = counted.totals
 
+# A worker without a sign of life for so long counts as gone.
 ALIVE_SECONDS = 60.0
-"""A worker without a sign of life for so long counts as gone."""
 BACKLOG_CACHE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How the attempts of a type ended within some time, and how many seconds they took in all."""
+    """Ended attempts of a type within some time, and the seconds that they took together."""
 
     succeeded: int
     failed: int
@@ -37,8 +37,8 @@ class Ended:
 
 
 def depth() -> dict[tuple[str, int], int]:
-    """How many tasks are pending, by type (key@version) and priority."""
-    return _counts(
+    """Count pending tasks, by type (key@version) and priority."""
+    rows = _rows(
         "SELECT k.key || '@' || k.version, t.priority, sum(t.count)::bigint FROM ("
         "  SELECT type_id, priority, count(*) FROM tasks_task"
         "  WHERE status = 'PENDING' AND NOT parked GROUP BY 1, 2"
@@ -46,12 +46,13 @@ def depth() -> dict[tuple[str, int], int]:
         "  WHERE status = 'PENDING' AND parked GROUP BY 1, 2) t"
         " JOIN tasks_tasktype k ON k.id = t.type_id GROUP BY 1, 2"
     )
+    return {(name, priority): count for name, priority, count in rows}
 
 
 def oldest_age_seconds() -> dict[int, float]:
-    """How long the oldest due task of each priority has waited; starvation shows here.
+    """Return how long the oldest due task of each priority has waited; it shows starvation.
 
-    Tasks that wait because their owner has paused the type are left out once they are parked.
+    Tasks whose owner has paused the type are left out once they are parked.
     """
     rows = _rows(
         f"WITH RECURSIVE {LANES} SELECT lane.priority,"
@@ -65,7 +66,7 @@ def oldest_age_seconds() -> dict[int, float]:
 
 
 def running() -> dict[str, int]:
-    """How many tasks workers have at this moment, by type."""
+    """Count the tasks that workers have now, by type."""
     return dict(
         _rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_task t"
@@ -76,7 +77,7 @@ def running() -> dict[str, int]:
 
 
 def dead_depth() -> dict[str, int]:
-    """How many dead letters wait for a person, by type; alert at more than 0."""
+    """Count dead letters by type; alert at more than 0."""
     return dict(
         _rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_task t"
@@ -86,7 +87,7 @@ def dead_depth() -> dict[str, int]:
 
 
 def workers_alive() -> int:
-    """How many workers have given a sign of life within a minute."""
+    """Count the workers with a heartbeat within the last minute."""
     [(count,)] = _rows(
         "SELECT count(*) FROM tasks_taskworker"
         " WHERE beat_at > statement_timestamp() - %s * interval '1 second'",
@@ -96,7 +97,7 @@ def workers_alive() -> int:
 
 
 def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
-    """How the attempts of each type ended lately: an hour back at most, in steps of ten seconds."""
+    """Count recently ended attempts by type: up to an hour back, in steps of ten seconds."""
     rows = _rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
         " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"
@@ -108,7 +109,7 @@ def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
 
 
 def enqueued(*, within_seconds: float = 300.0) -> int:
-    """How many tasks were enqueued lately; to be held against those that succeeded."""
+    """Count recently enqueued tasks, to compare with those that succeeded."""
     [(count,)] = _rows(
         "SELECT count(*) FROM tasks_taskevent WHERE kind = 'enqueued'"
         " AND at > statement_timestamp() - %s * interval '1 second'",
@@ -118,7 +119,7 @@ def enqueued(*, within_seconds: float = 300.0) -> int:
 
 
 def open_breakers() -> list[str]:
-    """The types that are not dispatched because too many of their runs failed."""
+    """List types whose breaker is open because too many runs failed."""
     return [
         name
         for (name,) in _rows(
@@ -128,7 +129,7 @@ def open_breakers() -> list[str]:
 
 
 def paused() -> list[str]:
-    """The types that somebody has paused for everybody."""
+    """List types that are paused for everybody."""
     return [
         name
         for (name,) in _rows(
@@ -141,7 +142,7 @@ _backlog: tuple[float, int, int] = (float("-inf"), 0, 0)
 
 
 def backlog(limit: int) -> int:
-    """How many tasks are pending, counted up to `limit` only; up to a second old."""
+    """Count pending tasks up to `limit`; the number is up to a second old."""
     global _backlog  # noqa: PLW0603 -- a cache of the process
     at, counted_to, count = _backlog
     if time.monotonic() - at > BACKLOG_CACHE_SECONDS or counted_to != limit:
@@ -152,10 +153,6 @@ def backlog(limit: int) -> int:
         )
         _backlog = (time.monotonic(), limit, count)
     return count
-
-
-def _counts(statement: str) -> dict[tuple[str, int], int]:
-    return {(name, priority): count for name, priority, count in _rows(statement)}
 
 
 def _rows(statement: str, parameters: list[Any] | None = None) -> list[Any]:

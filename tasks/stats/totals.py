@@ -1,4 +1,4 @@
-"""Counts of runs that only grow: the totals, and the slices that are not folded into them yet."""
+"""Counters of runs: the totals, and the slices that are not folded into them yet."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+# Durations are counted up to these, and longer.
 BOUNDS_SECONDS = (0.1, 1.0, 10.0, 60.0, 300.0)
-"""Durations are counted up to these, and longer."""
 ENDS = ("succeeded", "failed", "retried", "dead", "cancelled", "expired", "discarded")
 TOOK = ("took_100ms", "took_1s", "took_10s", "took_60s", "took_300s", "took_longer")
 COLUMNS = (*ENDS, "seconds", *TOOK)
@@ -42,11 +42,11 @@ GROUP BY k.key, k.version
 
 @dataclass(frozen=True)
 class Total:
-    """How the runs of a type ended since it exists, by the names of `ENDS`.
+    """Ended runs of a type of all time, by the names of `ENDS`.
 
-    `seconds` they took in all. `took` says how many took at most so many seconds, each of them
-    counted under the first of `BOUNDS_SECONDS` that it keeps; the last number is of the longer
-    ones. Attempts whose worker died, or that a cancel ended, have no duration.
+    `seconds` is their duration together. `took` counts durations: each run under the first of
+    `BOUNDS_SECONDS` that it keeps, the longer ones last. Attempts whose worker died, or that a
+    cancel ended, have no duration.
     """
 
     ends: dict[str, int]
@@ -54,7 +54,7 @@ class Total:
     took: tuple[int, ...]
 
     def at_most(self) -> Iterator[tuple[float, int]]:
-        """How many runs took at most so many seconds, for each bound; the last is infinity."""
+        """Iterate over the bounds with the count of runs that each covers; the last is infinity."""
         count = 0
         for bound, more in zip((*BOUNDS_SECONDS, float("inf")), self.took, strict=True):
             count += more
@@ -62,7 +62,7 @@ class Total:
 
 
 def totals() -> dict[str, Total]:
-    """The counts of every type (key@version), those that never ran too; they never fall.
+    """Return the counters of every type (key@version), including those that never ran.
 
     One statement: what is folded meanwhile is neither counted twice nor missed.
     """
@@ -72,7 +72,7 @@ def totals() -> dict[str, Total]:
 
 
 def fold() -> int:
-    """Move slices of more than an hour ago into the totals; says of how many types."""
+    """Move slices older than an hour into the totals; return the number of types."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLD)
         return int(cursor.rowcount)

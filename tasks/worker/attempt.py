@@ -1,8 +1,10 @@
-"""A run: one attempt of a task, as its worker sees it, and how it ended."""
+"""Attempts: claimed tasks as their worker sees them, and the results that it writes."""
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from tasks import retry
@@ -11,86 +13,105 @@ from tasks.json import as_json
 from tasks.models.statuses import Status
 from tasks.registry import TaskSpec
 
-CANCELLED, TIMED_OUT, LOST, ENDING = "cancelled", "timed out", "lost", "ending"
+
+class EndReason(StrEnum):
+    """Reasons for which a worker ends an attempt that runs."""
+
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed out"
+    LOST = "lost"
+    SHUTDOWN = "shutdown"
 
 
 @dataclass(eq=False)
-class Run:
-    """A claimed task. Times are of the worker's monotonic clock; `begun` is 0 while it waits."""
+class Attempt:
+    """Attempt at a task. Times are of the worker's monotonic clock; `begun_at` is 0 in a queue."""
 
-    id: str
-    attempt: int
+    task_id: str
+    number: int
     max_attempts: int
-    kind: TaskSpec
+    spec: TaskSpec
     payload: str
     request_id: str
     lease_ends: float
-    claimed: float
+    claimed_at: float
     owner_id: str | None = None
     trace: str = ""
-    begun: float = 0.0
-    why: str = ""
-    """Why it is being ended, if it is: one of the four words above."""
-    asked: float = 0.0
-    """When the child was asked to end it."""
+    begun_at: float = 0.0
+    end_reason: EndReason | None = None
+    asked_at: float = 0.0  # when the child was asked to end it
     interrupted: bool = False
-    may_begin: bool = False
-    """Whether the database knows that it begins, if it is the last attempt."""
-    is_probe: bool = False
-    """Whether its success closes the breaker of its type."""
+    may_begin: bool = False  # for a last attempt: the database knows that it begins
+    is_probe: bool = False  # its success closes the breaker of its type
 
     @property
     def is_last(self) -> bool:
-        """Whether no attempt follows: it must not be lost to a worker's death before it begins."""
-        return self.attempt >= self.max_attempts
+        """Tell whether no attempt follows, so that a worker's death must not cost it its start."""
+        return self.number >= self.max_attempts
 
-    def message(self) -> bytes:
-        """What the child is told; the payload is JSON already."""
+    @property
+    def is_lost(self) -> bool:
+        """Tell whether another worker may have the task by now."""
+        return self.end_reason is EndReason.LOST
+
+    def run_message(self) -> bytes:
+        """Return the message that has a child run it; the payload is JSON already."""
+        spec = self.spec
         return (
-            f'["run","{self.id}",{as_json(self.kind.key)},{self.kind.version},{self.attempt},'
+            f'["run","{self.task_id}",{as_json(spec.key)},{spec.version},{self.number},'
             f"{self.max_attempts},{self.payload},{as_json(self.request_id)},"
             f"{as_json(self.owner_id)},{as_json(self.trace)}]"
         ).encode()
 
     def hooks_message(self) -> bytes:
-        """What a child is told about a task that died without having called its hooks."""
-        key = as_json(self.kind.key)
+        """Return the message that has a child call the hooks of a task whose child has died."""
+        spec = self.spec
         return (
-            f'["hooks","{self.id}",{key},{self.kind.version},{self.attempt},{self.payload},'
-            f"{as_json(self.owner_id)}]"
+            f'["hooks","{self.task_id}",{as_json(spec.key)},{spec.version},{self.number},'
+            f"{self.payload},{as_json(self.owner_id)}]"
         ).encode()
 
     def succeeded(self, seconds: float, result: Any, worker: str) -> dict[str, Any]:
-        """How it ended, as the acknowledgement takes it."""
-        return self._end(worker, Status.SUCCEEDED, seconds=seconds, result=result)
+        """Return the result of a success, as the acknowledgement takes it."""
+        return self._result(worker, Status.SUCCEEDED, seconds=seconds, result=result)
 
     def cancelled(self, worker: str) -> dict[str, Any]:
-        """The same for one that was ended because somebody cancelled it."""
-        return self._end(worker, Status.CANCELLED)
+        """Return the result of an attempt that was ended because its task was cancelled."""
+        return self._result(worker, Status.CANCELLED)
 
-    def failed(self, told: dict[str, Any], seconds: float, worker: str) -> dict[str, Any]:
-        """The same for a failure as `failures.describe` tells it."""
+    def failed(self, report: dict[str, Any], seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of a failure that `failure_report.describe` reported."""
         decision = retry.after_failure(
-            told["how"],
-            attempt=self.attempt,
+            report["how"],
+            attempt=self.number,
             max_attempts=self.max_attempts,
-            backoff=self.kind.backoff,
-            asked_seconds=told.get("after_seconds"),
+            backoff=self.spec.backoff,
+            asked_seconds=report.get("after_seconds"),
         )
-        return self._end(
+        return self._result(
             worker,
             decision.status,
             delay_seconds=decision.delay_seconds,
             seconds=seconds,
-            failed=told["how"] != "discard",
-            error=told["error"] | {"worker": worker},
+            failed=report["how"] != "discard",
+            error=report["error"] | {"worker": worker},
         )
 
-    def fell(self, name: str, message: str, seconds: float, worker: str) -> dict[str, Any]:
-        """The same for one whose child could not tell: it died, or had to be killed."""
-        error = failure_report.as_entry(name=name, message=message, attempt=self.attempt)
+    def crashed(self, name: str, message: str, seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of a failure that the child could not report, as it died."""
+        error = failure_report.as_entry(name=name, message=message, attempt=self.number)
         return self.failed({"how": "error", "error": error}, seconds, worker)
 
-    def _end(self, worker: str, outcome: Status, **more: Any) -> dict[str, Any]:
-        base = {"id": self.id, "attempt": self.attempt, "outcome": outcome, "worker": worker}
+    def died(self, code: int, seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of an attempt whose child ended with this exit code."""
+        cause = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return self.crashed("ChildDied", f"the child ended with {cause}", seconds, worker)
+
+    def timed_out(self, seconds: float, worker: str) -> dict[str, Any]:
+        """Return the result of an attempt that was ended because it took too long."""
+        message = f"the run took longer than {self.spec.timeout_seconds:g} seconds"
+        return self.crashed("TimedOut", message, seconds, worker)
+
+    def _result(self, worker: str, outcome: Status, **more: Any) -> dict[str, Any]:
+        base = {"id": self.task_id, "attempt": self.number, "outcome": outcome, "worker": worker}
         return base | {"failed": False} | more

@@ -1,4 +1,4 @@
-"""What workers do besides: reap, keep schedules, clean up; each in its own rhythm."""
+"""Chores of a worker: reap, park, keep schedules, clean up; each at its own interval."""
 
 from __future__ import annotations
 
@@ -6,60 +6,50 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from django.db import Error, connection
 
+from tasks import retention
+from tasks.scheduling.schedules import enqueue_due
 from tasks.sql.queues import PARKED_AT_ONCE
-
-if TYPE_CHECKING:
-    from tasks.worker.task_store import Ledger
+from tasks.worker.attempt import Attempt
+from tasks.worker.task_store import TaskStore
 
 log = logging.getLogger(__name__)
 
+# How often to look whether paused tasks stand in the claim's way.
 PARK_SECONDS = 3.0
-"""How often to look whether paused tasks stand in the claim's way."""
+AFTER_FAILURE_SECONDS = 1.0
 
 
-class Upkeep:
-    """The chores of a worker, and when each is due; monotonic times."""
+class Chores:
+    """Chores with the time at which each is due; monotonic."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        reap_seconds = min(3.0, ledger.options.lease_seconds / 4)
-        self._chores: dict[Callable[[], float], float] = {}
-        self._reap_seconds = reap_seconds
-        for chore in (self._reap, self._park, self._schedule, self._clean_up):
-            self._chores[chore] = 0.0
+    def __init__(self, store: TaskStore, call_hooks: Callable[[list[Attempt]], None]) -> None:
+        self._store = store
+        self._call_hooks = call_hooks
+        self._reap_seconds = min(3.0, store.options.lease_seconds / 4)
+        chores = (self._reap, self._park, enqueue_due, retention.clean_up)
+        self._due: dict[Callable[[], float], float] = dict.fromkeys(chores, 0.0)
 
     def run(self, now: float) -> None:
-        """Do what is due. What fails is logged, and tried again with its next turn."""
-        for chore, due in list(self._chores.items()):
+        """Run what is due; a failure is logged, and retried soon."""
+        for chore, due in list(self._due.items()):
             if now >= due:
-                self._chores[chore] = time.monotonic() + 1.0
+                self._due[chore] = time.monotonic() + AFTER_FAILURE_SECONDS
                 try:
-                    self._chores[chore] = time.monotonic() + chore()
+                    self._due[chore] = time.monotonic() + chore()
                 except Error:
                     log.exception("a chore failed")
                     connection.close()  # after a failover it may be one that only reads
 
     def next_time(self) -> float:
-        """When the next one is due."""
-        return min(self._chores.values())
+        """Return when the next chore is due."""
+        return min(self._due.values())
 
     def _reap(self) -> float:
-        self._ledger.reap()
+        self._call_hooks(self._store.reap())
         return self._reap_seconds * random.uniform(0.8, 1.0)  # noqa: S311 -- no secret
 
     def _park(self) -> float:
-        return 0.0 if self._ledger.park() >= PARKED_AT_ONCE // 10 else PARK_SECONDS
-
-    def _schedule(self) -> float:
-        from tasks.scheduling.schedules import enqueue_due
-
-        return enqueue_due()
-
-    def _clean_up(self) -> float:
-        from tasks.retention import clean_up
-
-        return clean_up()
+        return 0.0 if self._store.park() >= PARKED_AT_ONCE // 10 else PARK_SECONDS

@@ -1,249 +1,299 @@
-"""A worker's desk: which run waits, which child has which, and what becomes of each.
+"""Dispatcher: the state of a worker's attempts, and the rules by which children get them.
 
-It knows no database. What it has to tell lies in `ends` and `said`, for the worker to write.
+It owns the attempts from their claim until their results are written. It knows no database: the
+worker adds what was claimed, and takes the results and messages to write.
 
-A run may wait at the desk, or, if its type is `trusted_short`, behind another one at a warm child;
-as many as the children have lately finished in 40 ms. None of this changes what a task's owner
-sees: a waiting run is cancelled at once, its lease is renewed, it counts for its type's cap, a
-child's death is the fault of the run that it was at, and what waits for longer than half a second
-goes back to the others, its attempt uncounted. A more urgent task waits for what the children
-have, so for 40 ms.
+An attempt waits in the queue here or, if its type is `trusted_short`, behind another one at a warm
+child: as many as the children have lately finished in 40 ms, for which a more urgent task waits.
+Owners of tasks see no difference: a waiting attempt can be cancelled at once, keeps its lease and
+counts for its cap; a dead child blames only the attempt that it was at. What waits for longer than
+half a second goes back to other workers, and does not count.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from tasks.worker import termination
-from tasks.worker.attempt import CANCELLED, LOST, TIMED_OUT, Run
-from tasks.worker.slots import Nursery, Slot
+from tasks.worker.attempt import Attempt, EndReason
+from tasks.worker.fork_client import ForkServerClient
+from tasks.worker.slots import Slot
 
 log = logging.getLogger(__name__)
 
-AHEAD_SECONDS = 0.04
-MOST_AHEAD = 64
-SLOW_SECONDS = 0.05
-"""A run that takes longer lets those behind it go to other children."""
-PATIENCE_SECONDS = 0.5
-SMOOTHING = 0.05
+AHEAD_SECONDS, MOST_AHEAD = 0.04, 64
+SLOW_SECONDS = 0.05  # an attempt that takes longer lets those behind it go to other children
+PATIENCE_SECONDS, SMOOTHING = 0.5, 0.05
+
+Result = tuple[Attempt, dict[str, Any]]
 
 
-class Desk:
-    """Slots with their children, and the runs on their way through them."""
+class Dispatcher:
+    """Slots with their children, and the attempts on their way through them."""
 
-    def __init__(self, *, worker: str, slots: int, nursery: Nursery) -> None:
+    def __init__(self, *, worker: str, slots: int, fork_server: ForkServerClient) -> None:
         self.worker = worker
-        self.nursery = nursery
-        self.slots = [Slot(nursery) for _ in range(slots)]
-        self.waiting: deque[Run] = deque()
-        self.ends: list[tuple[Run, dict[str, Any]]] = []
-        self.said: list[dict[str, Any]] = []
-        self.hooks: deque[Run] = deque()
+        self.fork_server = fork_server
+        self.slots = [Slot(fork_server) for _ in range(slots)]
+        self._waiting: deque[Attempt] = deque()
+        self._results: list[Result] = []
+        self._messages: list[dict[str, Any]] = []
+        self._hooks: deque[Attempt] = deque()
         self._pace_seconds = 1.0
 
-    def held(self) -> Iterator[Run]:
-        """Every claimed run that has not ended."""
-        yield from self.waiting
-        for slot in self.slots:
-            yield from slot.runs
+    @property
+    def waiting(self) -> tuple[Attempt, ...]:
+        """Attempts that no child has."""
+        return tuple(self._waiting)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Results that are not written yet."""
+        return tuple(self._results)
+
+    @property
+    def has_unwritten(self) -> bool:
+        """Tell whether results or messages wait to be written."""
+        return bool(self._results or self._messages)
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs and nothing waits."""
-        return not self.waiting and not self.hooks and all(slot.is_free for slot in self.slots)
+        """Tell whether nothing runs and nothing waits."""
+        return not self._waiting and not self._hooks and all(slot.is_free for slot in self.slots)
+
+    def held(self) -> Iterator[Attempt]:
+        """Iterate over every claimed attempt that has not ended."""
+        yield from self._waiting
+        for slot in self.slots:
+            yield from slot.attempts
 
     def wanted(self, now: float) -> int:
-        """How many runs to claim now: one for each slot, and some ahead of short ones."""
-        held = len(self.waiting) + sum(len(slot.runs) for slot in self.slots)
-        quick = sum(not slot.runs or now - slot.runs[0].begun < SLOW_SECONDS for slot in self.slots)
+        """Return how many attempts to claim: one for each slot, and some ahead of short ones."""
+        held = sum(1 for _ in self.held())
+        working = (slot.current for slot in self.slots)
+        quick = sum(each is None or now - each.begun_at < SLOW_SECONDS for each in working)
         most = len(self.slots) + quick * self._ahead()
         return most - held if held <= most // 2 or held < len(self.slots) else 0
 
-    def hand_out(self, now: float) -> None:
-        """Give waiting runs to children: to free ones, or to the shortest line of short runs."""
-        while self.hooks and (slot := self._free()):
-            slot.give_hooks(self.hooks.popleft())
-        for _ in range(len(self.waiting)):
-            run = self.waiting.popleft()
-            slot = self._slot_for(run)
-            if slot is None or not slot.give(run, now):
-                self.waiting.append(run)
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Queue claimed attempts."""
+        self._waiting.extend(attempts)
 
-    def hear(self, now: float) -> int:
-        """Take in what the children said, and bury those that ended; says how much that was."""
+    def call_hooks(self, attempts: Iterable[Attempt]) -> None:
+        """Have the hooks of dead tasks called that could not call them themselves."""
+        hooks = ((attempt, attempt.spec.hooks) for attempt in attempts)
+        self._hooks.extend(attempt for attempt, of in hooks if of.on_fail or of.on_end)
+
+    def hand_out(self, now: float) -> None:
+        """Give waiting attempts to free children, or behind short ones, to the shortest line."""
+        while self._hooks and (slot := self._free_slot()):
+            slot.give_hooks(self._hooks.popleft())
+        for _ in range(len(self._waiting)):
+            attempt = self._waiting.popleft()
+            slot = self._slot_for(attempt)
+            if slot is None or not slot.give(attempt, now):
+                self._waiting.append(attempt)
+
+    def receive(self, now: float) -> int:
+        """Take in the children's messages and replace dead children; return how much that was."""
         lines = 0
         for slot in self.slots:
-            for line in slot.hear():
+            for line in slot.receive():
                 lines += 1
-                self._heard(slot, line, now)
-        ended = dict(self.nursery.ended())
+                self._take_in(slot, line, now)
+        ended = dict(self.fork_server.ended())
         for slot in self.slots:
             if slot.number in ended:
-                self._bury(slot, ended[slot.number], now)
+                self._reap(slot, ended[slot.number], now)
         return lines + len(ended)
 
     def watch(self, now: float) -> None:
-        """End what has run too long or was lost; free what waits behind something slow."""
-        for run in [run for run in self.waiting if run.lease_ends <= now]:
-            self.waiting.remove(run)
+        """End what runs too long or is lost; free what waits behind something slow."""
+        for attempt in [each for each in self._waiting if each.lease_ends <= now]:
+            self._waiting.remove(attempt)
         for slot in self.slots:
-            if not slot.runs:
+            first = slot.current
+            if first is None:
                 continue
-            first = slot.runs[0]
-            if len(slot.runs) > 1 and (first.why or now - first.begun > SLOW_SECONDS):
-                self.waiting.extendleft(reversed(slot.take_back()))
-            if first.lease_ends <= now and first.why != LOST:
-                termination.lose(slot)
-            elif not first.why and now - first.begun > first.kind.timeout_seconds:
-                self.end(slot, TIMED_OUT, now)
-            elif first.why:
-                termination.insist(slot, now)
+            is_slow = first.end_reason or now - first.begun_at > SLOW_SECONDS
+            if len(slot.attempts) > 1 and is_slow:
+                self._take_back(slot)
+            if first.lease_ends <= now and not first.is_lost:
+                slot.kill(EndReason.LOST)
+            elif not first.end_reason and now - first.begun_at > first.spec.timeout_seconds:
+                self._end(slot, EndReason.TIMED_OUT, now)
+            elif first.end_reason:
+                slot.escalate(now)
 
-    def too_long_waiting(self, now: float) -> list[Run]:
-        """Runs that should rather be had by others; they are taken off the desk."""
-        late = [run for run in self.waiting if now - run.claimed > PATIENCE_SECONDS]
-        for run in late:
-            self.waiting.remove(run)
-            self._pace_seconds = 1.0  # claim no more ahead before runs are short again
+    def remove_overdue(self, now: float) -> list[Attempt]:
+        """Remove and return what has waited too long: other workers should have it."""
+        late = [each for each in self._waiting if now - each.claimed_at > PATIENCE_SECONDS]
+        for attempt in late:
+            self._waiting.remove(attempt)
+            self._pace_seconds = 1.0  # claim no more ahead before attempts are short again
         return late
 
-    def cancel(self, names: Iterable[str], now: float) -> None:
-        """End these runs because somebody cancelled them; a waiting one at once."""
-        for name in set(names):
-            for slot in self.slots:
-                if len(slot.runs) > 1 and any(run.id == name for run in slot.runs):
-                    self.waiting.extendleft(reversed(slot.take_back()))
-                if slot.runs and slot.runs[0].id == name and not slot.runs[0].why:
-                    self.end(slot, CANCELLED, now)
-            for run in [run for run in self.waiting if run.id == name]:
-                self.waiting.remove(run)
-                self.ends.append((run, run.cancelled(self.worker)))
+    def remove_waiting(self) -> list[Attempt]:
+        """Remove and return everything that no child has begun."""
+        found = [attempt for slot in self.slots for attempt in slot.take_back()]
+        found += self._waiting
+        self._waiting.clear()
+        return found
 
-    def lose(self, lost: Iterable[Run]) -> None:
-        """Somebody else has these now: forget those that wait, kill the child that has one."""
-        for run in lost:
-            log.warning("task %s: the lease of attempt %s is lost", run.id, run.attempt)
-            if run in self.waiting:
-                self.waiting.remove(run)
-            for slot in self.slots:
-                if run in slot.runs:
-                    self.waiting.extendleft(
-                        reversed([back for back in slot.take_back() if back is not run])
-                    )
-                    if slot.runs and slot.runs[0] is run:
-                        termination.lose(slot)
+    def renew(
+        self, held: Mapping[str, Attempt], alive: Mapping[str, bool], *, sent: float, ends: float
+    ) -> None:
+        """Note which leases were renewed, and until when; True in `alive` asks for a cancel."""
+        for task_id in alive:
+            held[task_id].lease_ends = ends
+        self._cancel((task_id for task_id, cancelled in alive.items() if cancelled), sent)
+        self.lose([attempt for task_id, attempt in held.items() if task_id not in alive])
 
-    def end(self, slot: Slot, why: str, now: float) -> None:
-        """Ask a slot's child to end its run; what waits behind it is taken back first."""
-        self.waiting.extendleft(reversed(slot.take_back()))
-        termination.ask(slot, why, now)
+    def may_begin(self, attempts: Collection[Attempt], accepted: Collection[str]) -> None:
+        """Let last attempts begin whose beginning was accepted; the others are lost."""
+        for attempt in attempts:
+            attempt.may_begin = attempt.task_id in accepted
+        self.lose([attempt for attempt in attempts if not attempt.may_begin])
+
+    def lose(self, lost: Iterable[Attempt]) -> None:
+        """Drop attempts that another worker may have now; kill the child that is at one."""
+        for attempt in lost:
+            log.warning("task %s: the lease of attempt %s is lost", attempt.task_id, attempt.number)
+            if attempt in self._waiting:
+                self._waiting.remove(attempt)
+            for slot in self.slots:
+                if attempt in slot.attempts:
+                    back = [each for each in slot.take_back() if each is not attempt]
+                    self._waiting.extendleft(reversed(back))
+                    if slot.current is attempt:
+                        slot.kill(EndReason.LOST)
+
+    def take_results(self, most: int) -> list[Result]:
+        """Remove and return the oldest results."""
+        taken, self._results = self._results[:most], self._results[most:]
+        return taken
+
+    def put_back_results(self, results: list[Result]) -> None:
+        """Keep results that could not be written."""
+        self._results[:0] = results
+
+    def take_messages(self) -> list[dict[str, Any]]:
+        """Remove and return what handlers reported: progress and events."""
+        taken, self._messages = self._messages, []
+        return taken
 
     def next_time(self) -> float:
-        """When `watch` has to look again, if nothing is said before; monotonic."""
-        times = [run.claimed + PATIENCE_SECONDS for run in self.waiting]
+        """Return when `watch` has to look again if nothing is received before; monotonic."""
+        times = [attempt.claimed_at + PATIENCE_SECONDS for attempt in self._waiting]
         for slot in self.slots:
-            if slot.runs:
-                first = slot.runs[0]
-                times.append(first.lease_ends if first.why != LOST else math.inf)
-                times.append(termination.next_step(first))
-                if len(slot.runs) > 1:
-                    times.append(first.begun + SLOW_SECONDS)
+            times.append(slot.next_time())
+            if len(slot.attempts) > 1:
+                times.append(slot.attempts[0].begun_at + SLOW_SECONDS)
         return min(times, default=math.inf)
 
+    def beginning_last_attempts(self) -> list[Attempt]:
+        """Return last attempts that a free child will get next, unknown to the database so far."""
+        free = sum(slot.is_free for slot in self.slots) - len(self._hooks)
+        return [x for x in self.waiting[: max(0, free)] if x.is_last and not x.may_begin]
+
+    def kill_all(self) -> list[Attempt]:
+        """Kill every child; return the attempts that were held."""
+        held = list(self.held())
+        for slot in self.slots:
+            slot.kill(EndReason.SHUTDOWN)
+        self.fork_server.close()
+        return held
+
     def close(self) -> None:
-        """End every child; waits until they are gone."""
+        """End every child; wait until they are gone."""
         for slot in self.slots:
             slot.close()
-        self.nursery.close()
+        self.fork_server.close()
 
-    def last_attempts(self) -> list[Run]:
-        """Those to which a free child will come now, and whose beginning nobody knows of yet."""
-        free = sum(slot.is_free for slot in self.slots) - len(self.hooks)
-        return [r for r in list(self.waiting)[: max(0, free)] if r.is_last and not r.may_begin]
-
-    def _slot_for(self, run: Run) -> Slot | None:
-        """A last attempt gets a free child or none: behind another run it might never begin."""
-        if run.is_last:
-            return self._free() if run.may_begin else None
-        return self._free() or (self._shortest() if run.kind.trusted_short else None)
-
-    def _free(self) -> Slot | None:
-        return next((slot for slot in self.slots if slot.is_free), None)
-
-    def _shortest(self) -> Slot | None:
+    def _slot_for(self, attempt: Attempt) -> Slot | None:
+        """Choose a child; a last attempt gets a free one, as it might never begin behind others."""
+        free = self._free_slot()
+        if attempt.is_last:
+            return free if attempt.may_begin else None
+        if free or not attempt.spec.trusted_short:
+            return free
         most = 1 + self._ahead()
-        fit = [
-            slot
-            for slot in self.slots
-            if not slot.hooks
-            and not slot.is_leaving
-            and len(slot.runs) < most
-            and all(run.kind.trusted_short for run in slot.runs)
-        ]
-        return min(fit, key=lambda slot: len(slot.runs), default=None)
+        with_room = (slot for slot in self.slots if slot.has_room(most))
+        return min(with_room, key=lambda slot: len(slot.attempts), default=None)
+
+    def _free_slot(self) -> Slot | None:
+        return next((slot for slot in self.slots if slot.is_free), None)
 
     def _ahead(self) -> int:
         return min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace_seconds, 1e-6)))
 
-    def _heard(self, slot: Slot, line: list[Any], now: float) -> None:
-        what, name, *rest = line
-        if what == "hooked":
-            slot.hooks = max(0, slot.hooks - 1)
-        elif not slot.runs or slot.runs[0].id != name:
-            log.error("a child told of %s, which it does not have", name)
-        elif what in ("done", "fail"):
-            self._answered(slot.answered(now), what, *rest)
-        else:
-            run = slot.runs[0]
-            kind, data = ("progress", rest[0]) if what == "progress" else ("emitted", rest[0])
-            self.said.append({"id": name, "attempt": run.attempt, "kind": kind, "data": data})
+    def _take_back(self, slot: Slot) -> None:
+        self._waiting.extendleft(reversed(slot.take_back()))
 
-    def _answered(self, run: Run, what: str, seconds: float, told: Any) -> None:
+    def _end(self, slot: Slot, reason: EndReason, now: float) -> None:
+        self._take_back(slot)
+        slot.end(reason, now)
+
+    def _cancel(self, task_ids: Iterable[str], now: float) -> None:
+        for task_id in set(task_ids):
+            for slot in self.slots:
+                if len(slot.attempts) > 1 and any(x.task_id == task_id for x in slot.attempts):
+                    self._take_back(slot)
+                first = slot.current
+                if first and first.task_id == task_id and not first.end_reason:
+                    self._end(slot, EndReason.CANCELLED, now)
+            for attempt in [each for each in self._waiting if each.task_id == task_id]:
+                self._waiting.remove(attempt)
+                self._results.append((attempt, attempt.cancelled(self.worker)))
+
+    def _take_in(self, slot: Slot, line: list[Any], now: float) -> None:
+        verb, task_id, *rest = line
+        first = slot.current
+        if verb == "hooked":
+            slot.hooks_called()
+        elif first is None or first.task_id != task_id:
+            log.error("a child reported on %s, which it does not have", task_id)
+        elif verb in ("done", "fail"):
+            self._finish(slot.finish_current(now), verb, *rest)
+        else:
+            kind, ours = "progress" if verb == "progress" else "emitted", first.number
+            self._messages.append({"id": task_id, "attempt": ours, "kind": kind, "data": rest[0]})
+
+    def _finish(self, attempt: Attempt, verb: str, seconds: float, report: Any) -> None:
         self._pace_seconds += SMOOTHING * (seconds - self._pace_seconds)
-        if run.why == LOST:
+        if attempt.is_lost:
             return
-        if run.why == TIMED_OUT:
-            message = f"the run took longer than {run.kind.timeout_seconds:g} seconds"
-            end = run.fell("TimedOut", message, seconds, self.worker)
-        elif what == "done":
-            end = run.succeeded(seconds, told, self.worker)
+        if attempt.end_reason is EndReason.TIMED_OUT:
+            result = attempt.timed_out(seconds, self.worker)
+        elif verb == "done":
+            result = attempt.succeeded(seconds, report, self.worker)
         else:
-            end = run.failed(told, seconds, self.worker)
-        self.ends.append((run, end))
+            result = attempt.failed(report, seconds, self.worker)
+        self._results.append((attempt, result))
 
-    def _bury(self, slot: Slot, code: int, now: float) -> None:
-        for line in slot.hear():
-            self._heard(slot, line, now)
-        slot.take_back_all(self.waiting)
-        if slot.runs and slot.condemned not in (None, slot.runs[0]):
-            self.waiting.appendleft(slot.innocent())  # it had just moved on from the other one
-        elif slot.runs:
-            self._fell(slot.runs[0], code, now)
+    def _reap(self, slot: Slot, code: int, now: float) -> None:
+        """Requeue what a dead child had not begun, and note how its attempt ended."""
+        for line in slot.receive():
+            self._take_in(slot, line, now)
+        self._take_back(slot)
+        if bystander := slot.take_bystander():
+            self._waiting.appendleft(bystander)
+        elif attempt := slot.current:
+            seconds = now - attempt.begun_at
+            if attempt.end_reason is EndReason.CANCELLED:
+                self._results.append((attempt, attempt.cancelled(self.worker)))
+            elif attempt.end_reason is EndReason.TIMED_OUT:
+                self._finish(attempt, "fail", seconds, None)
+            elif not attempt.is_lost:
+                log.warning("task %s: its child ended with %s", attempt.task_id, code)
+                self._results.append((attempt, attempt.died(code, seconds, self.worker)))
+            if (
+                attempt.is_last
+                and attempt.end_reason is not EndReason.CANCELLED
+                and not attempt.is_lost
+            ):
+                self.call_hooks([attempt])
         slot.renew()
-
-    def _fell(self, run: Run, code: int, now: float) -> None:
-        seconds = now - run.begun
-        if run.why == CANCELLED:
-            self.ends.append((run, run.cancelled(self.worker)))
-        elif run.why == TIMED_OUT:
-            self._answered(run, "fail", seconds, None)
-            self._call_hooks_if_dead(run)
-        elif run.why != LOST:
-            log.warning("task %s: its child ended with %s", run.id, code)
-            message = f"the child ended with {_told(code)}"
-            self.ends.append((run, run.fell("ChildDied", message, seconds, self.worker)))
-            self._call_hooks_if_dead(run)
-
-    def _call_hooks_if_dead(self, run: Run) -> None:
-        hooks = run.kind.hooks
-        if run.attempt >= run.max_attempts and (hooks.on_fail or hooks.on_end):
-            self.hooks.append(run)
-
-
-def _told(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

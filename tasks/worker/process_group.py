@@ -1,4 +1,4 @@
-"""Several worker processes as one: they start together, and get each signal."""
+"""Group of worker processes that start together and get each signal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from types import FrameType
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
-AGAIN_SECONDS = 1.0
-"""A worker that ended by itself is started again, but not faster than this."""
-LEASH = "TASKS_STARTED_BY"
-"""Names the process whose end is to be the worker's end, too."""
+# The shortest time before a worker that ended by itself is replaced.
+RESTART_SECONDS = 1.0
+# Environment variable with the id of the process whose end also ends the worker.
+PARENT_VARIABLE = "TASKS_STARTED_BY"
 
 
-class Processes:
-    """So many processes of one command. SIGTERM and SIGINT go to all of them, each time."""
+class ProcessGroup:
+    """Processes of one command. SIGTERM and SIGINT go to all of them, each time."""
 
     def __init__(self, command: list[str], count: int) -> None:
         self._command = command
@@ -30,7 +30,7 @@ class Processes:
         self._is_stopping = False
 
     def run(self) -> None:
-        """Keep them running until a signal comes, then until the last one has ended."""
+        """Keep them running until a signal comes, then wait until the last one has ended."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._pass_on)
         try:
@@ -48,12 +48,12 @@ class Processes:
             return
         if ended:
             log.error("%s worker(s) ended by themselves; starting others", len(ended))
-            time.sleep(AGAIN_SECONDS)
+            time.sleep(RESTART_SECONDS)
         while len(self._running) < self._count and not self._is_stopping:
             self._running.append(
                 subprocess.Popen(
                     [sys.executable, *self._command],
-                    env=os.environ | {LEASH: str(os.getpid())},
+                    env=os.environ | {PARENT_VARIABLE: str(os.getpid())},
                     start_new_session=True,
                 )
             )
@@ -66,6 +66,6 @@ class Processes:
 
 
 def is_orphan() -> bool:
-    """Whether the process that started us, if it wants to be followed, is gone."""
-    starter = os.environ.get(LEASH)
+    """Tell whether the process group that started this worker is gone."""
+    starter = os.environ.get(PARENT_VARIABLE)
     return starter is not None and os.getppid() != int(starter)

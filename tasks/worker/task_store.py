@@ -1,241 +1,199 @@
-"""What a worker reads and writes in the database about the runs on its desk."""
+"""Task store: what a worker reads and writes in the database about its attempts."""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import Error, connection
 
 from tasks import registry
 from tasks.json import as_json
 from tasks.models.statuses import Status
-from tasks.sql.breaker import MEND, TRIP
+from tasks.sql.breaker import CLOSE_BREAKERS, OPEN_BREAKERS
 from tasks.sql.claim import NEXT_DUE
 from tasks.sql.enqueue import WAKE
 from tasks.sql.queues import FOR_PARKING, PARK, PARKED_AT_ONCE, UNPARK
-from tasks.sql.runs import BEAT, BEGIN, GIVE_BACK
-from tasks.sql.upkeep import DOZE, OFFER, REAP, TELL
-from tasks.worker.attempt import Run
-from tasks.worker.connection import Store, Unavailable
-
-if TYPE_CHECKING:
-    from tasks.worker.dispatcher import Desk
-    from tasks.worker.worker import Options
+from tasks.sql.runs import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
+from tasks.sql.upkeep import REAP, SET_SLEEPING, WAKE_FOR_DUE, WRITE_MESSAGES
+from tasks.worker.attempt import Attempt
+from tasks.worker.connection import Unavailable, WorkerConnection
+from tasks.worker.options import Options
 
 log = logging.getLogger(__name__)
 
 GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
 SLACK = 8
-MOST_ENDS = 500
+
+Accepted = set[tuple[str, int]]
 
 
-class Ledger:
-    """Claims, leases and acknowledgements; every call may raise Unavailable."""
+class TaskStore:
+    """Claims, leases and results of a worker; it keeps no attempts. Calls raise Unavailable.
 
-    def __init__(self, desk: Desk, options: Options) -> None:
-        self.desk = desk
+    `connection` also receives what other processes announce.
+    """
+
+    def __init__(self, worker: str, options: Options) -> None:
+        self.worker = worker
         self.options = options
-        self.oldest_end = 0.0
-        self._store = Store()
-        self._kinds: dict[int, registry.TaskSpec] = {}
-        self._bound: list[int] = []
-        self._says_sleeping: bool | None = None
+        self.connection = WorkerConnection()
+        self._specs: dict[int, registry.TaskSpec] = {}
+        self._bound: list[int] = []  # types with a cap or a rate
+        self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
 
-    @property
-    def is_up(self) -> bool:
-        """Whether the database may be asked now."""
-        return self._store.is_up
-
-    @property
-    def retry_seconds(self) -> float:
-        """How long until it may be."""
-        return self._store.retry_seconds
-
-    def fileno(self) -> int | None:
-        """Readable when something was announced."""
-        return self._store.fileno()
-
-    def listen(self) -> set[str]:
-        """What was announced."""
-        return self._store.listen()
-
-    def claim(self, limit: int) -> tuple[int, int]:
-        """Put at most so many due tasks on the desk; how many it got, and how many it saw."""
-        kinds = self._known()
+    def claim(self, limit: int) -> tuple[list[Attempt], int]:
+        """Claim due tasks up to a limit; return their attempts, and how many were seen."""
+        specs = self.known_types()
         now = time.monotonic()
-        given = {
-            "types": list(kinds),
+        parameters = {
+            "types": list(specs),
             "queues": list(self.options.queues) if self.options.queues else None,
             "limit": limit,
             "reach": limit * 3 // 2 + SLACK,
-            "worker": self.desk.worker,
+            "worker": self.worker,
             "lease": self.options.lease_seconds,
         }
-        rows = self._store.claim(given, self._bound)
-        claimed = [row for row in rows if row[0] is not None]
+        rows = self.connection.claim(parameters, self._bound)
         ends = now + self.options.lease_seconds
-        for task, kind, payload, attempt, most, request, owner, trace, is_probe, *_ in claimed:
-            run = Run(str(task), attempt, most, kinds[kind], payload, request, ends, now)
-            run.owner_id, run.trace, run.is_probe = owner and str(owner), trace, is_probe
-            self.desk.waiting.append(run)
+        attempts = []
+        for task, type_id, payload, number, most, request, owner, trace, is_probe, *_ in rows:
+            if task is not None:
+                spec = specs[type_id]
+                attempt = Attempt(str(task), number, most, spec, payload, request, ends, now)
+                attempt.owner_id, attempt.trace = owner and str(owner), trace
+                attempt.is_probe = is_probe
+                attempts.append(attempt)
         *_, seen, self._looked = rows[0]
-        return len(claimed), seen
+        return attempts, seen
 
-    def flush(self, now: float, *, wait_seconds: float) -> int:
-        """Write how runs ended, and what they told, if the first of it has waited so long."""
-        desk = self.desk
-        if not desk.ends and not desk.said:
-            self.oldest_end = now
-            return 0
-        if now - self.oldest_end < wait_seconds and len(desk.ends) < MOST_ENDS:
-            return 0
-        self._tell()
-        ends, desk.ends = desk.ends[:MOST_ENDS], desk.ends[MOST_ENDS:]
-        if ends:
-            try:
-                accepted = self._store.acknowledge([end for _, end in ends])
-            except BaseException:
-                desk.ends[:0] = ends
-                raise
-            self._note(ends, accepted)
-        return len(ends)
-
-    def beat(self) -> None:
-        """Renew all leases and our sign of life; end what was cancelled, drop what was lost."""
-        held = {run.id: run for run in self.desk.held()}
-        sent = time.monotonic()
-        given = {
-            **self._named(list(held.values())),
+    def renew_leases(self, held: Iterable[Attempt], *, running: int) -> dict[str, bool]:
+        """Renew leases and the worker's heartbeat; return its tasks: is one to be cancelled?"""
+        parameters = {
+            **self._fence(held),
             "lease": self.options.lease_seconds,
             "slots": self.options.slots,
             "queues": as_json(sorted(self.options.queues)) if self.options.queues else None,
             "types": as_json(sorted(self.options.types)) if self.options.types else None,
-            "running": sum(1 for slot in self.desk.slots if slot.runs),
+            "running": running,
         }
-        alive = {str(task): cancelled for task, cancelled in self._store.rows(BEAT, given)}
-        for name in alive:
-            held[name].lease_ends = sent + self.options.lease_seconds
-        self.desk.cancel((name for name, cancelled in alive.items() if cancelled), sent)
-        self.desk.lose([run for name, run in held.items() if name not in alive])
+        rows = self.connection.rows(RENEW_LEASES, parameters)
+        return {str(task): cancelled for task, cancelled in rows}
 
-    def begin(self, runs: list[Run]) -> None:
-        """Say of these last attempts that they begin now; what we have lost leaves the desk."""
-        if runs:
-            ours = {str(task) for (task,) in self._store.rows(BEGIN, self._named(runs))}
-            for run in runs:
-                run.may_begin = run.id in ours
-            self.desk.lose([run for run in runs if not run.may_begin])
+    def mark_begun(self, attempts: Iterable[Attempt]) -> set[str]:
+        """Note that last attempts begin now; return the tasks for which that was accepted."""
+        return {str(task) for (task,) in self.connection.rows(MARK_BEGUN, self._fence(attempts))}
 
-    def give_back(self, runs: list[Run]) -> None:
-        """Let others have these; their attempts do not count."""
-        if runs:
-            self._store.rows(GIVE_BACK, self._named(runs))
+    def give_back(self, attempts: Iterable[Attempt]) -> None:
+        """Let other workers have these tasks; the attempts do not count."""
+        self.connection.rows(GIVE_BACK, self._fence(attempts))
 
-    def reap(self) -> int:
-        """Take tasks from workers that are gone; says how many."""
-        rows = self._store.rows(REAP)
-        kinds = self._known()
-        for task, type_id, status, attempt, most, payload, request_id, owner, trace in rows:
-            log.warning("task %s: the lease of attempt %s has expired", task, attempt)
-            kind = kinds.get(type_id)
-            if status == Status.DEAD and kind and (kind.hooks.on_fail or kind.hooks.on_end):
-                run = Run(str(task), attempt, most, kind, payload, request_id, 0.0, 0.0)
-                run.owner_id, run.trace = owner and str(owner), trace
-                self.desk.hooks.append(run)
+    def write_messages(self, messages: list[dict[str, Any]]) -> None:
+        """Write progress and events that handlers reported."""
+        for n, message in enumerate(messages):
+            message["n"] = n
+            if message["kind"] == "emitted":
+                data = message["data"]
+                message["data"] = {"name": data["name"], "data": json.loads(data["data"])}
+        if messages:
+            parameters = {"messages": as_json(messages), "worker": self.worker}
+            self.connection.rows(WRITE_MESSAGES, parameters)
+
+    def announce(self, results: list[tuple[Attempt, dict[str, Any]]], accepted: Accepted) -> None:
+        """Wake sleeping workers and switch breakers after results were written."""
+        kept = []
+        for attempt, result in results:
+            if (attempt.task_id, attempt.number) in accepted:
+                kept.append((attempt, result))
+            else:
+                log.warning(
+                    "task %s: the acknowledgement of attempt %s came too late and was refused",
+                    attempt.task_id,
+                    attempt.number,
+                )
+        if any(result["outcome"] == Status.PENDING for _, result in kept):
+            self.connection.rows(WAKE)  # a sleeping worker has to learn when the retry is due
+        done = [attempt for attempt, result in kept if result["outcome"] == Status.SUCCEEDED]
+        self._run_for_types(OPEN_BREAKERS, [each for each, result in kept if result["failed"]])
+        self._run_for_types(CLOSE_BREAKERS, [attempt for attempt in done if attempt.is_probe])
+        self._run_for_types(WAKE_FOR_DUE, [attempt for attempt, _ in kept if attempt.spec.cap])
+
+    def reap(self) -> list[Attempt]:
+        """Take tasks from workers that are gone; return the attempts of those that died with it."""
+        rows = self.connection.rows(REAP)
+        specs = self.known_types()
+        dead = []
+        for task, type_id, status, number, most, payload, request_id, owner, trace in rows:
+            log.warning("task %s: the lease of attempt %s has expired", task, number)
+            if status == Status.DEAD and (spec := specs.get(type_id)):
+                attempt = Attempt(str(task), number, most, spec, payload, request_id, 0.0, 0.0)
+                attempt.owner_id, attempt.trace = owner and str(owner), trace
+                dead.append(attempt)
         if rows:
-            self._store.rows(TRIP, {"types": sorted({row[1] for row in rows})})
-            self._store.rows(WAKE)
-        return len(rows)
+            self.connection.rows(OPEN_BREAKERS, {"types": sorted({row[1] for row in rows})})
+            self.connection.rows(WAKE)
+        return dead
 
     def park(self) -> int:
-        """Move a batch of paused tasks out of the claim's way, or back; says how many."""
-        [(pauses, parked)] = self._store.rows(FOR_PARKING)
-        given = {"batch": PARKED_AT_ONCE}
-        moved = len(self._store.rows(PARK, given)) if pauses else 0
-        freed = len(self._store.rows(UNPARK, given)) if parked else 0
+        """Move a batch of paused tasks out of the claim's way, or back; return how many."""
+        [(pauses, parked)] = self.connection.rows(FOR_PARKING)
+        batch = {"batch": PARKED_AT_ONCE}
+        moved = len(self.connection.rows(PARK, batch)) if pauses else 0
+        freed = len(self.connection.rows(UNPARK, batch)) if parked else 0
         if freed:
-            self._store.rows(WAKE)
+            self.connection.rows(WAKE)
         return moved + freed
 
-    def doze(self, *, sleeping: bool) -> bool:
-        """Say whether we want to be woken; False when that was said already."""
-        if self._says_sleeping is sleeping:
+    def set_sleeping(self, *, sleeping: bool) -> bool:
+        """Note whether to wake this worker; return False if that was noted already."""
+        if self._is_sleeping is sleeping:
             return False
-        self._store.rows(DOZE, {"worker": self.desk.worker, "sleeping": sleeping})
-        self._says_sleeping = sleeping
+        self.connection.rows(SET_SLEEPING, {"worker": self.worker, "sleeping": sleeping})
+        self._is_sleeping = sleeping
         return True
 
     def seconds_until_due(self) -> float:
-        """How long until the next task that we could claim becomes due; may be infinite."""
+        """Return when the next task becomes due that this worker could claim; may be infinite."""
         queues = list(self.options.queues) if self.options.queues else None
-        given = {"types": list(self._known()), "queues": queues, "looked": self._looked}
-        [(seconds,)] = self._store.rows(NEXT_DUE, given)
+        parameters = {"types": list(self.known_types()), "queues": queues, "looked": self._looked}
+        [(seconds,)] = self.connection.rows(NEXT_DUE, parameters)
         return float("inf") if seconds is None else max(0.0, seconds)
 
-    def say_goodbye(self) -> None:
-        """Take ourselves off the list of workers."""
-        self._store.rows(GOODBYE, {"worker": self.desk.worker})
+    def sign_off(self) -> None:
+        """Remove the worker from the list of workers."""
+        self.connection.rows(GOODBYE, {"worker": self.worker})
 
-    def close(self) -> None:
-        """Give the connection back."""
-        self._store.close()
-
-    def _named(self, runs: list[Run]) -> dict[str, Any]:
-        ids, attempts = [run.id for run in runs], [run.attempt for run in runs]
-        return {"ids": ids, "attempts": attempts, "worker": self.desk.worker}
-
-    def _known(self) -> dict[int, registry.TaskSpec]:
-        if not self._kinds:
+    def known_types(self) -> Mapping[int, registry.TaskSpec]:
+        """Return the types that this worker takes, by row id; written to the database once."""
+        if not self._specs:
             try:
                 rows = registry.sync()
             except Error as error:
                 connection.close()  # after a failover it may be one that only reads
                 raise Unavailable from error
             wanted = self.options.types
-            kinds = {row: registry.find(*name) for name, row in rows.items()}
-            self._kinds = {
-                row: kind
-                for row, kind in kinds.items()
-                if not wanted or kind.key in wanted or kind.name in wanted
-            }
-            self._bound = [row for row, kind in self._kinds.items() if kind.cap or kind.rate]
-        return self._kinds
+            for row, spec in ((row, registry.find(*name)) for name, row in rows.items()):
+                if not wanted or spec.key in wanted or spec.name in wanted:
+                    self._specs[row] = spec
+            self._bound = [row for row, spec in self._specs.items() if spec.cap or spec.rate]
+        return self._specs
 
-    def _tell(self) -> None:
-        said, self.desk.said = self.desk.said, []
-        if said:
-            for n, each in enumerate(said):
-                each["n"] = n
-                if each["kind"] == "emitted":
-                    data = each["data"]
-                    each["data"] = {"name": data["name"], "data": json.loads(data["data"])}
-            self._store.rows(TELL, {"said": as_json(said), "worker": self.desk.worker})
+    def _fence(self, attempts: Iterable[Attempt]) -> dict[str, Any]:
+        """Return the parameters by which a statement touches only tasks that are still ours."""
+        held = list(attempts)
+        return {
+            "ids": [attempt.task_id for attempt in held],
+            "attempts": [attempt.number for attempt in held],
+            "worker": self.worker,
+        }
 
-    def _note(self, ends: list[tuple[Run, dict[str, Any]]], accepted: set[tuple[str, int]]) -> None:
-        kept = []
-        for run, end in ends:
-            if (run.id, run.attempt) in accepted:
-                kept.append((run, end))
-            else:
-                log.warning(
-                    "task %s: the acknowledgement of attempt %s came too late and was refused",
-                    run.id,
-                    run.attempt,
-                )
-        if any(end["outcome"] == Status.PENDING for _, end in kept):
-            self._store.rows(WAKE)  # whoever rests has to learn when the retry is due
-        succeeded = Status.SUCCEEDED
-        self._about(TRIP, [run for run, end in kept if end["failed"]])
-        self._about(MEND, [r for r, end in kept if r.is_probe and end["outcome"] == succeeded])
-        self._about(OFFER, [run for run, _ in kept if run.kind.cap])
-
-    def _about(self, statement: str, runs: list[Run]) -> None:
-        if runs:
-            row_of = {id(kind): row for row, kind in self._kinds.items()}
-            types = sorted({row_of[id(run.kind)] for run in runs})
-            self._store.rows(statement, {"types": types})
+    def _run_for_types(self, statement: str, attempts: list[Attempt]) -> None:
+        if attempts:
+            row_of = {id(spec): row for row, spec in self._specs.items()}
+            types = sorted({row_of[id(attempt.spec)] for attempt in attempts})
+            self.connection.rows(statement, {"types": types})

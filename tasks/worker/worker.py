@@ -1,7 +1,7 @@
-"""The worker: claims tasks, hands them to its children, writes how they ended, keeps its leases.
+"""Worker: claims tasks, hands them to its children, writes their results, keeps its leases.
 
-One thread and one connection. A step does what can be done now; between steps it rests until a
-child says something, the database announces something, or the next time comes.
+One thread and one connection. A step does what can be done now. Between steps the worker rests
+until a child answers, the database announces something, or the next time comes.
 """
 
 from __future__ import annotations
@@ -14,172 +14,183 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
 
 from tasks.loop import Rest, run_forever
-from tasks.worker.attempt import ENDING, Run
-from tasks.worker.chores import Upkeep
+from tasks.worker.attempt import Attempt
+from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
-from tasks.worker.dispatcher import Desk
+from tasks.worker.dispatcher import Dispatcher
+from tasks.worker.fork_client import ForkServerClient
+from tasks.worker.options import Options
 from tasks.worker.process_group import is_orphan
-from tasks.worker.slots import Nursery
-from tasks.worker.task_store import Ledger
+from tasks.worker.task_store import TaskStore
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0
-"""The longest rest of a worker with a free slot: what it finds if a NOTIFY was lost."""
 SHORTEST_REST_SECONDS = 0.001
 REST_WITHOUT_DATABASE_SECONDS = 0.05
+DRAIN_REST_SECONDS = 0.2
+# How long a result may wait for others while children are busy, and how many are written at once.
 BATCH_SECONDS = 0.01
-"""How long an end may wait for others, while children are busy."""
+MOST_RESULTS = 500
+# After so many claims in a row that got all they asked for, the worker need not be woken.
 FULL_CLAIMS = 3
-"""After so many claims in a row that got all they asked for, it need not be woken."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a worker is told at its start; no queues or types means all."""
-
-    slots: int = 4
-    lease_seconds: float = 30.0
-    queues: Collection[str] | None = None
-    types: Collection[str] | None = None
-    drain_seconds: float = 600.0
-    poll_seconds: float = POLL_SECONDS
 
 
 class Worker:
-    """One worker process: a desk with slots, a ledger in the database, and the times between."""
+    """Worker process: its dispatcher, its task store, and the times of its next steps."""
 
     def __init__(self, options: Options) -> None:
         name = f"{socket.gethostname()[:40]}:{os.getpid()}:{secrets.token_hex(3)}"
         self.options = options
-        self.desk = Desk(worker=name, slots=options.slots, nursery=Nursery())
-        self.ledger = Ledger(self.desk, options)
-        self.upkeep = Upkeep(self.ledger)
+        self.dispatcher = Dispatcher(
+            worker=name, slots=options.slots, fork_server=ForkServerClient()
+        )
+        self.store = TaskStore(name, options)
+        self.chores = Chores(self.store, self.dispatcher.call_hooks)
         self._claim_at = 0.0
-        self._beat_at = 0.0
+        self._renew_at = 0.0
+        self._all_written_at = 0.0
         self._full_claims = 0
         self._is_ending = False
 
     def run(self) -> None:
-        """Work until SIGTERM; then finish what runs. A second SIGTERM gives that back, too."""
+        """Work until SIGTERM, then finish what runs. A second SIGTERM gives that back too."""
         outer = Rest()
         try:
             with outer.listening():
                 run_forever(self.step, idle_seconds=self.rest_seconds, sources=self.sources)
                 self._drain()
         finally:
-            self.desk.close()
-            self.ledger.close()
+            self.dispatcher.close()
+            self.store.connection.close()
 
     def step(self) -> int:
-        """Do what can be done now; says how much that was."""
+        """Do what can be done now; return how much that was."""
         now = time.monotonic()
         if is_orphan():
             os.kill(os.getpid(), signal.SIGTERM)
-        done = self.desk.hear(now)
-        self.desk.watch(now)
-        if self.ledger.is_up:
+        done = self.dispatcher.receive(now)
+        self.dispatcher.watch(now)
+        if self.store.connection.is_up:
             try:
-                done += self._write(now)
+                done += self._use_database(now)
             except Unavailable:
                 log.debug("going on without the database for now")
-        self.desk.hand_out(time.monotonic())
+        self.dispatcher.hand_out(time.monotonic())
         return done
 
     def rest_seconds(self) -> float:
-        """How long to rest if nothing happens."""
+        """Return how long to rest if nothing happens."""
         now = time.monotonic()
-        if not self.ledger.is_up:
-            soonest = min(self.ledger.retry_seconds, self.desk.next_time() - now)
+        if not self.store.connection.is_up:
+            until_step = self.dispatcher.next_time() - now
+            soonest = min(self.store.connection.retry_seconds, until_step)
             return max(REST_WITHOUT_DATABASE_SECONDS, soonest)
-        times = [self._beat_at, self.desk.next_time(), self.upkeep.next_time()]
-        if self.desk.ends or self.desk.said:
-            times.append(self.ledger.oldest_end + BATCH_SECONDS)
-        if self.desk.wanted(now) and not self._is_ending:
+        times = [self._renew_at, self.dispatcher.next_time(), self.chores.next_time()]
+        if self.dispatcher.has_unwritten:
+            times.append(self._all_written_at + BATCH_SECONDS)
+        if self.dispatcher.wanted(now) and not self._is_ending:
             times.append(self._claim_at)
         return max(SHORTEST_REST_SECONDS, min(times) - now)
 
     def sources(self) -> list[int]:
-        """What ends a rest early."""
-        database = self.ledger.fileno()
-        children = [self.desk.nursery.fileno(), *(slot.fileno() for slot in self.desk.slots)]
+        """Return the file descriptors that end a rest early."""
+        database = self.store.connection.fileno()
+        slots = self.dispatcher.slots
+        children = [self.dispatcher.fork_server.fileno(), *(slot.fileno() for slot in slots)]
         return children if database is None else [database, *children]
 
-    def _write(self, now: float) -> int:
-        heard = self.ledger.listen()
-        if now >= self._beat_at or "cancel" in heard:
-            self._beat_at = now + self.options.lease_seconds / 3
-            self.ledger.beat()
-        if "work" in heard:
+    def _use_database(self, now: float) -> int:
+        announced = self.store.connection.announced()
+        if now >= self._renew_at or "cancel" in announced:
+            self._renew_at = now + self.options.lease_seconds / 3
+            self._renew_leases()
+        if "work" in announced:
             self._claim_at = 0.0
-        done = self.ledger.flush(now, wait_seconds=0.0 if self.desk.wanted(now) else BATCH_SECONDS)
+        wait_seconds = 0.0 if self.dispatcher.wanted(now) else BATCH_SECONDS
+        done = self._write_results(now, wait_seconds=wait_seconds)
         if not self._is_ending:
             done += self._claim(now)
-            self.upkeep.run(now)
-            self.ledger.begin(self.desk.last_attempts())
-        self.ledger.give_back(self.desk.too_long_waiting(time.monotonic()))
+            self.chores.run(now)
+            if beginning := self.dispatcher.beginning_last_attempts():
+                self.dispatcher.may_begin(beginning, self.store.mark_begun(beginning))
+        if overdue := self.dispatcher.remove_overdue(time.monotonic()):
+            self.store.give_back(overdue)
         return done
 
+    def _renew_leases(self) -> None:
+        held = {attempt.task_id: attempt for attempt in self.dispatcher.held()}
+        sent = time.monotonic()
+        running = sum(slot.current is not None for slot in self.dispatcher.slots)
+        alive = self.store.renew_leases(held.values(), running=running)
+        self.dispatcher.renew(held, alive, sent=sent, ends=sent + self.options.lease_seconds)
+
+    def _write_results(self, now: float, *, wait_seconds: float) -> int:
+        """Write results and messages, once the first of them has waited long enough."""
+        if not self.dispatcher.has_unwritten:
+            self._all_written_at = now
+            return 0
+        is_early = now - self._all_written_at < wait_seconds
+        if is_early and len(self.dispatcher.results) < MOST_RESULTS:
+            return 0
+        self.store.write_messages(self.dispatcher.take_messages())
+        results = self.dispatcher.take_results(MOST_RESULTS)
+        if results:
+            try:
+                accepted = self.store.connection.acknowledge([result for _, result in results])
+            except BaseException:
+                self.dispatcher.put_back_results(results)
+                raise
+            self.store.announce(results, accepted)
+        return len(results)
+
     def _claim(self, now: float) -> int:
-        wanted = self.desk.wanted(now)
+        wanted = self.dispatcher.wanted(now)
         if not wanted or now < self._claim_at:
             return 0
-        claimed, seen = self.ledger.claim(wanted)
-        self._full_claims = self._full_claims + 1 if claimed == wanted else 0
-        if claimed == wanted:
+        claimed, seen = self.store.claim(wanted)
+        self.dispatcher.add(claimed)
+        self._full_claims = self._full_claims + 1 if len(claimed) == wanted else 0
+        if len(claimed) == wanted:
             if self._full_claims >= FULL_CLAIMS:
-                self.ledger.doze(sleeping=False)
+                self.store.set_sleeping(sleeping=False)
             self._claim_at = 0.0
-        elif seen > claimed:  # others were taking them
+        elif seen > len(claimed):  # other workers were taking them
             self._claim_at = now + random.uniform(0.001, 0.01)  # noqa: S311 -- no secret
-        elif self.ledger.doze(sleeping=True):
-            self._claim_at = 0.0  # look once more, now that we would be woken
+        elif self.store.set_sleeping(sleeping=True):
+            self._claim_at = 0.0  # look again, now that we would be woken
         else:
-            self._claim_at = now + min(self.options.poll_seconds, self.ledger.seconds_until_due())
-        return claimed
+            self._claim_at = now + min(self.options.poll_seconds, self.store.seconds_until_due())
+        return len(claimed)
 
     def _drain(self) -> None:
-        """Give back what was not begun, then finish the rest, until it is done or we must go."""
+        """Give back what was not begun, then finish the rest, within the drain time."""
         self._is_ending = True
-        waiting = [run for slot in self.desk.slots for run in slot.take_back()]
-        waiting += self.desk.waiting
-        self.desk.waiting.clear()
+        waiting = self.dispatcher.remove_waiting()
         log.info("ending: %s given back, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
         second = Rest()
         with second.listening():
             while not second.stopped and time.monotonic() < deadline:
-                self._step_of_the_end(waiting)
-                if self.desk.is_idle and not self.desk.ends and not waiting:
+                self._drain_step(waiting)
+                if self.dispatcher.is_idle and not self.dispatcher.results and not waiting:
                     break
-                second.for_seconds(min(self.rest_seconds(), 0.2), *self.sources())
-        self._leave()
-
-    def _step_of_the_end(self, waiting: list[Run]) -> None:
+                second.for_seconds(min(self.rest_seconds(), DRAIN_REST_SECONDS), *self.sources())
+        held = self.dispatcher.kill_all()
         try:
-            if waiting and self.ledger.is_up:
-                self.ledger.give_back(waiting)
+            self._write_results(math.inf, wait_seconds=0.0)
+            self.store.give_back(held)
+            self.store.sign_off()
+        except Unavailable:
+            log.warning("the database is away: the leases of %s tasks will expire", len(held))
+
+    def _drain_step(self, waiting: list[Attempt]) -> None:
+        try:
+            if waiting and self.store.connection.is_up:
+                self.store.give_back(waiting)
                 waiting.clear()
             self.step()
-            self.ledger.flush(math.inf, wait_seconds=0.0)
+            self._write_results(math.inf, wait_seconds=0.0)
         except Unavailable:
             log.debug("ending without the database for now")
-
-    def _leave(self) -> None:
-        """Kill what still runs and give it back; say goodbye."""
-        left = list(self.desk.held())
-        for slot in self.desk.slots:
-            if slot.runs:
-                slot.runs[0].why = ENDING
-                slot.signal(signal.SIGKILL)
-        self.desk.nursery.close()
-        try:
-            self.ledger.flush(math.inf, wait_seconds=0.0)
-            self.ledger.give_back(left)
-            self.ledger.say_goodbye()
-        except Unavailable:
-            log.warning("the database is away: the leases of %s tasks will expire", len(left))

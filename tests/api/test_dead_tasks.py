@@ -21,7 +21,7 @@ def test_dead_letters_are_listed_the_oldest_first(acme: Caller, company: Company
     of_another_type = acme.get("/tasks/dead", {"type": "log.export"}).json()
 
     assert [each["id"] for each in first["data"] + second["data"]] == made
-    assert first["data"][0]["last_error"]["message"] == "told to fail"
+    assert first["data"][0]["last_error"]["message"] == "no such week"
     assert of_another_type["data"] == []
 
 

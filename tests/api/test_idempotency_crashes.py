@@ -41,7 +41,6 @@ WITH_A_TOKEN = [
 @pytest.fixture
 def killed(environment: dict[str, str]) -> Callable[[Sent, str], None]:
     """Send a request from a process that is killed before or after the change."""
-
     environment["ALLOWED_HOSTS"] = "testserver"
 
     def send(sent: Sent, moment: str) -> None:

@@ -25,7 +25,7 @@ def test_a_task_shows_what_it_was_given_and_why_it_failed(acme: Caller, company:
     told = answer.json()
     assert (told["status"], told["payload"]) == ("DEAD", {"seconds": 2})
     [error] = told["errors"]
-    assert (error["kind"], error["message"]) == ("RuntimeError", "told to fail")
+    assert (error["kind"], error["message"]) == ("ValueError", "no such week")
     assert error["traceback"] == ERROR["traceback"]
     assert told["last_error"] == {n: v for n, v in error.items() if n != "traceback"}
     assert "a-machine" not in answer.content.decode()

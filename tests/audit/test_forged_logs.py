@@ -11,11 +11,12 @@ import pytest
 from django.db import connection, transaction
 
 from jobs.models import Job
-from pipeline.audit.verify import TURN_LOCK, TURNS, verify_job
+from pipeline.audit.verify import TURNS, verify_job
 from pipeline.domain.errors import VerifierBusy
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
 from pipeline.services.lifecycle import close_job, pause_job
+from tasks.advisory_locks import VERIFY_TURN
 from tests.support import factories
 from tests.support.together import together
 
@@ -136,7 +137,7 @@ def test_only_so_many_are_verified_in_turn_and_the_command_needs_no_turn() -> No
 
     with transaction.atomic(), connection.cursor() as cursor:
         for turn in range(TURNS):
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [TURN_LOCK, turn])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [VERIFY_TURN, turn])
         refused, verified = together(
             [partial(verify_job, job_id, in_turn=True), partial(verify_job, job_id)]
         )

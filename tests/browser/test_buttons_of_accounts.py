@@ -34,7 +34,7 @@ def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
     page.goto("/account/login/")
     they.follow("Send me a code by mail")
     they.fill("Email", user.email)
-    they.press("Send the code")
+    they.press("Send code")
     mail = last_mail(site.mails, user.email)
     code = next(line.strip() for line in mail.splitlines() if is_staff_code(line.strip()))
 
@@ -116,7 +116,7 @@ def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, worl
 
     they.follow("What would go, and what would stay")
     page.locator("#main input[type=checkbox]").check()
-    they.press("Erase me")
+    they.press("Erase my data")
 
     page.goto("/me/")
     expect(page).to_have_url(f"{site.url}/sign-in/?next=/me/")
@@ -132,7 +132,7 @@ def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     page.locator("#id_oldpassword").fill("correct horse")
     page.locator("#id_password1").fill("a long and quiet sentence")
     page.locator("#id_password2").fill("a long and quiet sentence")
-    Hands(page, "mouse").press("Save the new password")
+    Hands(page, "mouse").press("Save password")
 
     shows(page, "Your account")
     world.owner.refresh_from_db()
@@ -145,7 +145,7 @@ def test_an_address_is_changed(owner: Hands, site: Site, world: World) -> None:
     owner.page.goto("/account/email/")
 
     owner.fill("Email", "elsewhere@example.org")
-    owner.press("Send the link")
+    owner.press("Send link")
 
     shows(owner.page, "elsewhere@example.org")
     assert "/account/confirm-email/" in last_mail(site.mails, "elsewhere@example.org")
@@ -157,7 +157,7 @@ def test_an_authenticator_app_is_added(owner: Hands, world: World) -> None:
     now = next(iter(yield_hotp_counters_from_time()))
 
     owner.fill("Code", format_hotp_value(hotp_value(secret, now)))
-    owner.press("Turn it on")
+    owner.press("Turn on")
 
     shows(owner.page, "ecovery codes")
 

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 def test_a_draft_is_opened(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.draft}/")
 
-    owner.press("Open: everybody sees it and can apply")
+    owner.press("Open job")
 
-    shows(owner.page, "The job is open: people can apply.")
+    shows(owner.page, "The job is open. People can apply.")
     assert factories.row_of(world.draft).status == "OPEN"
 
 
@@ -29,10 +29,10 @@ def test_seats_are_changed(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/capacity/")
 
     owner.fill("Seats", "11")
-    owner.press("See what that does")
+    owner.press("Preview the change")
     owner.press("Change to 11 seats")
 
-    shows(owner.page, "The job has 11 seats now.")
+    shows(owner.page, "The job now has 11 seats.")
     assert factories.row_of(world.job).capacity == 11
 
 
@@ -40,7 +40,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/settings/")
 
     owner.fill("Title", "Payments engineer")
-    owner.fill("Places lost by a miss", "2")
+    owner.fill("Places lost after a miss", "2")
     owner.press("Save all changes")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
@@ -64,14 +64,14 @@ def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome:
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:
     owner.page.goto("/company/team/")
     owner.fill("Email address", "new@example.org")
-    owner.press("Add to the team")
+    owner.press("Add to team")
     shows(owner.page, "new@example.org")
     assert last_mail(site.mails, "new@example.org", saying="Northwind Labs")
 
     added = Membership.objects.get(user__email="new@example.org")
     owner.page.goto(f"/company/team/{added.id}/")
     owner.page.get_by_label("Viewer").first.check()
-    owner.press("Save the role")
+    owner.press("Save role")
     shows(owner.page, "viewer")
     owner.page.goto(f"/company/team/{added.id}/")
     owner.page.locator("#main details summary").click()
@@ -84,14 +84,14 @@ def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: Wor
 def test_keys_are_made_and_revoked(owner: Hands, world: World) -> None:
     owner.page.goto("/company/keys/")
     owner.fill("Name", "Reports")
-    owner.press("Make the key")
+    owner.press("Create key")
     shows(owner.page, "Copy the key now")
     key = owner.page.get_by_label("Reports").input_value()
     assert key.startswith("nilk_")
 
-    owner.follow("I have it")
+    owner.follow("Done")
     owner.follow("Revoke Reports")
-    owner.press("Revoke: “Reports” stops working now")
+    owner.press("Revoke key")
 
     shows(owner.page, "Revoked")
     assert ApiKey.objects.get(name="Reports").revoked_at

@@ -52,9 +52,9 @@ def sign_in_by_password(page: Page, here: str) -> None:
 def add_passkey(page: Page, here: str) -> None:
     page.goto(f"{here}/account/2fa/webauthn/add/")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_label("Name").fill("Work laptop")
-    page.get_by_role("button", name="Make the passkey").click()
+    page.get_by_role("button", name="Create passkey").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
 
 

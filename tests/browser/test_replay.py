@@ -120,7 +120,7 @@ def test_a_time_that_is_now_can_be_asked_for_although_the_line_moved_on(replay: 
     replay.get_by_role("button", name="Go", exact=True).click()
 
     assert_shows(replay, HEAD)
-    expect(replay.get_by_text("still to come")).to_have_count(0)
+    expect(replay.get_by_text("in the future")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scripted", [True, False])

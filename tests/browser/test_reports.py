@@ -53,7 +53,7 @@ def test_a_report_is_made_read_and_made_every_monday(
     job = two_weeks(company, ZONE)
     page = owner.page
     page.goto(f"/company/jobs/{job}/reports/")
-    shows(page, "No report yet")
+    shows(page, "No reports yet")
 
     owner.press("Make last week")
     shows(page, "A report is being made")
@@ -62,10 +62,10 @@ def test_a_report_is_made_read_and_made_every_monday(
     expect(link).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("is being made")).to_have_count(0)
     owner.press("Make it every Monday")
-    shows(page, "The next report is made Mon")
+    shows(page, "The next report, on the week before, is made Mon")
     assert Schedule.objects.get().zone == ZONE
     axe(page)
-    owner.press("Make no more on Mondays")
+    owner.press("Stop Monday reports")
     shows(page, "Make it every Monday")
 
     link.click()
@@ -116,4 +116,4 @@ def test_a_long_log_is_prepared_and_taken_away(
     expected_problems.append("404")
     StoredFile.objects.all().delete()
     page.goto(f"/company/files/{run.result['file_id']}/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("This file is not here any more")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This file is no longer available")

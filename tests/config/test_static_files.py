@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.processes import ROOT
+from tests.support.environment import ROOT
 
 PROGRAM = """
 import django, sys

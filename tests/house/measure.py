@@ -43,9 +43,14 @@ class Finding:
     smells: list[str]
 
     @property
+    def percent(self) -> float:
+        """Return the share of smells."""
+        return 100 * len(self.smells) / self.total if self.total else 0.0
+
+    @property
     def row(self) -> str:
-        """The figure as a line of text."""
-        share = f"{100 * len(self.smells) / self.total:5.1f} %" if self.total else "     - "
+        """Return the figure as a line of text."""
+        share = f"{self.percent:5.1f} %" if self.total else "     - "
         return f"{self.name:46} {len(self.smells):5} of {self.total:5}  {share}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.house.files import functions_in, name_of, python_files
 
-MOST_LINES_IN_A_FILE = 249
+MOST_LINES_IN_A_FILE = 299
 MOST_LINES_IN_A_FUNCTION = 50
 
 

@@ -1,38 +1,19 @@
-"""What the tools check: layers, migrations, style and types."""
+"""The checks of `run.py check`, and the triggers in the database."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 
-from tests.house.files import run_tool
-
-TOOLS = Path(sys.executable).parent
-
-
-def test_calls_only_go_down() -> None:
-    run_tool(str(TOOLS / "lint-imports"), "--no-cache")
-
-
-def test_style_is_kept() -> None:
-    run_tool(str(TOOLS / "ruff"), "check", "--no-cache", ".")
-
-
-def test_format_is_kept() -> None:
-    run_tool(str(TOOLS / "ruff"), "format", "--check", "--no-cache", ".")
+from tests.house.check import Step, steps
 
 
 @pytest.mark.slow
-def test_types_hold() -> None:
-    run_tool(str(TOOLS / "mypy"))
+@pytest.mark.parametrize("step", steps(), ids=lambda step: step.name)
+def test_every_check_passes(step: Step) -> None:
+    run = step.run()
 
-
-@pytest.mark.django_db
-def test_the_models_and_the_migrations_agree() -> None:
-    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+    assert run.returncode == 0, run.stdout
 
 
 @pytest.mark.django_db

@@ -158,7 +158,7 @@ def test_a_job_that_stops_in_between_ends_the_import_and_says_what_is_left(
     seen = import_of(run.file.company_id, run.file_id)
     told = list(refused_rows(seen))
     assert [row["row"] for row in told] == list(range(8, 22))
-    assert "before this row was taken in" in str(told[0]["reason"])
+    assert "before this row was imported" in str(told[0]["reason"])
     assert_line_is_sound(job_id)
 
 

@@ -131,7 +131,7 @@ def test_the_task_tells_its_progress_and_at_the_end_what_became_of_the_rows() ->
         "left": 0,
         "ending": "COMPLETE",
     }
-    assert ran.said[-1] == {"done": 11, "total": 11, "note": "10 taken in, 1 refused"}
+    assert ran.said[-1] == {"done": 11, "total": 11, "note": "10 accepted, 1 refused"}
 
 
 def test_a_cancelled_task_keeps_what_it_took_in_and_says_what_is_left() -> None:

@@ -106,16 +106,16 @@ def test_nobody_waits_for_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_failure_is_logged_without_the_address(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(ids: Any) -> Any:
+    def fail(*_given: Any) -> Any:
         raise ValueError("ana@example.org")
 
-    monkeypatch.setattr(delivery, "_read", fail)
+    monkeypatch.setattr(delivery, "message_for", fail)
 
     waiting = promote()
     sent(0)
 
     assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
-    assert "could not be made: ValueError" in caplog.text
+    assert "could not be composed: ValueError" in caplog.text
     assert "ana@example.org" not in caplog.text
 
 
@@ -128,7 +128,7 @@ def test_what_finds_no_room_is_given_up_and_said(
 
     promote()
 
-    assert "were given up" in caplog.text
+    assert "were dropped" in caplog.text
     assert mail.outbox == []
 
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.messages import MAILS, Facts, is_told_by_mail, message_for
+from pipeline.notifications.messages import MAILS, Facts, may_have_mail, message_for
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -118,12 +118,12 @@ def test_a_first_seat_that_must_be_confirmed_is_told() -> None:
     "row", [Row("ACKNOWLEDGED", "ACTIVE"), ended(Outcome.WITHDRAWN, "WITHDRAWN")]
 )
 def test_what_they_did_themselves_is_not_told(row: Row) -> None:
-    assert not is_told_by_mail(row)
+    assert not may_have_mail(row)
     assert message_for(row, FACTS) is None
 
 
 def test_changes_of_the_job_itself_are_told_to_nobody() -> None:
-    assert not is_told_by_mail(Row("JOB_CLOSED", application_id=None))
+    assert not may_have_mail(Row("JOB_CLOSED", application_id=None))
 
 
 def test_the_table_knows_only_events_and_outcomes() -> None:

@@ -52,12 +52,13 @@ def empty_the_database() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _empty_quickly() -> None:
-    TransactionTestCase._fixture_teardown = lambda _case: empty_the_database()  # type: ignore[method-assign]
+    TransactionTestCase._fixture_teardown = lambda _case: empty_the_database()  # type: ignore[attr-defined]
 
 
 def switch_truncate_trigger(how: str) -> None:
     """ENABLE or DISABLE the trigger that refuses TRUNCATE on the log."""
-    trigger = next(t for t in Event._meta.triggers if t.name == "no_truncate")
+    triggers = Event._meta.triggers  # type: ignore[attr-defined]
+    trigger = next(each for each in triggers if each.name == "no_truncate")
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE pipeline_event {how} TRIGGER {trigger.get_pgid(Event)}")
 

@@ -31,7 +31,7 @@ class Run:
             task_id=self.task_id,
             attempt=1,
             owner_id=owner_id,
-            say=lambda told: self.said.append(told[2]),
+            report=lambda told: self.said.append(told[2]),
             is_cancelled=self._is_cancelled,
         )
         self.result = registry.find(key).handler(payload, context)

@@ -22,9 +22,9 @@ from tests.support.callers import Caller  # noqa: E402
 def main(moment: str, token: str, key: str, path: str, body: str) -> None:
     if moment == "before":
         claim = idempotency.claim
-        idempotency.claim = lambda *given: die(claim(*given))  # type: ignore[assignment]
+        idempotency.claim = lambda *given: die(claim(*given))
     else:
-        idempotency.keep = die  # type: ignore[assignment]
+        idempotency.keep = die
     Caller(token).post(path, json.loads(body), idempotency_key=key)
 
 

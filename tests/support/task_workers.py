@@ -82,7 +82,7 @@ def marks(transactional_db: None) -> Iterator[None]:
 
 
 def children_of(process: TaskWorker) -> set[int]:
-    """The nursery and the children of a worker: what is in sessions it started."""
+    """The fork server and the children of a worker: what is in sessions it started."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""A child that the test plays, in the place of the nursery."""
+"""A child that the test plays, in the place of the fork server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import socket
 
 
 class OneChild:
-    """In the place of the nursery: its child is the test."""
+    """In the place of the fork server: its child is the test."""
 
     def __init__(self) -> None:
         self.killed: list[int] = []

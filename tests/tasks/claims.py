@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tasks import registry
-from tasks.sql.runs import BEAT, BEGIN, GIVE_BACK
-from tasks.worker.attempt import Run
-from tasks.worker.connection import Store
+from tasks.sql.runs import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
+from tasks.worker.attempt import Attempt
+from tasks.worker.connection import WorkerConnection
 
 
 class Claimer:
@@ -19,69 +19,65 @@ class Claimer:
 
     def __init__(self, name: str = "w1", *, queues: list[str] | None = None) -> None:
         self.name = name
-        self.store = Store()
+        self.connection = WorkerConnection()
         self.queues = queues
 
-    def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Run]:
+    def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Attempt]:
         """Claim so many; what comes back can be acknowledged."""
-        kinds = {row: registry.find(*name) for name, row in registry.sync().items()}
+        specs = {row: registry.find(*name) for name, row in registry.sync().items()}
         if types_:
-            kinds = {row: kind for row, kind in kinds.items() if kind.key in types_}
+            specs = {row: spec for row, spec in specs.items() if spec.key in types_}
         given = {
-            "types": list(kinds),
+            "types": list(specs),
             "queues": self.queues,
             "limit": limit,
             "reach": 2 * limit + 16,
             "worker": self.name,
             "lease": lease,
         }
-        bound = [row for row, kind in kinds.items() if kind.cap or kind.rate]
-        rows = [row for row in self.store.claim(given, bound) if row[0]]
+        bound = [row for row, spec in specs.items() if spec.cap or spec.rate]
+        rows = [row for row in self.connection.claim(given, bound) if row[0]]
         return [
-            Run(str(name), attempt, most, kinds[kind], payload, request, 0.0, 0.0, is_probe=probe)
-            for name, kind, payload, attempt, most, request, _, _, probe, *_ in rows
+            Attempt(
+                str(name), number, most, specs[spec], payload, request, 0.0, 0.0, is_probe=probe
+            )
+            for name, spec, payload, number, most, request, _, _, probe, *_ in rows
         ]
 
     def names(self, limit: int = 10, **options: Any) -> list[UUID]:
-        return [UUID(run.id) for run in self.claim(limit, **options)]
+        return [UUID(attempt.task_id) for attempt in self.claim(limit, **options)]
 
-    def succeed(self, *runs: Run, result: Any = None) -> int:
+    def succeed(self, *attempts: Attempt, result: Any = None) -> int:
         """Acknowledge success; for how many that was accepted."""
-        ends = [run.succeeded(0.01, result, self.name) for run in runs]
-        return len(self.store.acknowledge(ends))
+        ends = [attempt.succeeded(0.01, result, self.name) for attempt in attempts]
+        return len(self.connection.acknowledge(ends))
 
-    def fail(self, *runs: Run, how: str = "error") -> int:
+    def fail(self, *attempts: Attempt, how: str = "error") -> int:
         """Acknowledge failure."""
         ends = [
-            run.fell("Boom", "it broke", 0.01, self.name)
+            attempt.crashed("Boom", "it broke", 0.01, self.name)
             if how == "error"
-            else run.failed({"how": how, "error": {"class": how}}, 0.01, self.name)
-            for run in runs
+            else attempt.failed({"how": how, "error": {"class": how}}, 0.01, self.name)
+            for attempt in attempts
         ]
-        return len(self.store.acknowledge(ends))
+        return len(self.connection.acknowledge(ends))
 
-    def begin(self, *runs: Run) -> int:
-        """Say that last attempts begin; of how many that was accepted."""
-        given = {"ids": [run.id for run in runs], "attempts": [run.attempt for run in runs]}
-        return len(self.store.rows(BEGIN, given | {"worker": self.name}))
+    def begin(self, *attempts: Attempt) -> int:
+        """Note that last attempts begin; for how many that was accepted."""
+        return len(self.connection.rows(MARK_BEGUN, self._fence(attempts)))
 
-    def beat(self, *runs: Run, lease: float = 30.0) -> dict[str, bool]:
+    def beat(self, *attempts: Attempt, lease: float = 30.0) -> dict[str, bool]:
         """Renew leases; which tasks are still ours, and whether they are cancelled."""
-        given = {
-            "worker": self.name,
-            "lease": lease,
-            "ids": [run.id for run in runs],
-            "attempts": [run.attempt for run in runs],
-            "slots": 1,
-            "queues": None,
-            "types": None,
-            "running": 0,
-        }
-        return {str(name): cancelled for name, cancelled in self.store.rows(BEAT, given)}
+        options = {"lease": lease, "slots": 1, "queues": None, "types": None, "running": 0}
+        rows = self.connection.rows(RENEW_LEASES, self._fence(attempts) | options)
+        return {str(name): cancelled for name, cancelled in rows}
 
-    def give_back(self, *runs: Run) -> None:
-        given = {"ids": [run.id for run in runs], "attempts": [run.attempt for run in runs]}
-        self.store.rows(GIVE_BACK, given | {"worker": self.name})
+    def give_back(self, *attempts: Attempt) -> None:
+        self.connection.rows(GIVE_BACK, self._fence(attempts))
+
+    def _fence(self, attempts: Sequence[Attempt]) -> dict[str, Any]:
+        ids, numbers = [each.task_id for each in attempts], [each.number for each in attempts]
+        return {"ids": ids, "attempts": numbers, "worker": self.name}
 
 
 @pytest.fixture
@@ -95,4 +91,4 @@ def claimer(transactional_db: None) -> Iterator[Any]:
 
     yield make
     for each in made:
-        each.store.close()
+        each.connection.close()

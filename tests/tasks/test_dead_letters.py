@@ -35,7 +35,7 @@ def test_a_dead_letter_is_replayed_with_all_its_attempts(claimer: Any) -> None:
     dead_letters.replay(name, actor="ana")
 
     [run] = worker.claim()
-    assert (run.attempt, len(task(name).errors)) == (1, 1)
+    assert (run.number, len(task(name).errors)) == (1, 1)
     assert "replayed" in events(name)
     with pytest.raises(errors.WrongStatus):
         dead_letters.replay(name, actor="ana")
@@ -74,7 +74,7 @@ def test_what_waits_can_be_buried_and_comes_back_by_a_replay(claimer: Any) -> No
     assert (told.actor, told.data) == ("ana", {"buried": True, "reason": "it kills its workers"})
     dead_letters.replay(name, actor="ben")
     [run] = worker.claim()
-    assert (run.id, run.attempt) == (str(name), 1)
+    assert (run.task_id, run.number) == (str(name), 1)
 
 
 def test_only_what_waits_and_is_ones_own_can_be_buried(claimer: Any) -> None:
@@ -120,7 +120,7 @@ def run_many(worker: Claimer, *, good: int, bad: int) -> bool:
     worker.succeed(*runs[:good])
     worker.fail(*runs[good:])
     kinds = list(TaskType.objects.filter(key="test.noop").values_list("id", flat=True))
-    return bool(worker.store.rows(breaker.TRIP, {"types": kinds}))
+    return bool(worker.connection.rows(breaker.OPEN_BREAKERS, {"types": kinds}))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,9 @@ def test_an_open_breaker_lets_one_probe_a_minute_through_and_closes_on_success(
     assert probe.is_probe
     assert worker.claim() == []
     worker.succeed(probe)
-    worker.store.rows(breaker.MEND, {"types": list(TaskType.objects.values_list("id", flat=True))})
+    worker.connection.rows(
+        breaker.CLOSE_BREAKERS, {"types": list(TaskType.objects.values_list("id", flat=True))}
+    )
     assert len(worker.claim()) == 4
     assert site.open_breakers() == []
 
@@ -159,7 +161,7 @@ def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: 
     worker.fail(*worker.claim(25), how="discard")
 
     kinds = list(TaskType.objects.values_list("id", flat=True))
-    assert worker.store.rows(breaker.TRIP, {"types": kinds}) == []
+    assert worker.connection.rows(breaker.OPEN_BREAKERS, {"types": kinds}) == []
     numbers = site.ended()["test.noop@1"]
     assert (numbers.discarded, numbers.failed, numbers.dead) == (25, 0, 0)
 

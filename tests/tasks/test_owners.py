@@ -89,12 +89,12 @@ def test_paused_tasks_at_the_head_of_a_lane_are_parked_and_come_back_in_order(
     control.pause("test.noop", actor="ana", owner_id=ours)
     worker = claimer()
 
-    moved = len(worker.store.rows(PARK, {"batch": 15}))
+    moved = len(worker.connection.rows(PARK, {"batch": 15}))
 
     assert (moved, Task.objects.filter(parked=True).count()) == (15, 15)
     assert worker.names() == [behind]
     assert site.depth() == {("test.noop@1", 0): 20}
-    assert worker.store.rows(UNPARK, {"batch": 15}) == []
+    assert worker.connection.rows(UNPARK, {"batch": 15}) == []
     control.resume("test.noop", actor="ana", owner_id=ours)
     assert worker.names(30) == paused
 
@@ -103,7 +103,7 @@ def test_a_parked_task_can_be_cancelled_and_counts_as_pending(claimer: Any) -> N
     ours = uuid4()
     name = enqueue("test.noop", owner_id=ours).id
     control.pause("test.noop", actor="ana", owner_id=ours)
-    claimer().store.rows(PARK, {"batch": 10})
+    claimer().connection.rows(PARK, {"batch": 10})
 
     assert site.own_depth(ours) == {("test.noop@1", 0): 1}
     control.cancel(name, actor="ana", owner_id=ours)

@@ -16,11 +16,11 @@ from pipeline.api.problems import MEDIA_TYPE, ProblemType
 from pipeline.api.schema import File, Operation, Schema
 from pipeline.domain.permissions import RULES
 
+# Every kind of problem that there is.
 ALL_PROBLEM_TYPES = sorted(
     (each for each in vars(problems).values() if isinstance(each, ProblemType)),
     key=lambda kind: (kind.status, kind.code),
 )
-"""Every kind of problem that there is."""
 
 _KEYED = [kind for kind in ALL_PROBLEM_TYPES if kind.code.startswith("IDEMPOTENCY_KEY")]
 _EVERYWHERE = (
@@ -34,6 +34,7 @@ _EVERYWHERE = (
     problems.UNAVAILABLE,
 )
 
+# What each header says, its schema, and whether it is always there.
 HEADERS = {
     "X-Request-ID": ("The request's id: yours, if it was sane.", {"type": "string"}, True),
     "ETag": ("Which state of the thing this is.", {"type": "string"}, True),
@@ -54,7 +55,6 @@ HEADERS = {
     "WWW-Authenticate": ("Which credential is wanted.", {"type": "string"}, True),
     "Retry-After": ("Seconds after which to try again.", {"type": "integer", "minimum": 0}, True),
 }
-"""What each header says, its schema, and whether it is always there."""
 
 _OF_ALL = ("X-Request-ID", "RateLimit", "RateLimit-Policy")
 _OF_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
@@ -83,7 +83,7 @@ class Answers:
         self._types = Types(registry)
 
     def of(self, operation: Operation, method: str, path: str) -> Schema:
-        """The answers of an operation by status."""
+        """Return the answers of an operation by status."""
         given = {str(status): self._given(operation, method, status) for status in operation.gives}
         if operation.tagged:
             given["304"] = self._not_modified()
@@ -115,7 +115,7 @@ class Answers:
         return self._shared(ResolvedComponent.RESPONSE, name, build)
 
     def _refused(self, kinds: list[ProblemType]) -> Schema:
-        """The problems of one status, once for all operations that can have the same."""
+        """Return the problems of one status, once for all operations that can have the same."""
         codes = [kind.code for kind in kinds]
         names = ["".join(word.title() for word in code.split("_")) for code in codes]
         build = {
@@ -166,7 +166,7 @@ class Answers:
 
 
 def problem_types_of(operation: Operation, method: str, path: str) -> set[ProblemType]:
-    """Every way in which an operation can refuse a request."""
+    """Return every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
     if not RULES[operation.action].public:
         kinds.add(problems.PERMISSION_DENIED)

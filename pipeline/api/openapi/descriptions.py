@@ -1,4 +1,4 @@
-"""What the fields of the API mean. A name means the same wherever it stands."""
+"""Descriptions of the API's fields. A name has one meaning everywhere."""
 
 from __future__ import annotations
 

@@ -14,29 +14,29 @@ from pipeline.api.schema import Schema, Tag
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
+# Where an answer of a type has what the path of another operation asks for.
 _FOLLOWS = {
     "Job": {"job_id": "/id"},
     "Application": {"application_id": "/id"},
     "JobPage": {"job_id": "/data/0/id"},
     "ApplicationPage": {"application_id": "/data/0/id"},
 }
-"""Where an answer of a type has what the path of another operation asks for."""
 
 
 @cache
 def document() -> Schema:
-    """The OpenAPI document of this code, built once in a process."""
+    """Return the OpenAPI document of this code, built once in a process."""
     return SchemaGenerator().get_schema(request=None, public=True)
 
 
 @cache
 def document_as_json() -> bytes:
-    """The document as it is served."""
+    """Return the document as it is served."""
     return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
-    """Every path, method and operation of a document."""
+    """Yield every path, method and operation of a document."""
     for path, methods in document["paths"].items():
         for method in METHODS:
             if method in methods:
@@ -44,7 +44,7 @@ def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 
 
 def no_request(*_: Any) -> None:
-    """What views are inspected with: they are not asked to answer anything."""
+    """Return no request: views are inspected, not called."""
 
 
 def finish(result: Schema, **_: Any) -> Schema:

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from pipeline.api.problems import ProblemType, problem
 from pipeline.api.schema import Schema
 
+# What fields hold in examples: by type and name, or by name alone.
 _KNOWN: dict[str, Any] = {
     "ApiKey.hint": "nilk_Zp3",
     "ApiKey.name": "Careers page",
@@ -69,7 +70,6 @@ _KNOWN: dict[str, Any] = {
     "reason_code": None,
     "revoked_at": None,
 }
-"""What fields hold in examples: by type and name, or by name alone."""
 
 _FORMATS: dict[str, Any] = {
     "uuid": "019a3c5e-7f00-7000-8000-000000000001",
@@ -90,12 +90,12 @@ _TYPES: dict[str, type] = {
 
 
 def problem_example(kind: ProblemType) -> dict[str, Any]:
-    """What a problem of a kind looks like."""
+    """Return an example of a problem."""
     return problem(kind, HttpRequest()) | {"request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"}
 
 
 def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "") -> Any:
-    """A value that fits a schema: that of the field `name` of the type `owner`, if it is one."""
+    """Return a value that fits a schema; `owner` and `name` say of which field."""
     if "$ref" in schema:
         named = str(schema["$ref"]).rpartition("/")[2]
         return example_of(schemas[named], schemas, named, name)

@@ -1,4 +1,4 @@
-"""What the fields of requests take, beyond what the framework's own fields say."""
+"""Schemas of the request fields that the framework cannot describe by itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OurField(OpenApiSerializerFieldExtension):
     priority = -1
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """The field's schema."""
+        """Return the field's schema."""
         schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
         schema.pop("x-spec-enum-id", None)
         if isinstance(schema.get("type"), list):  # "null" is added where a field may be null
@@ -41,7 +41,7 @@ class TextField(OurField):
     blank, filled = _TEXT, _FILLED_TEXT
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """The field's schema, with a pattern."""
+        """Return the field's schema, with a pattern."""
         schema = super().map_serializer_field(auto_schema, direction)
         schema.pop("minLength", None)
         return schema | {"pattern": self.blank if self.target.allow_blank else self.filled}
@@ -62,5 +62,5 @@ class ObjectField(OurField):
     priority = 0
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
-        """The field's schema: an object."""
+        """Return the field's schema: an object."""
         return super().map_serializer_field(auto_schema, direction) | {"type": "object"}

@@ -26,7 +26,7 @@ class Inspector(AutoSchema):
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> Schema:
-        """The operation of a method. Raises NotDescribed."""
+        """Return the operation of a method. Raises NotDescribed."""
         self.registry, self.path, self.path_regex = registry, path, path_regex
         self.path_prefix, self.method = path_prefix, method.upper()
         handler = getattr(self.view, method.lower())
@@ -77,13 +77,13 @@ class Inspector(AutoSchema):
         return self.resolve_serializer(shape(), "request").ref
 
     def _insert_field_validators(self, field: Any, schema: Schema) -> None:
-        """The bounds of a field; of ours that may be blank, the pattern allows for that itself."""
+        """Write the bounds of a field; our patterns allow for blanks themselves."""
         super()._insert_field_validators(field, schema)
         if isinstance(field, Text) and "oneOf" in schema:
             schema.update(schema.pop("oneOf")[0])
 
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Schema:
-        """The schema of a request's object: fields that it does not have are refused."""
+        """Return the schema of a request's object: fields that it does not have are refused."""
         schema = super()._map_basic_serializer(serializer, direction)
         return schema | {"additionalProperties": False}
 

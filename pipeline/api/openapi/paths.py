@@ -1,4 +1,4 @@
-"""Which addresses are in the document: all that answer with JSON of ours."""
+"""Selection of the addresses in the document: all that answer with our JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PREFIX = "/api/v1/"
 
 
 def only_described(endpoints: list[Endpoint]) -> list[Endpoint]:
-    """The endpoints of the versioned API, but those of the documentation itself."""
+    """Return the endpoints of the versioned API, but those of the documentation itself."""
     return [
         each
         for each in endpoints

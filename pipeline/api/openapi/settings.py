@@ -24,7 +24,7 @@ What is not yours does not exist: 404.
 
 
 def spectacular_settings(session_cookie: str) -> dict[str, Any]:
-    """The settings; `session_cookie`: the name of the cookie that holds a browser's session."""
+    """Return the settings; `session_cookie`: the name of the browser session's cookie."""
     return {
         "TITLE": "Next in Line",
         "VERSION": "1",

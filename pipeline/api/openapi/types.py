@@ -31,7 +31,7 @@ class Types:
         self._registry = registry
 
     def schema_of(self, hint: Any) -> Schema:
-        """The schema of a type. Raises UnableToProceedError for what has none."""
+        """Return the schema of a type. Raises UnableToProceedError for what has none."""
         origin, arguments = get_origin(hint), get_args(hint)
         if is_typeddict(origin or hint):
             return self._component(name_of(hint), hint, self._object)
@@ -97,14 +97,14 @@ class Types:
 
 
 def name_of(hint: Any) -> str:
-    """What a type is called in the document: JobOut is Job, PageOf[JobOut] is JobPage."""
+    """Return a type's name in the document: JobOut is Job, PageOf[JobOut] is JobPage."""
     arguments = "".join(name_of(each) for each in get_args(hint))
     own = (get_origin(hint) or hint).__name__.removesuffix("Out")
     return arguments + own.removesuffix("Of") if arguments else _NAMES.get(own, own)
 
 
 def _filled(hint: Any, given: dict[Any, Any]) -> Any:
-    """A generic's type of a field, with its arguments in the places of its parameters."""
+    """Return a generic's type of a field, with its arguments in the places of its parameters."""
     if hint in given:
         return given[hint]
     inner = getattr(hint, "__parameters__", ())
@@ -128,6 +128,6 @@ def _leaf(hint: Any) -> Schema:
 
 
 def _explained(name: str, schema: Schema) -> Schema:
-    """A field's schema with what the field means, in the one table of meanings."""
+    """Return a field's schema with what the field means, in the one table of meanings."""
     meaning = DESCRIPTIONS.get(name)
     return schema | {"description": meaning} if meaning else schema

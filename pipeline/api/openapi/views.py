@@ -25,10 +25,10 @@ class Document(Endpoint):
     documents = True
 
     def check_throttles(self, request: Request) -> None:
-        """As often as somebody likes: it asks no database."""
+        """Count nothing: this page reads no database."""
 
     def get(self, request: Request) -> Response | HttpResponse:
-        """The OpenAPI document; 304 if the client has it already."""
+        """Return the OpenAPI document; 304 if the client has it already."""
         answer = answer_with_tag(request, None, _tag())
         if answer.status_code == 304:
             return answer

@@ -19,7 +19,7 @@ from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.applications import applications_of
 from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import applicants_with_address, read_applicant
 
@@ -34,7 +34,7 @@ class PersonOut(TypedDict):
 
 
 def person_out(applicant: Applicant) -> PersonOut:
-    """A person, under the name that the reader may know."""
+    """Return a person, under the name that the reader may know."""
     return {
         "id": applicant.id,
         "name": applicant.name or None,
@@ -48,7 +48,7 @@ class Me(Endpoint):
 
     @describes("get_me", Tag.PEOPLE, Action.USE_OWN_ACCOUNT, PersonOut)
     def get(self, request: Request) -> Response:
-        """The signed-in person."""
+        """Return the signed-in person."""
         caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         return Response(person_out(read_applicant(caller.applicant_id)))
 
@@ -64,7 +64,7 @@ class MyApplications(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request) -> Response:
-        """The signed-in person's applications, newest first."""
+        """Return the signed-in person's applications, newest first."""
         caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         return _applications(request, caller.applicant_id)
 
@@ -80,7 +80,7 @@ class Applicants(Endpoint):
         parameters=(WITH_ADDRESS, *PAGED),
     )
     def get(self, request: Request) -> Response:
-        """Who of the company's applicants has an address, in whatever case: one person, or none."""
+        """Find the company's applicant with an email address, in any case: one person, or none."""
         company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         pagination.limit_of(request), pagination.id_after(request)
         found = applicants_with_address(company_id, parameters.address(request))
@@ -92,7 +92,7 @@ class OneApplicant(Endpoint):
 
     @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """A person: oneself, or one of the company's applicants."""
+        """Return a person: oneself, or one of the company's applicants."""
         return Response(person_out(known_applicant(caller_of(request), applicant_id)))
 
 
@@ -107,7 +107,7 @@ class ApplicationsOfApplicant(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """A person's applications, newest first; for a company, those to its own jobs."""
+        """Return a person's applications, newest first; for a company, those to its own jobs."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
         company_id = caller.company_id if isinstance(caller, CompanyCaller) else None
@@ -121,8 +121,9 @@ def _applications(request: Request, applicant_id: UUID, company_id: UUID | None 
         after=pagination.id_after(request),
         limit=pagination.limit_of(request),
     )
-    return page_answer(request, pagination.listing(page, application_out, _cursor_after))
-
-
-def _cursor_after(seen: Seen) -> str:
-    return encode_cursor(str(seen.application.id))
+    return page_answer(
+        request,
+        pagination.listing(
+            page, application_out, lambda seen: encode_cursor(str(seen.application.id))
+        ),
+    )

@@ -39,7 +39,7 @@ class CodeIn(Shape):
     code = Line(max_length=20)
 
     def validate_code(self, value: str) -> str:
-        """The code without blanks."""
+        """Return the code without blanks."""
         return "".join(value.split())
 
 
@@ -68,7 +68,7 @@ class Code(Endpoint):
         about="The answer is the same for every address, whether somebody uses it here or not.",
     )
     def post(self, request: Request) -> Response:
-        """Have a code sent to an address: 202, whosever it is."""
+        """Send a code to an email address: 202 for every address."""
         email = body_of(request, CodeRequestIn)["email"]
         client = client_address(request)
         check_throttle(request, "code_request", client)
@@ -83,7 +83,7 @@ class Token(Endpoint):
     answers_hold_secrets = True
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Who asks for a token needs no credential, nor a good one: an old one may have expired."""
+        """Ignore credentials when a token is asked for: an old one may have expired."""
         return super().get_authenticators() if self.request.method == "DELETE" else []
 
     @describes(
@@ -96,7 +96,7 @@ class Token(Endpoint):
         about="A code can be used once, within 15 minutes, and guessed at five times.",
     )
     def post(self, request: Request) -> Response:
-        """A token for who proves an address by the code that was sent to it."""
+        """Return a token for who proves an address by the code that was sent to it."""
         given = body_of(request, CodeIn)
         check_throttle(request, "code_try", client_address(request))
         granted = sign_in_by_code(email=given["email"], code=given["code"])

@@ -38,7 +38,7 @@ class ApiKeyIn(Shape):
     scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
 
     def validate_name(self, value: str) -> str:
-        """The name, of characters that can be shown."""
+        """Return the name, of characters that can be shown."""
         if not value.isprintable():
             raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
         return value
@@ -71,12 +71,12 @@ class NewApiKeyOut(ApiKeyOut):
 
 
 def company_out(company: Company) -> CompanyOut:
-    """A company, for itself."""
+    """Return a company, for itself."""
     return {"id": company.id, "name": company.name, "created_at": company.created_at}
 
 
 def api_key_out(key: ApiKey) -> ApiKeyOut:
-    """A key of a company, for its owners: its beginning, by which they can tell it from others."""
+    """Return a company's key for its owners: its first characters, never the key itself."""
     return {
         "id": key.id,
         "hint": key.hint,
@@ -93,7 +93,7 @@ class OwnCompany(Endpoint):
 
     @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
     def get(self, request: Request) -> Response:
-        """The company that the caller acts for."""
+        """Return the company that the caller acts for."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         return Response(company_out(read_company(caller.company_id)))
 
@@ -107,11 +107,14 @@ class ApiKeys(Endpoint):
         "list_api_keys", Tag.COMPANIES, Action.MANAGE_KEYS, PageOf[ApiKeyOut], parameters=PAGED
     )
     def get(self, request: Request) -> Response:
-        """The company's keys, newest first, revoked ones too. The keys themselves are not kept."""
+        """List the company's keys, newest first, revoked ones too. Their secrets are not kept."""
         caller = as_company(caller_of(request), Action.MANAGE_KEYS)
         after, limit = pagination.id_after(request), pagination.limit_of(request)
         page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
-        return page_answer(request, pagination.listing(page, api_key_out, _cursor_after))
+        return page_answer(
+            request,
+            pagination.listing(page, api_key_out, lambda key: encode_cursor(str(key.id))),
+        )
 
     @describes(
         "create_api_key",
@@ -122,7 +125,7 @@ class ApiKeys(Endpoint):
         takes=(ApiKeyIn,),
     )
     def post(self, request: Request) -> Response:
-        """Make a key: 201. This answer is the only one that ever shows it."""
+        """Make a key: 201. Only this answer shows it."""
         caller = as_company(caller_of(request), Action.MANAGE_KEYS)
         given = body_of(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
@@ -136,7 +139,7 @@ class OneApiKey(Endpoint):
 
     @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
     def delete(self, request: Request, key_id: UUID) -> Response:
-        """Revoke a key. Once more is harmless."""
+        """Revoke a key. Repeating it is harmless."""
         _revoke(request, key_id)
         return Response(status=204)
 
@@ -146,7 +149,7 @@ class RevokeApiKey(Endpoint):
 
     @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
     def post(self, request: Request, key_id: UUID) -> Response:
-        """Revoke a key, and show it as it is then. Once more is harmless."""
+        """Revoke a key, and return it. Repeating it is harmless."""
         body_of(request, Nothing)
         return Response(api_key_out(_revoke(request, key_id)))
 
@@ -154,7 +157,3 @@ class RevokeApiKey(Endpoint):
 def _revoke(request: Request, key_id: UUID) -> ApiKey:
     caller = as_company(caller_of(request), Action.MANAGE_KEYS)
     return revoke_api_key(company_id=caller.company_id, key_id=key_id)
-
-
-def _cursor_after(key: ApiKey) -> str:
-    return encode_cursor(str(key.id))

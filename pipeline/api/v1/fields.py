@@ -20,7 +20,7 @@ class Shape(serializers.Serializer[Any]):
     """An object in a request. Fields that it does not have are refused."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The object's values. Raises ValidationError, naming every field that is wrong."""
+        """Return the object's values. Raises ValidationError, naming every field that is wrong."""
         unknown = data.keys() - self.fields.keys() if isinstance(data, Mapping) else ()
         wrong: dict[str, Any] = {
             name: [ErrorDetail("There is no such field.", "unknown")] for name in sorted(unknown)
@@ -38,7 +38,7 @@ class Text(serializers.CharField):
     """A string, of any number of lines."""
 
     def to_internal_value(self, data: Any) -> str:
-        """The string. Raises ValidationError."""
+        """Return the string. Raises ValidationError."""
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
@@ -48,7 +48,7 @@ class Line(Text):
     """A string in one line."""
 
     def to_internal_value(self, data: Any) -> str:
-        """The string, without blanks around it. Raises ValidationError."""
+        """Return the string, without blanks around it. Raises ValidationError."""
         text = super().to_internal_value(data)
         if _CONTROL.search(text):
             self.fail("invalid")
@@ -59,7 +59,7 @@ class Address(serializers.EmailField):
     """An email address, in the one spelling under which addresses are kept."""
 
     def to_internal_value(self, data: Any) -> str:
-        """The address. Raises ValidationError."""
+        """Return the address. Raises ValidationError."""
         if not isinstance(data, str):
             self.fail("invalid")
         return normal_address(super().to_internal_value(data))
@@ -69,7 +69,7 @@ class Whole(serializers.IntegerField):
     """A whole number, however it is written: 5, 5.0 and 5e0 are one number to JSON."""
 
     def to_internal_value(self, data: Any) -> int:
-        """The number. Raises ValidationError."""
+        """Return the number. Raises ValidationError."""
         if isinstance(data, float) and data.is_integer():
             return int(data)
         if not isinstance(data, int) or isinstance(data, bool):
@@ -81,7 +81,7 @@ class Flag(serializers.BooleanField):
     """True or false."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """The flag. Raises ValidationError."""
+        """Return the flag. Raises ValidationError."""
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
@@ -91,7 +91,7 @@ class Choice(serializers.ChoiceField):
     """One of a few words."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The word. Raises ValidationError."""
+        """Return the word. Raises ValidationError."""
         if not isinstance(data, str):
             self.fail("invalid_choice", input="This")
         return super().to_internal_value(data)
@@ -101,7 +101,7 @@ class Choices(serializers.ListField):
     """Some of a few words, in any order."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """The words, each once. Raises ValidationError."""
+        """Return the words, each once. Raises ValidationError."""
         if not isinstance(data, list):
             self.fail("not_a_list", input_type="something else")
         return list(dict.fromkeys(super().to_internal_value(data)))
@@ -115,7 +115,7 @@ class AnyObject(serializers.JSONField):
     """An object; what may be in it, its type says."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The object. Raises ValidationError."""
+        """Return the object. Raises ValidationError."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return data
@@ -125,7 +125,7 @@ class Moment(serializers.DateTimeField):
     """A time with its offset."""
 
     def to_internal_value(self, value: Any) -> datetime:
-        """The time, in UTC. Raises ValidationError."""
+        """Return the time, in UTC. Raises ValidationError."""
         found = as_moment(value) if isinstance(value, str) else None
         if found is None:
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."

@@ -28,6 +28,7 @@ from pipeline.management.supervisor import (
     Supervisor,
     on_stop_signals,
 )
+from tasks.advisory_locks import PREPARE_DATABASE
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
@@ -62,9 +63,6 @@ STOPPING = (
     f"Stopping: running programs have up to {GRACE_SECONDS} s to end. "
     "Longer background work continues at the next start."
 )
-
-# Any number that no other advisory lock of ours uses.
-PREPARING_LOCK = 4_981_203
 
 
 class Command(BaseCommand):
@@ -188,7 +186,7 @@ def one_at_a_time() -> Iterator[None]:
     """Wait without a limit for another `up` that prepares the same database."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
-        cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARING_LOCK])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARE_DATABASE])
         cursor.execute("RESET lock_timeout")
     try:
         yield

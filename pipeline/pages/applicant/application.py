@@ -1,4 +1,4 @@
-"""One application of the person who is signed in: where it stands, confirming, withdrawing."""
+"""One application of the signed-in applicant: its state, confirming and withdrawing."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from jobs.models import Job
+from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.pages.applicant.standing import Card, told
-from pipeline.pages.applicant.withdraw_consequences import what_if_withdrawn
+from pipeline.pages.applicant.application_card import Card, timeline_entry
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import Seen
@@ -27,14 +26,14 @@ from pipeline.services.withdraw import withdraw
 from pipeline.wording.explanations import why_moved
 
 LAST_EVENTS = 50
-CONFIRMED = "Confirmed: the seat is yours. The company looks at your application now."
-WITHDRAWN = "You have withdrawn: you are out of this line."
+CONFIRMED = "Seat confirmed. The company will now review your application."
+WITHDRAWN = "You have withdrawn and left this line."
 
 
 @require_safe
 @for_applicants
 def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
-    """Everything about one application, for whose it is."""
+    """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
     job = read_job(seen.application.job_id)
     card = Card.of(seen, job)
@@ -42,7 +41,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         request,
         "applicant/application.html",
         "applicant/_application.html",
-        build=lambda: _everything(seen, job),
+        build=lambda: _context(seen, job),
         tag=f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}",
         jobs=[job.id],
     )
@@ -51,9 +50,10 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
-    """Take the offered seat; where it is too late, the next page says so and shows the place.
+    """Confirm the offered seat; if it is too late, the next page says so and shows the place.
 
-    Only by the button: who had to sign in first comes back here by a link, and is shown the button.
+    Confirms on POST only. A person who had to sign in first returns here by GET and sees the
+    button.
     """
     person, seen = own_application(request, application_id)
     actor = Actor(ActorKind.APPLICANT, person.id)
@@ -67,7 +67,7 @@ def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
-    """Ask once what leaving the line means; then do it. Once more is nothing to speak of."""
+    """Explain the consequences, then withdraw on POST. Does nothing if already withdrawn."""
     person, seen = own_application(request, application_id)
     if seen.application.outcome == Outcome.WITHDRAWN:
         return redirect("my_application", application_id)
@@ -79,21 +79,61 @@ def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBas
         )
         return redirect("my_application", application_id)
     if not card.may_withdraw:
-        messages.info(request, "This application has ended: there is nothing to withdraw.")
+        messages.info(request, "This application has ended, so there is nothing to withdraw.")
         return redirect("my_application", application_id)
     context = {"card": card, "then": what_if_withdrawn(card)}
     return render(request, "applicant/withdraw.html", context)
 
 
-def _everything(seen: Seen, job: Job) -> dict[str, Any]:
+def _context(seen: Seen, job: Job) -> dict[str, Any]:
     moved = last_change_of_position(seen.application)
     events = last_events_of(seen.application.id, most=LAST_EVENTS)
     return {
         "card": Card.of(seen, job),
         "moved": moved,
         "why_moved": why_moved(moved) if moved else "",
-        "lines": [told(event) for event in events.rows],
+        "lines": [timeline_entry(event) for event in events.rows],
         "more_lines": events.more,
         "head_seq": job.seq,
         "head_hash": bytes(job.chain_head).hex(),
     }
+
+
+def what_if_withdrawn(card: Card) -> str:
+    """Say what happens to the applicant's place or seat if they withdraw now."""
+    if card.state == "waiting":
+        position, waiting = card.seen.position or 1, card.seen.people_waiting
+        place = f"You are number {position:,} of {waiting:,} in line."
+        if position >= waiting:
+            return f"{place} Nobody is behind you."
+        return f"{place} If you withdraw, everyone behind you moves up."
+    if card.state == "late":
+        return "The time to confirm is over, and the seat is no longer yours."
+    has = "You have a seat." if card.state == "active" else "You have been offered a seat."
+    return f"{has} {_seat_after_withdrawal(card.job)}"
+
+
+def _seat_after_withdrawal(job: Job) -> str:
+    """Say what happens to a seat that an applicant gives up.
+
+    After settling, an open job has free seats only if nobody on the waitlist can be offered one.
+    """
+    if job.status == JobStatus.CLOSED:
+        return "The job is closed. If you withdraw, nobody else is offered the seat."
+    if job.active_count + job.pending_count > job.capacity:
+        return (
+            "The job has fewer seats than before. If you withdraw, this one is not offered again."
+        )
+    if job.status == JobStatus.PAUSED:
+        return "The job is paused. If you withdraw, the seat stays free until the job resumes."
+    if not job.waitlist_count:
+        return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
+    if job.seats_free:
+        return (
+            "Everyone on the waitlist is in the pause after a missed deadline. If you withdraw, the"
+            " seat stays free until the first pause ends or someone applies."
+        )
+    return (
+        "If you withdraw, the seat is immediately offered to the first person in line who is not in"
+        " the pause after a missed deadline."
+    )

@@ -1,4 +1,4 @@
-"""Applying to a job: straight into its line, or by way of a code that proves one's address."""
+"""Applying to a job: directly when signed in, otherwise with a code that proves the address."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from pipeline.wording.event_words import WELCOMES
 
 @require_POST
 def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
-    """Take whoever fills in a job's form into its line."""
+    """Add the person who submits the form to the job's line."""
     job, person = public_job(request, job_id), current_applicant(request)
     form = apply_form(request, request.POST)
     if person is None and current_member(request):
-        messages.error(request, "Applying is for applicants. Sign out of the company first.")
+        messages.error(request, "To apply yourself, sign out of the company first.")
         return redirect("opening", job_id)
     if not form.is_valid():
         return show_opening(request, job, form, status=422)
     if person:
         return _join(request, job, person, form.cleaned_data["name"])
     try:
-        return _join_unproved(request, job, form.cleaned_data["name"], form.cleaned_data["email"])
+        return _join_unverified(request, job, form.cleaned_data["name"], form.cleaned_data["email"])
     except JobNotOpen as error:
         messages.error(request, words_for(error))
         return redirect("opening", job_id)
@@ -55,20 +55,20 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
     actor = Actor(ActorKind.APPLICANT, person.id)
     try:
-        made = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
+        created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     except AlreadyApplied:
-        messages.info(request, "You have applied to this job before: here is where you stand.")
-        there = live_application(person.id, job.id)
-        return redirect("my_application", there) if there else redirect("dashboard")
+        messages.info(request, "You have already applied to this job. This is your application.")
+        earlier = live_application(person.id, job.id)
+        return redirect("my_application", earlier) if earlier else redirect("dashboard")
     except (AlreadyDecided, JobNotOpen) as error:
         messages.error(request, words_for(error))
         return redirect("opening", job.id)
-    messages.success(request, WELCOMES[Status(made.status)])
-    return redirect("my_application", made.id)
+    messages.success(request, WELCOMES[Status(created.status)])
+    return redirect("my_application", created.id)
 
 
-def _join_unproved(request: HttpRequest, job: Job, name: str, email: str) -> HttpResponse:
-    """The same answer for every address, whether somebody uses it here or not."""
+def _join_unverified(request: HttpRequest, job: Job, name: str, email: str) -> HttpResponse:
+    """Apply and email a code. Answers every address alike, whether it is known here or not."""
     address = normal_address(email)
     limit(request, "anonymous_apply")
     limit_codes_to(request, address)

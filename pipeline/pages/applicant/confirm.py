@@ -1,8 +1,8 @@
-"""The page behind the link in a mail: one button that takes the offered seat.
+"""The page behind an emailed link: one button that confirms the offered seat.
 
-Opening it changes nothing: mail scanners open links. Only a link whose offer still stands signs its
-owner in, and only by the button. The button sends the link's token in the body and not in an
-address, so that no log of refused requests holds one that is still good.
+Opening the page changes nothing, because mail scanners open links. Only the button signs the owner
+in, and only while the offer is open. The button sends the token in the body, so that no log of
+refused requests contains a valid one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.domain.errors import ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import Offer, read_token
 from pipeline.pages.applicant.application import CONFIRMED
-from pipeline.pages.applicant.standing import Card
+from pipeline.pages.applicant.application_card import Card
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import current_offer
@@ -29,37 +29,37 @@ from pipeline.selectors.people import read_applicant
 from pipeline.services.acknowledge import acknowledge
 
 
-class Link(Enum):
-    """What a link from a mail is still good for."""
+class LinkState(Enum):
+    """State of the offer behind an emailed link."""
 
     OPEN = "open"
-    DONE = "done"
-    NEWER = "newer"
-    LATE = "late"
-    OVER = "over"
+    DONE = "done"  # already confirmed
+    NEWER = "newer"  # a newer offer is open
+    LATE = "late"  # the deadline passed
+    OVER = "over"  # the application ended
 
 
 @never_cache
 @require_safe
 def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
-    """Who, for which job, until when, and one button; or why there is none."""
+    """Show the offer and its button, or why there is none."""
     return _show(request, token)
 
 
 @never_cache
 @require_POST
 def take_offer(request: HttpRequest) -> HttpResponse:
-    """Take the seat and sign its owner in. A link that is no longer good signs nobody in."""
+    """Confirm the seat and sign its owner in. An outdated link signs nobody in."""
     token = request.POST.get("token", "")
     offer = read_token(token)
     found = _look(offer) if offer else None
-    if offer is None or found is None or found[1] is not Link.OPEN:
+    if offer is None or found is None or found[1] is not LinkState.OPEN:
         return _show(request, token, refused=True)
     person_id = found[0].application.applicant_id
     try:
         actor = Actor(ActorKind.APPLICANT, person_id)
         acknowledge(application_id=offer.application_id, actor=actor)
-    except LineError:  # the deadline passed, or the application ended, between look and act
+    except LineError:  # the deadline passed or the application ended in between
         return _show(request, token, refused=True)
     http.sign_in(request, read_applicant(person_id))
     messages.success(request, CONFIRMED)
@@ -87,20 +87,16 @@ def _show(request: HttpRequest, token: str, *, refused: bool = False) -> HttpRes
     return response
 
 
-def _look(offer: Offer) -> tuple[Card, Link] | None:
-    """The application that an offer was made to, and what the offer's link is good for."""
+def _look(offer: Offer) -> tuple[Card, LinkState] | None:
+    """Return the application that an offer was made to, and the state of its link."""
     try:
         seen = read_application(offer.application_id)
     except ApplicationNotFound:
         return None
     card = Card.of(seen, read_job(seen.application.job_id))
-    is_newest = current_offer(offer.application_id) == offer.seq
-    return card, _good_for(card, is_newest=is_newest)
-
-
-def _good_for(card: Card, *, is_newest: bool) -> Link:
     if card.may_confirm:
-        return Link.OPEN if is_newest else Link.NEWER
+        is_newest = current_offer(offer.application_id) == offer.seq
+        return card, LinkState.OPEN if is_newest else LinkState.NEWER
     if card.standing.status is Status.ACTIVE:
-        return Link.DONE
-    return Link.OVER if card.state in ("ended", "closing") else Link.LATE
+        return card, LinkState.DONE
+    return card, LinkState.OVER if card.state in ("ended", "closing") else LinkState.LATE

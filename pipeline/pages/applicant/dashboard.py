@@ -1,4 +1,4 @@
-"""All applications of one person on one page."""
+"""Dashboard: all applications of one person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
-from pipeline.pages.applicant.standing import in_order, told
+from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.my_applications import my_applications, states_of
 
@@ -21,7 +21,7 @@ LAST_EVENTS = 20
 @require_safe
 @for_applicants
 def dashboard(request: HttpRequest) -> HttpResponseBase:
-    """Where a person stands everywhere, what needs them first."""
+    """Show all of a person's applications, urgent ones first."""
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
     states = states_of(person.id)
@@ -29,18 +29,18 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
         request,
         "applicant/dashboard.html",
         "applicant/_dashboard.html",
-        build=lambda: _everything(person),
+        build=lambda: _context(person),
         tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
         jobs=[state.job_id for state in states if state.is_live],
     )
 
 
-def _everything(person: Applicant) -> dict[str, Any]:
+def _context(person: Applicant) -> dict[str, Any]:
     mine, events = my_applications(person.id, events=LAST_EVENTS)
-    cards = in_order(mine)
+    cards = sorted_cards(mine)
     return {
         "live_cards": [card for card in cards if card.state != "ended"],
         "ended_cards": [card for card in cards if card.state == "ended"],
         "urgent": sum(card.is_urgent for card in cards),
-        "lines": [told(each.event, job_title=each.job.posting.title) for each in events],
+        "lines": [timeline_entry(each.event, job_title=each.job.posting.title) for each in events],
     }

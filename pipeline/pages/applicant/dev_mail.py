@@ -1,4 +1,4 @@
-"""The mails that a developer's machine keeps instead of sending them. Nowhere else."""
+"""Pages of the development mailbox. Answers 404 unless DEV_MAIL is set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.mail import dev_mailbox
 @never_cache
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
-    """The newest mails, all or those to one address."""
+    """List the newest emails, all or those to one address."""
     _only_in_development()
     to = request.GET.get("to", "").strip().lower()
     kept = [mail for mail in dev_mailbox.newest() if to in mail.to.lower()]
@@ -24,7 +24,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
-    """One mail, as text."""
+    """Show one email as text."""
     _only_in_development()
     mail = dev_mailbox.read(name)
     if mail is None:

@@ -1,8 +1,6 @@
-"""What is kept about the person who is signed in: to read, to take away, to erase."""
+"""The signed-in applicant's data: read, download, erase."""
 
 from __future__ import annotations
-
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -19,25 +17,24 @@ from pipeline.privacy.erase import erase
 from pipeline.privacy.my_data import everything_about
 
 BUSY = (
-    "One of your lines was so busy that this could not be finished. Nothing is half done: press the"
-    " button again in a moment."
+    "One of your lines was too busy to finish this. Nothing has been erased. Try again in a moment."
 )
-DONE = "Your name and your address are erased, and you are signed out."
+DONE = "Your name and address have been erased, and you are signed out."
 
 
 class EraseForm(forms.Form):
-    """One box, so that nobody is erased by a slip."""
+    """Form with one checkbox, so that nobody erases their data by accident."""
 
     sure = forms.BooleanField(
-        label="I understand that nobody can undo this",
-        error_messages={"required": "Tick this box first: erasing cannot be undone."},
+        label="I understand that this cannot be undone",
+        error_messages={"required": "Tick this box to confirm. Erasing cannot be undone."},
     )
 
 
 @require_safe
 @for_applicants
 def my_data(request: HttpRequest) -> HttpResponse:
-    """What is kept, in words."""
+    """Describe the stored data."""
     kept = everything_about(_person(request))
     return render(request, "applicant/my_data.html", {"kept": kept, "live": _live(kept)})
 
@@ -45,7 +42,7 @@ def my_data(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_applicants
 def download(request: HttpRequest) -> HttpResponse:
-    """All of it as a file of JSON."""
+    """Return all stored data as a JSON file."""
     person = _person(request)
     kept = {"taken_at": timezone.now(), **everything_about(person)}
     response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
@@ -58,31 +55,27 @@ def download(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def erase_me(request: HttpRequest) -> HttpResponse:
-    """What goes and what stays (GET); erase (POST)."""
+    """Explain what is erased and what stays (GET); erase (POST)."""
     person = _person(request)
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        return _erase(request, person.id)
+        try:
+            erase(applicant_id=person.id)
+        except OperationalError:
+            messages.error(request, BUSY)
+            return redirect("erase_me")
+        sign_out(request)
+        messages.success(request, DONE)
+        response = redirect("openings")
+        forget_address(response)
+        return response
     context = {"form": form, "live": _live(everything_about(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
 
 
-def _erase(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
-    try:
-        erase(applicant_id=applicant_id)
-    except OperationalError:
-        messages.error(request, BUSY)
-        return redirect("erase_me")
-    sign_out(request)
-    messages.success(request, DONE)
-    response = redirect("openings")
-    forget_address(response)
-    return response
-
-
 def _person(request: HttpRequest) -> Applicant:
     person = current_applicant(request)
-    assert person is not None  # noqa: S101  for_applicants sees to it
+    assert person is not None  # noqa: S101  for_applicants
     return person
 
 

@@ -1,4 +1,4 @@
-"""The open jobs, and the page of one job: what it is, how its line works, and how to apply."""
+"""The list of open jobs, and the page of one job with its form to apply."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_SEARCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """An open job, and how long things took in it lately."""
+    """Open job with its recent waiting times."""
 
     job: Job
     lately: RecentFacts
@@ -35,9 +35,12 @@ class Opening:
 
 @require_safe
 def openings(request: HttpRequest) -> HttpResponse:
-    """Every open job, newest first, a page at a time; those with the words that are looked for."""
+    """List open jobs that match the search, newest first, one page at a time."""
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
-    after = _job_id(request.GET.get("after", ""))
+    try:
+        after = UUID(request.GET.get("after", ""))
+    except ValueError:
+        after = None
     page = open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
     waits = recent_waits([job.id for job in page.rows])
     context = {
@@ -51,13 +54,13 @@ def openings(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def opening(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """One job; a draft only for its own company."""
+    """Show one job; a draft only to its own company."""
     job = public_job(request, job_id)
     return show_opening(request, job, apply_form(request))
 
 
 def apply_form(request: HttpRequest, data: Any = None) -> forms.Form:
-    """The form to apply with: who is signed in is asked for a name alone."""
+    """Return the form to apply; signed-in applicants enter only a name."""
     person = current_applicant(request)
     if person is None:
         return ApplyForm(data)
@@ -69,7 +72,7 @@ def apply_form(request: HttpRequest, data: Any = None) -> forms.Form:
 def show_opening(
     request: HttpRequest, job: Job, form: forms.Form, *, status: int = 200
 ) -> HttpResponse:
-    """The page of a job, with a form to apply or what stands in the way of that."""
+    """Render a job's page with the form to apply, or why nobody can apply now."""
     person = current_applicant(request)
     own = [m for m in memberships(request) if m.company_id == job.company_id]
     context = {
@@ -83,13 +86,6 @@ def show_opening(
         "mine": live_application(person.id, job.id) if person else None,
     }
     return render(request, "applicant/opening.html", context, status=status)
-
-
-def _job_id(text: str) -> UUID | None:
-    try:
-        return UUID(text) if text else None
-    except ValueError:
-        return None
 
 
 def _url(search: str, after: UUID | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Signing in as an applicant: an address, the code that is mailed to it, and the way out."""
+"""Sign-in for applicants by an emailed code, and sign-out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from applicants import http
 from applicants.codes import LIFETIME, send_code
 from applicants.forms import AddressForm, CodeForm
-from applicants.models import Applicant
 from applicants.services import CodeRefused, normal_address, prove_address
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
@@ -24,27 +23,22 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import live_application
 from pipeline.wording.english import long_duration
 
+# Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
-"""What begins a way back that is to the application that was just made to a job."""
-
-LONGEST_TARGET = 1_000
+LONGEST_TARGET = 1_000  # characters
 
 JUST_SENT = (
-    "A code was sent a moment ago: look in your mail. If none has come in half a minute, have a new"
-    " one sent then."
+    "We have just sent you a code. If it has not arrived in half a minute, request a new one then."
 )
-WRONG = "This is not the code from the newest mail. Only the last mail that we sent counts."
-USED_UP = (
-    "This code is no good any more: it is too old, was used before, or was tried too often. Have a"
-    " new one sent."
-)
+WRONG = "This code is wrong. Enter the code from the latest email."
+USED_UP = "This code has expired, was already used or had too many attempts. Request a new code."
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """One field; the answer is the same for every address, whether somebody uses it or not."""
-    target = _safe(request, request.POST.get("next") or request.GET.get("next", ""))
+    """Ask for an address and email a code. Answers every address alike, known or not."""
+    target = _safe_target(request, request.POST.get("next") or request.GET.get("next", ""))
     if request.method != "POST":
         if current_applicant(request):
             return redirect(target or "dashboard")
@@ -67,7 +61,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def enter_code(request: HttpRequest) -> HttpResponse:
-    """The code box: the right code signs in; `again` has a new one sent."""
+    """Check the code and sign in; with `again`, send a new code."""
     kept = http.address_to_prove(request)
     if kept is None:
         return redirect("dashboard" if current_applicant(request) else "sign_in")
@@ -89,16 +83,20 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         form.add_error("code", WRONG if refused.try_again else USED_UP)
         return _ask_code(request, form, kept, status=422)
     http.sign_in(request, person)
-    response = redirect(_target(person, after))
+    if after.startswith(JOB):
+        created = live_application(person.id, UUID(after.removeprefix(JOB)))
+        response = redirect("my_application", created) if created else redirect("dashboard")
+    else:
+        response = redirect(after or "dashboard")
     http.forget_address(response)
     return response
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """The end of the browser's session."""
+    """End the browser's session."""
     http.sign_out(request)
-    messages.success(request, "You are signed out. Your place in line stays as it is.")
+    messages.success(request, "You are signed out. Your place in line does not change.")
     response = redirect("openings")
     http.forget_address(response)
     return response
@@ -124,7 +122,7 @@ def _ask_code(
 
 
 def _window(after: str) -> str:
-    """How long the job gives to confirm a seat, for who has just applied to one."""
+    """Return the time to confirm a seat of the job just applied to, in words; else empty."""
     if not after.startswith(JOB):
         return ""
     try:
@@ -144,7 +142,7 @@ def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
         messages.error(request, str(refused))
         return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
     send_code(kept[0])
-    messages.success(request, "A new code is on its way. The one before it is no longer good.")
+    messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
     http.remember_address(response, kept[0], after=kept[1])
     return response
@@ -160,18 +158,10 @@ def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _target(person: Applicant, after: str) -> str:
-    """Where somebody who has just signed in wanted to go."""
-    if after.startswith(JOB):
-        made = live_application(person.id, UUID(after.removeprefix(JOB)))
-        return resolve_url("my_application", made) if made else resolve_url("dashboard")
-    return after or resolve_url("dashboard")
-
-
-def _safe(request: HttpRequest, target: str) -> str:
-    """An address of this site, from its root on; else nothing."""
+def _safe_target(request: HttpRequest, target: str) -> str:
+    """Return the target if it is a path on this site; else an empty string."""
     if not target.startswith("/") or len(target) > LONGEST_TARGET:
         return ""
     hosts, secure = {request.get_host()}, request.is_secure()
-    good = url_has_allowed_host_and_scheme(target, allowed_hosts=hosts, require_https=secure)
-    return target if good else ""
+    is_safe = url_has_allowed_host_and_scheme(target, allowed_hosts=hosts, require_https=secure)
+    return target if is_safe else ""

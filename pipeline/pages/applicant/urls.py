@@ -1,4 +1,4 @@
-"""Addresses of the pages for people who apply."""
+"""Addresses of the applicants' pages."""
 
 from django.urls import path
 

@@ -1,7 +1,8 @@
-"""Cron expressions in words, and the usual rhythms as cron expressions. Pure.
+"""Cron expressions in words, and the rhythms of the schedule form as cron expressions.
 
-Only the shapes that people mostly write are put into words; of any other the next runs tell more
-than a sentence would.
+Describes only common shapes; for any other, the page shows the next runs. A library such as
+cron-descriptor could replace `in_words` alone, as the form also needs the way back. It describes
+`*/7` as "Every 7 minutes" and `0 25 * * *` as "At 25:00", and neither is true.
 """
 
 from __future__ import annotations
@@ -9,25 +10,25 @@ from __future__ import annotations
 import re
 from datetime import time
 
+# Indexed by the number of the day in a cron expression.
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-"""By the number of the day in a cron expression."""
 
+# The choices of the form.
 RHYTHMS = {
     "hourly": "Every hour",
     "daily": "Every day",
     "workdays": "Monday to Friday",
     "weekly": "Every week, on one day",
     "monthly": "Every month, on the 1st",
-    "cron": "At other times: five fields of cron, for experts",
+    "cron": "Custom (cron expression)",
 }
-"""The rhythms that a form offers."""
 
 _WORKDAYS = "1-5"
 _LAST_HOUR, _LAST_MINUTE = 23, 59
 
 
 def cron_of(rhythm: str, at: time, day: int) -> str:
-    """The five fields of a rhythm but for `cron`; an hourly one keeps only the minute of `at`."""
+    """Return the five fields of a rhythm other than `cron`; hourly uses only the minute."""
     hour = "*" if rhythm == "hourly" else str(at.hour)
     date = "1" if rhythm == "monthly" else "*"
     days = {"workdays": _WORKDAYS, "weekly": str(day)}.get(rhythm, "*")
@@ -35,7 +36,7 @@ def cron_of(rhythm: str, at: time, day: int) -> str:
 
 
 def rhythm_of(cron: str) -> tuple[str, time, int] | None:
-    """The rhythm, the time and the day that `cron_of` makes this expression of; None if none."""
+    """Return the rhythm, time and day for which `cron_of` gives this expression, or None."""
     fields = cron.split()
     if len(fields) != 5 or not fields[0].isdigit() or int(fields[0]) > _LAST_MINUTE:
         return None
@@ -51,26 +52,21 @@ def rhythm_of(cron: str) -> tuple[str, time, int] | None:
 
 
 def in_words(cron: str) -> str:
-    """When a schedule runs: Every Monday at 08:00. Empty for what is not put into words."""
+    """Describe a schedule, like "Every Monday at 08:00"; empty for other shapes."""
     if found := rhythm_of(cron):
         rhythm, at, day = found
-        return _of_rhythm(rhythm, f"{at:%H:%M}", DAYS[day])
+        if rhythm == "hourly":
+            return f"Every hour, {at.minute} minutes past" if at.minute else "Every hour"
+        when = {
+            "daily": "Every day",
+            "workdays": "Monday to Friday",
+            "weekly": f"Every {DAYS[day]}",
+            "monthly": "On the 1st of every month",
+        }
+        return f"{when[rhythm]} at {at:%H:%M}"
     if cron.split() == ["*"] * 5:
         return "Every minute"
     step = re.fullmatch(r"\*/(\d{1,2}) \* \* \* \*", " ".join(cron.split()))
     if step and int(step[1]) and 60 % int(step[1]) == 0:
         return "Every minute" if step[1] == "1" else f"Every {int(step[1])} minutes"
     return ""
-
-
-def _of_rhythm(rhythm: str, at: str, day: str) -> str:
-    match rhythm:
-        case "hourly":
-            return f"Every hour, {int(at[3:])} minutes past" if at[3:] != "00" else "Every hour"
-        case "daily":
-            return f"Every day at {at}"
-        case "workdays":
-            return f"Monday to Friday at {at}"
-        case "weekly":
-            return f"Every {day} at {at}"
-    return f"On the 1st of every month at {at}"

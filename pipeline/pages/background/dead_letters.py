@@ -1,4 +1,4 @@
-"""What failed for good: by type, to be looked into, and to be replayed all at once."""
+"""Dead letters by type, with replay of a whole type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_rows import rows_of
 from pipeline.pages.paging import id_in, url_with
@@ -29,8 +29,8 @@ SHOWN = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The dead letters of one type. `count` says so when there are more than were counted."""
+class DeadLetterGroup:
+    """The dead letters of one type."""
 
     of: DeadOfType
     title: str
@@ -38,21 +38,19 @@ class Group:
 
     @property
     def count(self) -> str:
-        """How many: 12, or 1,000+."""
+        """Return their number, or 1,000+ beyond the limit of counting."""
         return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
 
     @property
     def button(self) -> str:
-        """What the button does that replays them."""
-        if self.of.number == 1:
-            return "Replay it: it runs again now"
-        return f"Replay all {self.count}: they run again now"
+        """Return the label of the replay button."""
+        return "Replay it" if self.of.number == 1 else f"Replay all {self.count}"
 
 
 @require_safe
 @for_members()
 def dead_letters_page(request: HttpRequest) -> HttpResponse:
-    """Every dead letter of the company, or of one type; the newest first."""
+    """List the company's dead letters, or those of one type, newest first."""
     member = require(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
     page = tasks_of(
@@ -63,7 +61,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         limit=SHOWN,
     )
     groups = [
-        Group(each, wording.title_of(each.key), error_line(each.newest_error))
+        DeadLetterGroup(each, task_descriptions.title_of(each.key), error_line(each.newest_error))
         for each in dead_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
@@ -72,7 +70,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         "groups": groups,
         "rows": rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
-        "type_title": wording.title_of(key or ""),
+        "type_title": task_descriptions.title_of(key or ""),
         "next_url": url_with(request, after=last) if last else "",
         "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
@@ -82,7 +80,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def dead_replay(request: HttpRequest) -> HttpResponse:
-    """Let all dead letters of a type run again."""
+    """Replay all dead letters of a type."""
     member = require(member_who_sent(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
@@ -96,10 +94,8 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
-        messages.error(request, "Confirm first that they are to run again.")
+        messages.error(request, "Confirm that you want to run these tasks again.")
     else:
-        wait = (
-            f"{english.count(count, 'task')} {english.plural(count, 'waits', 'wait')} to run again."
-        )
-        messages.success(request, wait if count else "None was left to run again.")
+        replayed = f"{english.count(count, 'task')} queued to run again."
+        messages.success(request, replayed if count else "There were no tasks left to replay.")
     return redirect("dead_letters")

@@ -1,5 +1,4 @@
-"""Errors of tasks as their company may read them: what went wrong and in which line of code, but
-not where on our machines that code lies. Pure."""
+"""Errors of tasks as shown to their company: with lines of code, without paths of our machines."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 HOME = f"{settings.BASE_DIR}/"
-LINE = 200
-"""Characters of an error in a list."""
+LINE = 200  # characters of an error in a list
 
 _FILE = re.compile(r'File "([^"]+)"')
 _LIBRARY = re.compile(r"^.*/(?:site-packages|python3\.\d+)/")
@@ -20,7 +18,7 @@ _PATH = re.compile(r"(?<![\w:/.…])/(?:[\w.@+-]+/)+[\w.@+-]*")
 
 
 class Failure(NamedTuple):
-    """One failed attempt. `title` is the error in one line."""
+    """A failed attempt; `title` is the error in one line."""
 
     attempt: int
     title: str
@@ -28,32 +26,30 @@ class Failure(NamedTuple):
 
 
 def failures_of(errors: list[Mapping[str, Any]]) -> list[Failure]:
-    """Every error of a task, the newest first."""
+    """Return every error of a task, newest first."""
     return [
         Failure(
-            int(error.get("attempt") or 0), error_line(error), without_places(_trace(error)).strip()
+            int(error.get("attempt") or 0),
+            error_line(error),
+            without_paths(str(error.get("traceback") or "")).strip(),
         )
         for error in reversed(errors)
     ]
 
 
 def error_line(error: Mapping[str, Any] | None) -> str:
-    """An error in one line: ValueError: no such week."""
+    """Return an error in one line, like "ValueError: no such week"."""
     given = error or {}
     name = str(given.get("class") or "Error").rpartition(".")[2]
-    message = " ".join(without_places(str(given.get("message") or "")).split())
+    message = " ".join(without_paths(str(given.get("message") or "")).split())
     line = f"{name}: {message}" if message else name
     return line if len(line) <= LINE else line[: LINE - 1] + "…"
 
 
-def without_places(text: str) -> str:
-    """The text with paths relative to the product or to the library they belong to."""
+def without_paths(text: str) -> str:
+    """Shorten paths in a text, relative to the product or a library."""
     text = _FILE.sub(lambda found: f'File "{_relative(found[1])}"', text)
     return _PATH.sub(lambda found: f"…/{PurePosixPath(found[0]).name}", text)
-
-
-def _trace(error: Mapping[str, Any]) -> str:
-    return str(error.get("traceback") or "")
 
 
 def _relative(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the pages about background work take in."""
+"""Forms of the background work pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from pipeline.pages.background.wording import MISBEHAVIOURS
+from pipeline.pages.background.task_descriptions import ENDINGS
 from pipeline.pages.forms import PlainForm
 from tasks.payloads import HIDDEN
 
@@ -15,25 +15,25 @@ LONGEST_SLEEP = 300
 
 
 class SleepForm(PlainForm):
-    """A task that only sleeps."""
+    """Form for a test task that sleeps."""
 
     seconds = forms.IntegerField(
         label="Seconds to sleep", min_value=0, max_value=LONGEST_SLEEP, initial=20
     )
-    then = forms.ChoiceField(label="And then", choices=list(MISBEHAVIOURS.items()), initial="done")
+    then = forms.ChoiceField(label="Then", choices=list(ENDINGS.items()), initial="done")
 
     def payload(self) -> dict[str, Any]:
-        """What the task is given; of a form that is valid."""
+        """Return the task's payload. The form must be valid."""
         seconds, then = self.cleaned_data["seconds"], self.cleaned_data["then"]
         return {"seconds": seconds} if then == "done" else {"seconds": seconds, "then": then}
 
 
 class PayloadForm(PlainForm):
-    """A payload, as JSON that people edit. What they typed stays as they typed it."""
+    """Form for a payload as JSON. Keeps the text exactly as typed."""
 
     payload = forms.CharField(
         label="Payload",
-        help_text="What the work is given, as JSON. Only this run and later ones see the change.",
+        help_text="The task's input, as JSON. Your change applies from this run on.",
         widget=forms.Textarea(
             attrs={"rows": 8, "spellcheck": "false", "autocapitalize": "off", "class": "code-text"}
         ),
@@ -41,17 +41,17 @@ class PayloadForm(PlainForm):
     )
 
     def clean_payload(self) -> Any:
-        """The payload itself."""
+        """Return the parsed payload."""
         text = self.cleaned_data["payload"]
         if HIDDEN in text:
             raise forms.ValidationError(
-                f"A secret is not shown here. Write it again in place of {HIDDEN}."
+                f"Secrets are hidden here. Enter the secret again in place of {HIDDEN}."
             )
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
             raise forms.ValidationError(
-                f"This is no JSON: {error.msg}, in line {error.lineno}, column {error.colno}."
+                f"This is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}."
             ) from None
         except (ValueError, RecursionError):
-            raise forms.ValidationError("This is no JSON that can be read.") from None
+            raise forms.ValidationError("This JSON cannot be read.") from None

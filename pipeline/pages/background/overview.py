@@ -1,4 +1,4 @@
-"""A company's background work at a glance: what waits, what runs, and what came of the rest."""
+"""Overview of a company's background work: waiting, running and finished tasks."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ from tasks.stats import site
 
 TASKS_SHOWN = 20
 RUNNING_SHOWN = 10
-FAST_SECONDS, SLOW_SECONDS = 2, 30
-"""How often the page asks for news: while something runs or waits, and otherwise."""
+FAST_SECONDS, SLOW_SECONDS = 2, 30  # polling: while tasks run or wait, and otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """How a company's background work is at one moment. `running` has one task more than shown."""
+class Snapshot:
+    """A company's background work at one moment. `running` may hold one task more than shown."""
 
     counts: dict[str, int]
     oldest_seconds: float | None
@@ -48,78 +47,76 @@ class Glance:
 
     @property
     def is_moving(self) -> bool:
-        """Whether something may change at any moment."""
+        """Tell whether something may change at any moment."""
         if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
             return True
         return any(moves_soon(task, self.lately.now) for task in (*self.running, *self.page.rows))
 
     @property
     def tag(self) -> str:
-        """What is shown, in short: another one whenever something of it is another."""
+        """Return the cache tag; it changes whenever anything on the page changes."""
         step = FAST_SECONDS if self.is_moving else SLOW_SECONDS * 2
         now = int(self.lately.now.timestamp()) // step
-        rows = [_state(task) for task in (*self.running, *self.page.rows)]
+        rows = [
+            (task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors))
+            for task in (*self.running, *self.page.rows)
+        ]
         paused = sorted(self.paused)
         return f"{paused}{self.counts}{self.lately[:2]}{self.workers}{rows}{self.page.more}{now}"
-
-
-def _state(task: Task) -> tuple[object, ...]:
-    return task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members()
 def work(request: HttpRequest) -> HttpResponse:
-    """The company's tasks; and a form that starts one which only sleeps, to see how it goes."""
+    """List the company's tasks; start a test task on POST."""
     if request.method == "POST":
-        return _start_sleeping(request)
+        return _start_test_task(request)
     member = require(current_member(request), Action.READ_COMPANY)
     return _show(request, member, SleepForm(initial={"seconds": 20}))
 
 
-def _start_sleeping(request: HttpRequest) -> HttpResponse:
+def _start_test_task(request: HttpRequest) -> HttpResponse:
     member = require(member_who_sent(request), Action.MANAGE_TASKS)
     form = SleepForm(request.POST)
-    if form.is_valid() and requests.attempt(form, lambda: _start(member, form)):
-        _tell_started(request, member)
-        return redirect("work")
-    return _show(request, member, form, status=422)
 
+    def order() -> object:
+        return start(
+            company_id=member.company.id,
+            producer=requests.actor_of(member),
+            requests=[TaskRequest("demo.sleep", form.payload())],
+        )
 
-def _tell_started(request: HttpRequest, member: Member) -> None:
+    if not form.is_valid() or not requests.attempt(form, order):
+        return _show(request, member, form, status=422)
     if "demo.sleep" in paused_for(member.company.id):
-        told = "A task that sleeps was ordered. It waits: this kind of work is paused under Types."
-        messages.warning(request, told)
-        return
-    told = "A task that sleeps was started: it runs as soon as a worker is free. Watch it here."
-    messages.success(request, told)
-
-
-def _start(member: Member, form: SleepForm) -> object:
-    order = TaskRequest("demo.sleep", form.payload())
-    producer = requests.actor_of(member)
-    return start(company_id=member.company.id, producer=producer, requests=[order])
+        waits = "Test task created. It waits because its type is paused under Types."
+        messages.warning(request, waits)
+    else:
+        started = "Test task created. It starts as soon as a worker is free."
+        messages.success(request, started)
+    return redirect("work")
 
 
 def _show(
     request: HttpRequest, member: Member, form: SleepForm, *, status: int = 200
 ) -> HttpResponse:
-    glance = _glance(request, member.company.id)
+    snapshot = _snapshot(request, member.company.id)
     response = live_page(
         request,
         "background/overview.html",
         "background/_overview.html",
-        build=lambda: _context(request, member, glance) | {"form": form},
-        tag=glance.tag,
+        build=lambda: _context(request, member, snapshot) | {"form": form},
+        tag=snapshot.tag,
     )
     if status != 200:
         response.status_code = status
     return response
 
 
-def _glance(request: HttpRequest, company_id: UUID) -> Glance:
+def _snapshot(request: HttpRequest, company_id: UUID) -> Snapshot:
     ages = site.own_oldest_age_seconds(company_id)
-    return Glance(
+    status, type_key = _filter(request)
+    return Snapshot(
         counts={str(status): count for status, count in site.own_counts(company_id).items()},
         oldest_seconds=max(ages.values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
@@ -128,46 +125,43 @@ def _glance(request: HttpRequest, company_id: UUID) -> Glance:
         paused=paused_for(company_id),
         page=tasks_of(
             company_id,
-            status=_status(request),
-            type_key=_type(request),
+            status=status,
+            type_key=type_key,
             after=id_in(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )
 
 
-def _status(request: HttpRequest) -> str | None:
-    status = request.GET.get("status", "")
-    return status if status in Status.values else None
+def _filter(request: HttpRequest) -> tuple[str | None, str | None]:
+    """Return the status and the type in the address; None where there is no valid one."""
+    status, key = request.GET.get("status"), request.GET.get("type")
+    return status if status in Status.values else None, key if key in COMPANY_TYPES else None
 
 
-def _type(request: HttpRequest) -> str | None:
-    key = request.GET.get("type", "")
-    return key if key in COMPANY_TYPES else None
-
-
-def _context(request: HttpRequest, member: Member, glance: Glance) -> dict[str, Any]:
-    shown = glance.running[:RUNNING_SHOWN]
-    tasks = [*shown, *glance.page.rows]
-    rows = rows_of(member.company.id, tasks, glance.lately.now, paused=glance.paused)
-    last = glance.page.rows[-1] if glance.page.rows else None
+def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[str, Any]:
+    shown = snapshot.running[:RUNNING_SHOWN]
+    tasks = [*shown, *snapshot.page.rows]
+    rows = rows_of(member.company.id, tasks, snapshot.lately.now, paused=snapshot.paused)
+    last = snapshot.page.rows[-1] if snapshot.page.more else None
+    status, type_key = _filter(request)
     return {
         "member": member,
         "tab": "work",
-        "waiting": glance.counts.get(Status.PENDING, 0),
-        "running_count": sum(glance.counts.get(each, 0) for each in ("RUNNING", "CANCELLING")),
-        "dead": glance.counts.get(Status.DEAD, 0),
-        "glance": glance,
-        "now": glance.lately.now,
-        "poll_seconds": FAST_SECONDS if glance.is_moving else SLOW_SECONDS,
+        "waiting": snapshot.counts.get(Status.PENDING, 0),
+        "running_count": sum(snapshot.counts.get(each, 0) for each in ("RUNNING", "CANCELLING")),
+        "dead": snapshot.counts.get(Status.DEAD, 0),
+        "snapshot": snapshot,
+        "now": snapshot.lately.now,
+        "poll_seconds": FAST_SECONDS if snapshot.is_moving else SLOW_SECONDS,
         "running": rows[: len(shown)],
-        "more_run": len(glance.running) > len(shown),
+        "more_run": len(snapshot.running) > len(shown),
         "rows": rows[len(shown) :],
-        "status": _status(request) or "",
-        "statuses": [(status, words.label) for status, words in TASK_STATUS_WORDS.items()],
-        "type": _type(request) or "",
+        "status": status or "",
+        "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
+        "type": type_key or "",
         "types": company_types(),
-        "filtered": bool(_status(request) or _type(request)),
-        "next_url": url_with(request, after=last.id) if glance.page.more and last else "",
+        "filtered": bool(status or type_key),
+        "next_url": url_with(request, after=last.id) if snapshot.page.more and last else "",
         "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }

@@ -1,4 +1,4 @@
-"""What the pages about background work share: who acts, what was refused, places in lists."""
+"""Shared by the background work pages: actor names, refusals in words, and list addresses."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tasks.errors import (
 
 
 def actor_of(member: Member) -> str:
-    """How tasks name a member who does something with them."""
+    """Return the name under which tasks record a member."""
     return f"member:{member.user.id}"
 
 
 def refused(error: TaskError | WorkError) -> str:
-    """A refusal as people read it."""
+    """Describe a refusal to people."""
     match error:
         case InvalidPayload():
             return "; ".join(f"{path}: {what}" if path else what for path, what in error.problems)
         case PayloadTooLarge():
-            return f"This is too long: at most {error.limit_bytes // 1024} KB of JSON fit."
+            return f"This is too long. Use at most {error.limit_bytes // 1024} KB of JSON."
         case WrongStatus():
             return f"This is no longer possible: {TASK_STATUS_WORDS[error.status].clause}."
         case UnknownType():
-            return "This kind of work is not known here any more, so it cannot be run."
+            return "This task type no longer exists, so the task cannot run."
         case RateExceeded():
             return f"{error} Try again in {error.wait} seconds."
     return str(error)
 
 
 def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = None) -> bool:
-    """Whether what a form asks for could be done; why not, is said at the form, or at a field.
+    """Try an action and return whether it was done; add a refusal to the form or a field.
 
-    A task that is not the company's is raised on, as a 404.
+    Raises Http404 if the task is not the company's.
     """
     try:
         act()

@@ -1,4 +1,4 @@
-"""The form of a schedule: a plan of the company's in words, and the fields it is made of."""
+"""Form of a schedule."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from uuid_utils.compat import uuid7
 
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import DAYS, RHYTHMS, cron_of, rhythm_of
-from pipeline.pages.background.wording import FORMATS, title_of
+from pipeline.pages.background.task_descriptions import FORMATS, title_of
 from pipeline.pages.forms import PlainForm
 from tasks.models import Schedule
 
 OF_JOBS = ("report.weekly", "applications.export", "log.export")
 WITH_FORMAT = OF_JOBS[1:]
-KINDS = (*OF_JOBS, "demo.sleep")
-"""What can be repeated: an import is of one file, so it cannot."""
+TASK_TYPES = (*OF_JOBS, "demo.sleep")  # not imports: an import has one file
 
 SLEEP_SECONDS = 5
 DAY_CHOICES = [(str(n % 7), DAYS[n % 7]) for n in range(1, 8)]
@@ -28,13 +27,13 @@ CHOOSE = [("", "Choose a job")]
 
 
 def zones() -> list[tuple[str, str]]:
-    """Time zones that are named after places, and UTC, which comes first."""
+    """Return UTC and the time zones named after places."""
     places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
     return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
 
 
 class ScheduleForm(PlainForm):
-    """What is to be run, how often, and what becomes of times that were missed."""
+    """Form for what to run, how often, and what to do about missed runs."""
 
     schedule_id = forms.UUIDField(widget=forms.HiddenInput, required=False)
     name = forms.CharField(
@@ -43,59 +42,66 @@ class ScheduleForm(PlainForm):
         help_text="For your team, like “Report for the Monday meeting”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    type = forms.ChoiceField(label="What to run", choices=[(key, key) for key in KINDS])
+    type = forms.ChoiceField(label="What to run", choices=[(key, key) for key in TASK_TYPES])
     job = forms.ChoiceField(label="For which job")
-    format = forms.ChoiceField(label="As", choices=list(FORMATS.items()), initial="csv")
+    format = forms.ChoiceField(label="Format", choices=list(FORMATS.items()), initial="csv")
     rhythm = forms.ChoiceField(label="How often", choices=list(RHYTHMS.items()), initial="weekly")
     day = forms.ChoiceField(label="On", choices=DAY_CHOICES, initial="1")
     at = forms.TimeField(
         label="At",
         initial=time(8, 0),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        help_text="Of an hourly rhythm only the minutes count.",
-        error_messages={"invalid": "Write a time like 08:00."},
+        help_text="For an hourly schedule, only the minutes matter.",
+        error_messages={"invalid": "Enter a time, like 08:00."},
     )
     cron = forms.CharField(
-        label="Five fields of cron",
+        label="Cron expression",
         max_length=100,
-        help_text="Minute, hour, day of the month, month, day of the week: 30 8 * * 1,4 is every"
-        " Monday and Thursday at 08:30.",
+        help_text="Five fields: minute, hour, day of the month, month, day of the week."
+        " For example, 30 8 * * 1,4 runs every Monday and Thursday at 08:30.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    zone = forms.ChoiceField(label="Time zone", help_text="Summer time is kept.")
+    zone = forms.ChoiceField(label="Time zone", help_text="Daylight saving time is respected.")
     catch_up = forms.BooleanField(
-        label="Make up for missed times",
+        label="Catch up on missed runs",
         required=False,
-        help_text="If no worker ran at a time, or the schedule was late, each missed time is run"
-        " later. Otherwise only the last one is, if it was not long ago; for reports that is"
-        " enough.",
+        help_text="Run every missed time later, for example after an outage. Otherwise only the"
+        " last one runs, if it is recent; for reports that is enough.",
     )
 
     def __init__(
-        self, *given: Any, jobs: Sequence[tuple[str, str]], kind: str | None = None, **named: Any
+        self,
+        *given: Any,
+        jobs: Sequence[tuple[str, str]],
+        type_key: str | None = None,
+        **named: Any,
     ) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        kinds = [*KINDS, kind] if kind and kind not in KINDS else KINDS
-        fields["type"].choices = [(key, title_of(key)) for key in kinds]
+        is_other = type_key and type_key not in TASK_TYPES
+        keys = [*TASK_TYPES, type_key] if type_key and is_other else TASK_TYPES
+        fields["type"].choices = [(key, title_of(key)) for key in keys]
         fields["job"].choices = [*CHOOSE, *jobs]
         fields["zone"].choices = zones()
         if self.is_bound:
-            self._ask_for_less(self.data)
+            self._require_needed(self.data)
 
-    def _ask_for_less(self, given: Any) -> None:
-        """Ask for no field that the kind of work or the rhythm does not need."""
-        kind, rhythm = given.get("type"), given.get("rhythm")
-        self.fields["job"].required = kind in OF_JOBS
-        self.fields["format"].required = kind in WITH_FORMAT
+    def _require_needed(self, given: Any) -> None:
+        """Require only the fields that the task type and the rhythm need."""
+        type_key, rhythm = given.get("type"), given.get("rhythm")
+        self.fields["job"].required = type_key in OF_JOBS
+        self.fields["format"].required = type_key in WITH_FORMAT
         self.fields["day"].required = rhythm == "weekly"
         self.fields["at"].required = rhythm != "cron"
         self.fields["cron"].required = rhythm == "cron"
 
     @property
     def times(self) -> tuple[str, str] | None:
-        """The cron expression and its zone, as far as these fields are filled in right."""
-        given = self._values()
+        """Return the cron expression and its zone, or None while these fields are invalid."""
+        if self.is_bound:
+            given = self.cleaned_data if self.errors is not None else {}
+        else:
+            given = {name: self.get_initial_for_field(f, name) for name, f in self.fields.items()}
         zone, rhythm = given.get("zone"), given.get("rhythm")
         if not zone or not rhythm:
             return None
@@ -104,14 +110,8 @@ class ScheduleForm(PlainForm):
         at = given.get("at")
         return (cron_of(rhythm, at, int(given.get("day") or 1)), zone) if at else None
 
-    def _values(self) -> dict[str, Any]:
-        """What was filled in right, or what an empty form begins with."""
-        if self.is_bound:
-            return self.cleaned_data if self.errors is not None else {}
-        return {name: self.get_initial_for_field(f, name) for name, f in self.fields.items()}
-
     def plan(self, before: Schedule | None = None) -> Plan:
-        """The plan; of a form that is valid. What the form does not ask for stays as it was."""
+        """Return the plan. The form must be valid; values it does not ask for stay as before."""
         given, (cron, zone) = self.cleaned_data, self.times or ("", "")
         key = given["type"]
         kept = before.payload if before is not None and before.type_key == key else {}
@@ -127,8 +127,8 @@ class ScheduleForm(PlainForm):
             catch_up=given["catch_up"],
         )
 
-    def forgive(self, names: Iterable[str]) -> None:
-        """Say nothing of what is wrong with these fields."""
+    def ignore_errors_of(self, names: Iterable[str]) -> None:
+        """Drop the errors of these fields."""
         for name in names:
             self.errors.pop(name, None)
 
@@ -142,7 +142,7 @@ class ScheduleForm(PlainForm):
 
 
 def initial_of(schedule: Schedule) -> dict[str, Any]:
-    """What the form shows of a schedule."""
+    """Return the form's values for a schedule."""
     payload = schedule.payload if isinstance(schedule.payload, dict) else {}
     found = rhythm_of(schedule.cron)
     when: dict[str, Any] = {"rhythm": "cron", "cron": schedule.cron}
@@ -159,5 +159,5 @@ def initial_of(schedule: Schedule) -> dict[str, Any]:
 
 
 def initial_of_new() -> dict[str, Any]:
-    """What the form of a new schedule begins with: the reader's own time zone."""
+    """Return the form's values for a new schedule, in the reader's time zone."""
     return {"schedule_id": uuid7(), "zone": timezone.get_current_timezone_name()}

@@ -1,4 +1,4 @@
-"""A company's schedules: work that is started by itself, again and again."""
+"""A company's schedules: tasks that start at set times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.background.schedules import change_schedule, create_schedule, dele
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.cron_descriptions import in_words
 from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
 from pipeline.pages.paging import id_in, url_with
@@ -26,14 +26,13 @@ from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times
 
 SHOWN = 50
-NO_TIME = "These fields name no time that ever comes. Each is a number, a list, a range, or *."
-NOT_OF_TIMES = ("name", "type", "job", "format")
-"""What may still be missing when the next runs are asked for."""
+NO_TIME = "This expression never runs. Each field must be a number, a list, a range or *."
+NOT_OF_TIMES = ("name", "type", "job", "format")  # fields that a preview does not need
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A schedule as its list shows it. `when` is empty if only its cron fields can say it."""
+class ScheduleRow:
+    """Schedule in a list. `when` is empty if only its cron expression describes it."""
 
     row: Schedule
     what: str
@@ -43,23 +42,27 @@ class Shown:
 @require_safe
 @for_members()
 def schedules(request: HttpRequest) -> HttpResponse:
-    """Every schedule of the company: what it runs, when next, and whether it does."""
+    """List the company's schedules with their next runs."""
     member = require(current_member(request), Action.READ_COMPANY)
     page = schedules_of(member.company.id, after=id_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
-        "schedules": _shown(member.company.id, page.rows),
+        "schedules": _rows(member.company.id, page.rows),
         "next_url": url_with(request, after=last) if last else "",
         "first_url": url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/schedules.html", context)
 
 
-def _shown(company_id: UUID, rows: list[Schedule]) -> list[Shown]:
+def _rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
     subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
     return [
-        Shown(row, wording.what(row.type_key, row.payload, subjects), in_words(row.cron))
+        ScheduleRow(
+            row,
+            task_descriptions.subject_of(row.type_key, row.payload, subjects),
+            in_words(row.cron),
+        )
         for row in rows
     ]
 
@@ -67,11 +70,11 @@ def _shown(company_id: UUID, rows: list[Schedule]) -> list[Shown]:
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
 def new_schedule(request: HttpRequest) -> HttpResponse:
-    """Say what to run and how often, see the next five runs, and save."""
+    """Create a schedule; preview its next five runs."""
     member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     form = _form(request, member, initial_of_new())
     if _is_saved(request, form, lambda: _create(member, form)):
-        messages.success(request, f"“{form.cleaned_data['name']}” was saved: it runs by itself.")
+        messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
         return redirect("schedules")
     return _show(request, form, None)
 
@@ -88,38 +91,36 @@ def _create(member: Member, form: ScheduleForm) -> object:
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
 def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
-    """The same for a schedule that is there."""
+    """Edit a schedule; preview its next five runs."""
     member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     form = _form(request, member, initial_of(schedule))
     if _is_saved(request, form, lambda: _change(member, schedule, form)):
-        messages.success(request, f"“{form.cleaned_data['name']}” was saved.")
+        messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
         return redirect("schedules")
     return _show(request, form, schedule)
 
 
 def _change(member: Member, schedule: Schedule, form: ScheduleForm) -> object:
+    plan = asdict(form.plan(schedule))
+    # Only what changed: a schedule whose times stay keeps its next run.
+    changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
     return change_schedule(
         company_id=member.company.id,
         schedule_id=schedule.id,
-        changes=_changes(asdict(form.plan(schedule)), schedule),
+        changes=changes,
         actor=requests.actor_of(member),
     )
-
-
-def _changes(plan: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
-    """What is other than before: a schedule whose times stay keeps its next time."""
-    return {name: value for name, value in plan.items() if value != getattr(schedule, name)}
 
 
 def _form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
     jobs = job_choices(member.company.id, and_this=str(initial.get("job") or ""))
     given = request.POST if request.method == "POST" else None
-    return ScheduleForm(given, initial=initial, jobs=jobs, kind=initial.get("type"))
+    return ScheduleForm(given, initial=initial, jobs=jobs, type_key=initial.get("type"))
 
 
 def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
-    """Whether the form asked for it and it could be done; why not, the form says."""
+    """Save if the form asks for it; return whether it was saved, with errors on the form."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return False
     try:
@@ -133,7 +134,7 @@ def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
 def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -> HttpResponse:
     asked = request.method == "POST" and "preview" in request.POST
     if asked:
-        form.forgive(NOT_OF_TIMES)
+        form.ignore_errors_of(NOT_OF_TIMES)
     runs, cron, zone = _next_runs(form)
     context = {
         "form": form,
@@ -150,7 +151,7 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
 
 
 def _next_runs(form: ScheduleForm) -> tuple[list[datetime], str, str]:
-    """The next five runs of what the form says, and of which expression and zone they are."""
+    """Return the next five runs with their cron expression and zone; empty if invalid."""
     times = form.times
     if times is None:
         return [], "", ""
@@ -178,22 +179,22 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     except TaskError as error:
         messages.error(request, requests.refused(error))
     else:
-        state = "on: it runs again at its next time" if on else "off: it starts nothing"
-        messages.success(request, f"“{changed.name}” is {state}.")
+        state = "on" if on else "off"
+        messages.success(request, f"Schedule “{changed.name}” switched {state}.")
     return redirect("schedules")
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
 def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
-    """Ask once, then delete a schedule."""
+    """Ask for confirmation, then delete a schedule."""
     member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     if request.method == "GET":
-        [shown] = _shown(member.company.id, [schedule])
+        [shown] = _rows(member.company.id, [schedule])
         return render(request, "background/schedule_delete.html", {"shown": shown})
     delete_schedule(
         company_id=member.company.id, schedule_id=schedule_id, actor=requests.actor_of(member)
     )
-    messages.success(request, f"“{schedule.name}” was deleted.")
+    messages.success(request, f"Schedule “{schedule.name}” deleted.")
     return redirect("schedules")

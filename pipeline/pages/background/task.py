@@ -1,4 +1,4 @@
-"""One task of a company: what it is, how far it got, what happened to it; and what can be done."""
+"""One task of a company: its progress, history and errors, and actions on it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.background.page_data import last_event_id, paused_for, told_events
 from pipeline.background.tasks import actors_named
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, act_for, for_members, require
-from pipeline.pages.background import requests, wording
+from pipeline.pages.background import requests, task_descriptions
 from pipeline.pages.background.error_details import failures_of
 from pipeline.pages.background.forms import PayloadForm
 from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
-from pipeline.pages.background.task_history import told
+from pipeline.pages.background.task_history import history_entry
 from pipeline.pages.background.task_rows import moves_soon, rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import url_with
@@ -38,7 +38,7 @@ EVENTS_SHOWN = 100
 def own_task(
     request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Task]:
-    """A task of one of the member's companies, with its type. Raises Http404, PermissionDenied."""
+    """Return a task of one of the member's companies. Raises Http404, PermissionDenied."""
     try:
         found = control.find_task(task_id)
     except TaskNotFound:
@@ -52,7 +52,7 @@ def own_task(
 @require_safe
 @for_members()
 def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """The task's page, which keeps itself up to date."""
+    """Show a task; the page updates itself."""
     member, found = own_task(request, task_id)
     now = database_now()
     is_moving = moves_soon(found, now)
@@ -72,8 +72,8 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
 def _context(
     request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
 ) -> dict[str, Any]:
-    behind = request.GET.get("events", "")
-    after = int(behind) if behind.isascii() and behind.isdigit() and len(behind) < 19 else None
+    given = request.GET.get("events", "")
+    after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
     events = told_events_of(found.id, after=after, limit=EVENTS_SHOWN)
     actors = actors_named({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
@@ -83,11 +83,11 @@ def _context(
         "member": member,
         "task": found,
         "row": row,
-        "about": wording.title_of(found.type.key),
+        "about": task_descriptions.title_of(found.type.key),
         "payload": _pretty(redacted(found.type.schema, found.payload)),
         "result": _pretty(found.result) if found.result is not None else "",
         "failures": failures_of(found.errors),
-        "told": [told(event, actors) for event in events.rows],
+        "history": [history_entry(event, actors) for event in events.rows],
         "next_url": url_with(request, events=last) if last else "",
         "first_url": url_with(request, events=None) if after else "",
         "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
@@ -103,14 +103,14 @@ def _pretty(value: Any) -> str:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Cancel a task that waits or runs."""
+    """Cancel a waiting or running task."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
         now = control.cancel(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
     except WrongStatus as error:
         messages.error(request, requests.refused(error))
     else:
-        stopped = "It was cancelled." if now is Status.CANCELLED else "You told it to stop."
+        stopped = "Task cancelled." if now is Status.CANCELLED else "Task is stopping."
         messages.success(request, stopped)
     return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
 
@@ -118,7 +118,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Let a dead task run again as it is."""
+    """Replay a dead letter unchanged."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
         dead_letters.replay(
@@ -128,32 +128,32 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
-        messages.error(request, "Confirm first that this is to run again.")
+        messages.error(request, "Confirm that you want to run this task again.")
     except WrongStatus as error:
         messages.error(request, requests.refused(error))
     else:
-        messages.success(request, "It waits to run again, with all its attempts.")
+        messages.success(request, "Task queued to run again, with all its attempts.")
     return redirect("task", task_id=found.id)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Change what a dead task was given, and let it run again."""
+    """Replay a dead letter with an edited payload."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     shown = _pretty(redacted(found.type.schema, found.payload))
     form = PayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and requests.attempt(
         form, lambda: _replay_edited(request, member, found, form), field="payload"
     ):
-        messages.success(request, "It waits to run again, with what you gave it.")
+        messages.success(request, "Task queued to run again with your payload.")
         return redirect("task", task_id=found.id)
     context = {
         "form": form,
         "task": found,
         "row": rows_of(member.company.id, [found], database_now())[0],
         "failures": failures_of(found.errors[-1:]),
-        "fields": wording.fields_of(found.type.schema),
+        "fields": task_descriptions.fields_of(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 
@@ -175,7 +175,7 @@ def _replay_edited(request: HttpRequest, member: Member, found: Task, form: Payl
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
 def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Ask once, then give a dead task up for good."""
+    """Ask for confirmation, then discard a dead letter."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
         [row] = rows_of(member.company.id, [found], database_now())
@@ -185,5 +185,5 @@ def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     except WrongStatus as error:
         messages.error(request, requests.refused(error))
         return redirect("task", task_id=found.id)
-    messages.success(request, "It was given up: nothing runs it any more.")
+    messages.success(request, "Task discarded.")
     return redirect("dead_letters")

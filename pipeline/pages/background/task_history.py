@@ -1,4 +1,4 @@
-"""What happened to a task, event by event, in words. Pure."""
+"""History of a task in words."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.pages.background.wording import seconds
+from pipeline.pages.background.task_descriptions import seconds
 from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
 
-PEOPLE = ("member", "key")
-"""How the actors of a task begin that are no workers."""
+PEOPLE = ("member", "key")  # prefixes of actors that are not workers
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One event of a task's history in words."""
+class HistoryEntry:
+    """Event of a task's history in words."""
 
     title: str
     sentence: str
@@ -24,22 +23,23 @@ class Told:
     event: TaskEvent
 
 
-def told(event: TaskEvent, actors: Mapping[str, str]) -> Told:
-    """An event in words; `actors` are people, keys and schedules by how the event names them."""
+def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
+    """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
-        return Told(str(data.get("name") or "Told"), _plain(data.get("data")), "plain", event)
+        text = "" if data.get("data") is None else str(data["data"])[:500]
+        return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
-    who = actors.get(event.actor, "somebody")
-    return Told(title, _sentence(event, data, who), tone, event)
+    who = actors.get(event.actor, "someone")
+    return HistoryEntry(title, _sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {
-    EventKind.RETURNED: "The worker ended before the task did. This attempt does not count.",
-    EventKind.LEASE_LOST: "Nothing more was heard of its worker: another one may take it.",
-    EventKind.DEAD: "Nothing tries it again unless somebody replays it.",
+    EventKind.RETURNED: "The worker stopped too early. This attempt does not count.",
+    EventKind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
+    EventKind.DEAD: "It will not be retried automatically. You can replay it.",
 }
-_BY_SOMEBODY = (
+_BY_PEOPLE = (
     EventKind.ENQUEUED,
     EventKind.CANCEL_REQUESTED,
     EventKind.REPLAYED,
@@ -49,11 +49,11 @@ _BY_SOMEBODY = (
 def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     if event.kind in _FIXED:
         return _FIXED[event.kind]
-    if event.kind in _BY_SOMEBODY:
-        return f"By {who}, with another payload." if data.get("edited") else f"By {who}."
+    if event.kind in _BY_PEOPLE:
+        return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
     if event.kind == EventKind.DISCARDED:
         by_hand = event.actor.partition(":")[0] in PEOPLE
-        return f"By {who}." if by_hand else "The work itself said that nobody wants it any more."
+        return f"By {who}." if by_hand else "The task reported that it is no longer needed."
     return _of_a_run(event, data)
 
 
@@ -62,22 +62,14 @@ def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
         case EventKind.STARTED:
             return f"Attempt {event.attempt}."
         case EventKind.PROGRESS:
-            return _progress_told(data)
+            done, total = data.get("done"), data.get("total")
+            note = f", {data['note']}" if data.get("note") else ""
+            return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
         case EventKind.FAILED:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
         case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
-            return f"After {seconds(float(wait))}." if wait is not None else "At once."
+            return f"After {seconds(float(wait))}." if wait is not None else "Immediately."
         case EventKind.CANCELLED if data.get("finished"):
-            return "The work ended by itself: it did not have to be stopped by force."
+            return "The task stopped on its own."
     return ""
-
-
-def _progress_told(data: Mapping[str, Any]) -> str:
-    done, total = data.get("done"), data.get("total")
-    note = f", {data['note']}" if data.get("note") else ""
-    return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
-
-
-def _plain(data: Any) -> str:
-    return "" if data is None else str(data)[:500]

@@ -1,4 +1,4 @@
-"""Tasks as the lists and pages show them: in words, with what each is about and who started it."""
+"""Tasks in lists and pages: in words, with their subject and who started them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipeline.background.page_data import Subjects, subjects_of
 from pipeline.background.tasks import actors_named
-from pipeline.pages.background import wording
+from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
@@ -22,75 +22,78 @@ SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
 
 def moves_soon(task: Task, now: datetime) -> bool:
-    """Whether its state may change at any moment: it runs, or its time is about to come. What has
-    waited for long (nobody takes it) is looked at less often."""
+    """Tell whether a task's state may change at any moment: it runs or is about to start.
+
+    False for tasks overdue by more than LATE, because no worker seems to take them.
+    """
     if task.status == Status.PENDING:
         return now - LATE < task.run_after < now + SOON
     return task.status in (Status.RUNNING, Status.CANCELLING)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A task in words. `link` is where its result is, with the words of that link."""
+class TaskRow:
+    """A task in words. `link` is the address of its result and the link's text."""
 
     task: Task
     what: str
     word: str
     tone: str
     who: str
-    progress: wording.Progress | None
+    progress: task_descriptions.Progress | None
     result: str
     error: str
     link: tuple[str, str] | None
     now: datetime
-    is_held: bool
-    """Whether it waits because its type is paused."""
+    is_held: bool  # it waits because its type is paused
 
     @property
     def elapsed(self) -> timedelta | None:
-        """How long its last attempt has run, or ran."""
+        """Return how long its last attempt has run, or ran."""
         end = self.task.finished_at or self.now
         begun = self.task.started_at
         return end - begun if begun and self.task.status != Status.PENDING else None
 
     @property
     def is_later(self) -> bool:
-        """Whether its time has not come yet."""
+        """Tell whether it is scheduled for later."""
         return self.task.status == Status.PENDING and self.task.run_after > self.now
 
     @property
     def next_attempt(self) -> int:
-        """Which attempt comes next, of a task that waits."""
+        """Return the number of its next attempt."""
         return self.task.attempt + 1
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be cancelled: it has not begun, or it runs."""
+        """Tell whether it can be cancelled: it is waiting or running."""
         return self.task.status in (Status.PENDING, Status.RUNNING)
 
 
 def rows_of(
     company_id: UUID, tasks: Sequence[Task], now: datetime, *, paused: Collection[str] = ()
-) -> list[Row]:
-    """Tasks of a company in words, in their order; five queries at most, whatever their number.
+) -> list[TaskRow]:
+    """Describe tasks of a company, in their order, with at most five queries.
 
-    `paused` are the types of which nothing begins now.
+    `paused` names the types that start no tasks now.
     """
     subjects = subjects_of(company_id, tasks)
     actors = actors_named({task.producer for task in tasks})
     return [_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
 
 
-def _row(task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]) -> Row:
+def _row(
+    task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]
+) -> TaskRow:
     words = TASK_STATUS_WORDS[task.status]
-    return Row(
+    return TaskRow(
         task=task,
-        what=wording.what(task.type.key, task.payload, subjects),
+        what=task_descriptions.subject_of(task.type.key, task.payload, subjects),
         word=words.label,
         tone=words.tone,
         who=who,
-        progress=wording.progress_of(task),
-        result=wording.result_of(task) if task.status == Status.SUCCEEDED else "",
+        progress=task_descriptions.progress_of(task),
+        result=task_descriptions.result_of(task) if task.status == Status.SUCCEEDED else "",
         error=error_line(task.errors[-1]) if task.errors else "",
         link=_link(task, subjects),
         now=now,
@@ -99,7 +102,7 @@ def _row(task: Task, subjects: Subjects, who: str, now: datetime, paused: Collec
 
 
 def _link(task: Task, subjects: Subjects) -> tuple[str, str] | None:
-    """Where one finds what came of a task; of an import, from its beginning."""
+    """Return the link to a task's result; for an import, as soon as it starts."""
     given = task.payload if isinstance(task.payload, dict) else {}
     found = task.result if isinstance(task.result, dict) else {}
     if run := subjects.imports.get(str(given.get("import_id"))):

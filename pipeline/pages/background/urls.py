@@ -1,4 +1,4 @@
-"""Addresses of the pages about background work: tasks, dead letters, types, schedules."""
+"""Addresses of the background work pages."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""An application as its company sees it, and deciding on it."""
+"""Page of one application, and the decision on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
@@ -16,9 +15,9 @@ from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
 from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
-from pipeline.pages.company.event_rows import told
 from pipeline.pages.company.forms import DecisionForm
 from pipeline.pages.error_messages import attempt
+from pipeline.pages.event_rows import rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import Seen
 from pipeline.selectors.board import next_in_line, promoted_since
@@ -34,35 +33,33 @@ EVENTS_SHOWN = 100
 
 @for_members()
 def application(request: HttpRequest, application_id: UUID) -> HttpResponse:
-    """Everything about one application, which keeps itself up to date."""
+    """Show one application; the page keeps itself up to date."""
     member, seen = received_application(request, application_id)
     job = read_job(seen.application.job_id)
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: _application(request, member, seen, job),
+        build=lambda: _context(request, member, seen, job),
         tag=f"{job.seq}-{job.posting.version}",
         jobs=[job.id],
     )
 
 
-def _application(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict[str, Any]:
+def _context(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
     page: Page[Any] = timeline_of(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
-    note = DecisionNote.objects.filter(application_id=seen.application.id).first()
+    eligible_at = seen.application.eligible_at
     return {
         "member": member,
         "seen": seen,
         "application": seen.application,
         "job": job,
-        "note": note,
-        "is_cooling": bool(
-            seen.application.eligible_at and seen.application.eligible_at > seen.now
-        ),
-        "may_decide": member.may(Action.DECIDE) and bool(_possible(seen)),
-        "events": told(page.rows, timezone.get_current_timezone()),
+        "note": DecisionNote.objects.filter(application_id=seen.application.id).first(),
+        "is_cooling": bool(eligible_at and eligible_at > seen.now),
+        "may_decide": member.may(Action.DECIDE) and bool(_possible_outcomes(seen)),
+        "events": rows_of_person(page.rows),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
@@ -70,14 +67,18 @@ def _application(request: HttpRequest, member: Member, seen: Seen, job: Job) -> 
 
 @for_members(Action.DECIDE)
 def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
-    """Ask once, naming what follows; then end the application and say what followed."""
+    """Show the possible decisions with their consequences; on POST, end the application."""
     member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
-    if not _possible(seen):
+    possible = _possible_outcomes(seen)
+    if not possible:
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None)
-    follows = _what_follows(seen, job)
-    promise = _promise(seen, follows)
+    consequence = _consequence(seen, job)
+    # Only the fate of the seat must still hold when the button is pressed: the number of people
+    # waiting behind changes all the time, and no decision depends on it.
+    holds_seat = Status(seen.application.status).holds_seat
+    promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise
     if form.is_valid() and is_kept:
         return _decide(request, member, seen, job, form.cleaned_data)
@@ -90,44 +91,33 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "tab": "board",
         "form": form,
         "promise": promise,
-        "choices": _choices(seen, follows),
+        "consequence": consequence,
+        "choices": [
+            {
+                "outcome": outcome.value,
+                "button": f"{words.verb} {_name_of(seen)}",
+                "meaning": words.meaning,
+                "tone": "primary" if outcome is Outcome.HIRED else "danger",
+            }
+            for outcome, words in DECISION_WORDS.items()
+            if outcome in possible
+        ],
     }
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
-def _possible(seen: Seen) -> list[Outcome]:
-    """What can be decided in the application's present status."""
+def _possible_outcomes(seen: Seen) -> list[Outcome]:
     status = Status(seen.application.status)
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
 
 
-def _promise(seen: Seen, follows: str) -> str:
-    """What of the consequences has to be so still when the button is pressed: what becomes of the
-    seat. How many wait behind somebody changes all the time, and decides nothing."""
-    return follows if Status(seen.application.status).holds_seat else Status.WAITLIST.value
-
-
-def _choices(seen: Seen, follows: str) -> list[dict[str, str]]:
-    """The decisions that are possible, each with what follows."""
-    possible = [outcome for outcome in DECISION_WORDS if outcome in _possible(seen)]
-    return [
-        {
-            "outcome": outcome.value,
-            "button": f"{DECISION_WORDS[outcome].verb} {_who(seen)}",
-            "follows": follows,
-            "meaning": DECISION_WORDS[outcome].meaning,
-            "tone": "primary" if outcome is Outcome.HIRED else "danger",
-        }
-        for outcome in possible
-    ]
-
-
-def _what_follows(seen: Seen, job: Job) -> str:
+def _consequence(seen: Seen, job: Job) -> str:
+    """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
         return consequences.when_a_seat_opens(job, next(iter(next_in_line(job.id, most=1)), None))
     behind = seen.people_waiting - (seen.position or 0)
     if not behind:
-        return "nobody waits behind"
+        return "nobody is waiting behind"
     return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
@@ -147,19 +137,20 @@ def _decide(
     )
     if done is None:
         return redirect("application", application_id=seen.application.id)
-    follows = consequences.were_promoted(*promoted_since(job.id, job.seq))
-    then = _if_filled(member, JobStatus(job.status)) if outcome is Outcome.HIRED else ""
-    messages.success(request, f"{_who(seen)} was {DECISION_WORDS[outcome].done}.{follows}{then}")
+    promoted = consequences.were_promoted(*promoted_since(job.id, job.seq))
+    advice = _advice_after_hiring(member, JobStatus(job.status)) if outcome == Outcome.HIRED else ""
+    messages.success(
+        request, f"{_name_of(seen)} was {DECISION_WORDS[outcome].done}.{promoted}{advice}"
+    )
     return redirect("board", job_id=job.id)
 
 
-def _who(seen: Seen) -> str:
+def _name_of(seen: Seen) -> str:
     return seen.application.name or seen.address or "this person"
 
 
-def _if_filled(member: Member, status: JobStatus) -> str:
-    """What the member can do when nobody else is looked for."""
+def _advice_after_hiring(member: Member, status: JobStatus) -> str:
     ways = ["pause the job"] if status is JobStatus.OPEN else []
     if member.may(Action.CLOSE_JOB) and status is not JobStatus.CLOSED:
-        ways.append("close it for good" if ways else "close the job for good")
-    return f" If nobody else is looked for, {' or '.join(ways)}." if ways else ""
+        ways.append("close it" if ways else "close the job")
+    return f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""

@@ -1,4 +1,4 @@
-"""A job's pipeline: who holds a seat, who waits, and why nobody is being promoted."""
+"""Page of a job's pipeline: seats, waitlist, and the reason why nobody is being promoted."""
 
 from __future__ import annotations
 
@@ -12,72 +12,74 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import are_promoted
-from pipeline.pages.company.jobs import A_WHILE_SECONDS
+from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import place_in, url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
-from pipeline.selectors.board import Board, SeatPlace, Worker, board_of, decay_worker, place_of
+from pipeline.selectors.board import Board, SeatPlace, board_of, decay_worker, place_of
 from pipeline.selectors.paging import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
-IDLE_SHOWN = 6
-"""Up to so many empty seats are shown one by one."""
+IDLE_SHOWN = 6  # free seats drawn one by one; any others are only counted
+ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "hand-raised"}
 
 
 @for_members()
 def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """A job's pipeline, which keeps itself up to date."""
+    """Show a job's pipeline; the page keeps itself up to date."""
     member, job = own_job(request, job_id)
+    worker = decay_worker()
+    # Beside the line itself, the page shows whether the worker is late, and counts of past hours.
+    overdue = job.next_due_at is not None and job.next_due_at <= worker.now
+    period = int(worker.now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/board.html",
         "company/_board.html",
-        build=lambda: _board(request, member, job_id),
-        tag=_tag(job, decay_worker()),
+        build=lambda: _context(request, member, job_id),
+        tag=f"{job.seq}-{job.posting.version}-{(worker.alive, overdue)}-{period}",
         jobs=[job_id],
     )
 
 
-def _tag(job: Job, worker: Worker) -> str:
-    """Beside the line itself the page shows whether the worker is late, and the last hours."""
-    overdue = job.next_due_at is not None and job.next_due_at <= worker.now
-    late = (worker.alive, overdue)
-    while_ago = int(worker.now.timestamp()) // A_WHILE_SECONDS
-    return f"{job.seq}-{job.posting.version}-{late}-{while_ago}"
-
-
-def _board(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
+def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
     seat = place_in(request, "seats", str, datetime, UUID)
     shown = board_of(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
         waiting_after=place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
+    answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.lately.last_promotion
+    urls, rows = _page_urls(request, shown), shown.waitlist.rows
+    is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
         "job": shown.job,
+        "is_closed": is_closed,
         "tab": "board",
         "board": shown,
         "now": shown.now,
         "bar": SeatBar.of(shown.job),
-        "answer": why_nobody_is_promoted(shown.facts),
+        "answer": answer,
+        "answer_icon": ANSWER_ICONS.get(answer.tone, "clock"),
+        "last_promotion": last_promotion if answer.cause != "MOVING" else None,
         "idle_shown": range(min(idle, IDLE_SHOWN)),
         "idle_more": max(0, idle - IDLE_SHOWN),
-        "may": _may(member, shown.job),
+        "may": _permitted_buttons(member, shown.job),
         "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
-        "on_resuming": _on_resuming(shown),
+        "on_resuming": _consequence_of_resuming(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
-        **_pages(request, shown),
+        "shown_places": rows and is_paged and f"{rows[0].position:,} to {rows[-1].position:,}",
+        **urls,
     }
 
 
-def _may(member: Member, job: Job) -> dict[str, bool]:
-    """Which buttons the member has in the job's present state."""
+def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
     status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
@@ -96,8 +98,8 @@ def _is_cooling(seen: Any, shown: Board) -> bool:
     return end is not None and end > shown.now
 
 
-def _on_resuming(shown: Board) -> str:
-    """What follows when a paused job goes on, as far as this page of the waitlist shows it."""
+def _consequence_of_resuming(shown: Board) -> str:
+    """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
     if not free or not shown.job.waitlist_count:
         return "people can apply again"
@@ -105,16 +107,15 @@ def _on_resuming(shown: Board) -> str:
     is_front = bool(rows) and rows[0].position == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"
-    return f"{are_promoted(names[:2], len(names))} now"
+    return f"{are_promoted(names[:2], len(names))} at once"
 
 
-def _pages(request: HttpRequest, shown: Board) -> dict[str, str]:
-    """The addresses of the next and the first pages of both lists."""
+def _page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
+    """Addresses of the next and the first page of both lists."""
     urls = {}
     if shown.seats.more:
         seat = place_of(shown.seats.rows[-1])
-        kind = "pending" if seat.pending else "active"
-        place = encode_cursor(kind, seat.moment, seat.id)
+        place = encode_cursor("pending" if seat.pending else "active", seat.moment, seat.id)
         urls["seats_next"] = url_with(request, seats=place) + "#seats"
     if "seats" in request.GET:
         urls["seats_first"] = url_with(request, seats=None) + "#seats"

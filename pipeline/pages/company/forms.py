@@ -1,4 +1,4 @@
-"""The forms on which a company describes its jobs and decides on people."""
+"""Forms for jobs, people and decisions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ LONGEST_NUMBER = 9_999_999
 
 
 def one_line(text: str) -> None:
-    """Refuse line breaks and other characters that cannot be seen."""
+    """Refuse line breaks and other invisible characters. Raises ValidationError."""
     if not text.isprintable():
-        raise ValidationError("This has characters that cannot be shown, such as a line break.")
+        raise ValidationError("Remove line breaks and other invisible characters.")
 
 
 class PostingForm(PlainForm):
-    """What people read about a job."""
+    """Posting of a job: the text that applicants read."""
 
     title = forms.CharField(max_length=TITLE_LENGTH, validators=[one_line])
     location = forms.CharField(
         max_length=LOCATION_LENGTH,
         required=False,
         validators=[one_line],
-        help_text="Where the work is, in any words: “Lisbon”, “Remote in Europe”.",
+        help_text="For example “Lisbon” or “Remote in Europe”.",
     )
     description = forms.CharField(
         max_length=DESCRIPTION_LENGTH,
@@ -46,12 +46,12 @@ class PostingForm(PlainForm):
     )
 
     def posting(self) -> Posting:
-        """The posting as it was filled in."""
+        """Return the posting that was entered."""
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
 def posting_values(posting: JobPosting) -> dict[str, Any]:
-    """The values of a posting, as its form shows them."""
+    """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
 
@@ -69,54 +69,55 @@ WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss"
 
 
 class PolicyForm(PlainForm):
-    """A job's policy; spans of time as a number and a unit."""
+    """Policy of a job. Each duration is a number and a unit."""
 
     window = _number(
         label=WINDOW,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long somebody who is offered a seat has to confirm it. After that the seat"
-        " goes to the next in line. From 1 minute to 30 days; a day or more is fair.",
+        help_text="How long a person has to confirm an offered seat before it goes to the next in"
+        " line. From 1 minute to 30 days; we recommend at least a day.",
     )
     window_unit = _unit(WINDOW)
     acknowledge_first_seat = forms.BooleanField(
-        label="A seat that is free on applying must be confirmed, too",
+        label="Ask people to confirm a seat that is free when they apply",
         required=False,
-        help_text="Otherwise who applies while a seat is free gets it at once, provided that the"
-        " email address is proved.",
+        help_text="Otherwise, people who apply while a seat is free get it as soon as their email"
+        " address is verified.",
     )
     penalty_places = _number(
-        label="Places lost by a miss",
+        label="Places lost after a miss",
         min_value=limits_of("penalty_places")[0],
         max_value=limits_of("penalty_places")[1],
-        help_text="Who does not confirm in time goes behind the back of the line: so many later"
-        " newcomers pass, twice as many after the second miss, and so on. 0: just the back.",
+        help_text="People who miss the deadline go to the back of the line, and this many later"
+        " applicants then pass them; twice as many after a second miss, and so on. 0 means just the"
+        " back of the line.",
     )
     max_decays = _number(
-        label="Misses that keep a place",
+        label="Misses allowed",
         min_value=limits_of("max_decays")[0],
         max_value=limits_of("max_decays")[1],
         required=False,
-        help_text="The next miss after these ends the application. Leave it empty for any number.",
+        help_text="One more miss ends the application. Leave empty for no limit.",
     )
     cooldown = _number(
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss that person is not offered a seat again: the place in line"
-        " stays, and seats go to the next meanwhile. From 1 second to 30 days.",
+        help_text="How long after a miss a person is not offered another seat. They keep their"
+        " place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
     cooldown_unit = _unit(COOLDOWN)
 
     def clean(self) -> dict[str, Any]:
-        """The fields, with both spans also in seconds."""
+        """Add both durations in seconds to the cleaned data."""
         super().clean()
         self._in_seconds("window", "acknowledgment_window_seconds")
         self._in_seconds("cooldown", "cooldown_seconds")
         return self.cleaned_data
 
     def policy(self) -> Policy:
-        """The policy as it was filled in."""
+        """Return the policy that was entered."""
         return Policy(**{name: self.cleaned_data[name] for name in Policy.__dataclass_fields__})
 
     def _in_seconds(self, name: str, field: str) -> None:
@@ -126,11 +127,13 @@ class PolicyForm(PlainForm):
         seconds, (low, high) = number * UNITS[unit], limits_of(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
-            self.add_error(name, f"Choose from {long_duration(low)} to {long_duration(high)}.")
+            self.add_error(
+                name, f"Enter a time from {long_duration(low)} to {long_duration(high)}."
+            )
 
 
 def policy_values(policy: Policy) -> dict[str, Any]:
-    """The values of a policy, as its form shows them."""
+    """Return a policy as initial values of its form."""
     window, window_unit = _in_units(policy.acknowledgment_window_seconds)
     cooldown, cooldown_unit = _in_units(policy.cooldown_seconds)
     spans = {"window": window, "window_unit": window_unit}
@@ -138,73 +141,70 @@ def policy_values(policy: Policy) -> dict[str, Any]:
 
 
 def _in_units(seconds: int) -> tuple[int, str]:
-    """A span in the largest unit that it is a whole number of."""
+    """Split seconds into a whole number and the largest unit that fits."""
     unit = next(unit for unit in reversed(UNITS) if seconds % UNITS[unit] == 0)
     return seconds // UNITS[unit], unit
 
 
 class CapacityForm(PlainForm):
-    """How many seats a job has."""
+    """Number of seats of a job."""
 
     capacity = _number(
         label="Seats",
         min_value=1,
         max_value=MAX_CAPACITY,
-        help_text=f"How many people you can look at with care at a time: 1 to {MAX_CAPACITY:,}."
-        " Everybody beyond them waits in line.",
+        help_text=f"How many people you can review carefully at the same time: 1 to"
+        f" {MAX_CAPACITY:,}. Everyone else waits in line.",
     )
 
 
 class JobForm(PostingForm, CapacityForm, PolicyForm):
-    """A new job."""
+    """New job: posting, seats, policy and first status."""
 
     field_order = ("title", "location", "description", "capacity")
     start = forms.ChoiceField(
-        label="And then?",
+        label="When you create it",
         widget=forms.RadioSelect,
         initial="OPEN",
         choices=[
-            ("OPEN", "Open it at once: everybody sees it and can apply"),
-            ("DRAFT", "Keep it as a draft: only your company sees it until you open it"),
+            ("OPEN", "Open it now: everyone can see it and apply"),
+            ("DRAFT", "Save it as a draft: only your company can see it"),
         ],
     )
 
 
 class SettingsForm(PostingForm, PolicyForm):
-    """A job's posting and its rules, which are saved together."""
+    """Posting and policy of a job, saved together."""
 
     field_order = ("title", "location", "description")
 
 
 class PersonForm(PlainForm):
-    """Somebody whom the company itself puts into the line."""
+    """Person whom the company adds to a line."""
 
     name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[one_line])
     email = forms.EmailField(
         label="Email address",
         max_length=EMAIL_LENGTH,
-        help_text="Where the person gets the offer of a seat, and signs in to see the place.",
+        help_text="We send offers to this address, and the person signs in with it.",
     )
 
 
 class DecisionForm(PlainForm):
-    """A decision on an application."""
+    """Decision on an application."""
 
     outcome = forms.ChoiceField(
         label="Decision", choices=[(outcome.value, outcome.value) for outcome in DECISIONS]
     )
     reason = forms.ChoiceField(
         required=False,
-        choices=[
-            ("", "No reason"),
-            *reason_choices(),
-        ],
-        help_text="Stays in the job's log for good, and the applicant reads it.",
+        choices=[("", "No reason"), *reason_choices()],
+        help_text="The applicant can read it. It stays in the job's log permanently.",
     )
     note = forms.CharField(
         max_length=NOTE_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Only your company reads it. It is not part of the log, and is erased with the"
-        " person's data on request: write only what the person could read.",
+        help_text="Only your company can read it. It is not part of the log and is erased with the"
+        " person's data on request. Write only what the person could read.",
     )

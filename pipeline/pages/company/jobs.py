@@ -1,9 +1,8 @@
-"""A company's jobs, and making one."""
+"""Pages that list a company's jobs and create one."""
 
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +11,7 @@ from django.shortcuts import redirect, render
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
+from pipeline.pages.access import current_member, for_members, member_who_sent, require
 from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
@@ -26,73 +25,60 @@ from pipeline.wording.explanations import how_the_line_works
 
 JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
-A_WHILE_SECONDS = 600
-"""How often a page changes by itself because time passes: counts of the last hours or days."""
+REFRESH_SECONDS = 600  # how often counts of the last hours or days change with time alone
+FAIR_WINDOW_SECONDS = 20 * 3_600  # WCAG 2.2.1: a shorter time to answer shuts people out
 
-FAIR_WINDOW_SECONDS = 20 * 3_600
-"""Less time than this to answer shuts people out: WCAG 2.2.1."""
-
+FIRST_JOB = (
+    "Describe the work and say how many people you can review carefully at the same time. Everyone"
+    " else waits in one line, which moves by itself whenever a seat opens."
+)
 SHORT_WINDOW = (
-    "People have less than 20 hours to confirm a seat. Who sleeps, works or needs more time to read"
-    " misses it: accessibility guidelines (WCAG 2.2.1) ask for at least 20 hours."
+    "People have less than 20 hours to confirm a seat. Anyone who is asleep, at work or needs more"
+    " time to read may miss it. Accessibility guidelines (WCAG 2.2.1) ask for at least 20 hours."
 )
 
 
 @for_members()
 def company_jobs(request: HttpRequest) -> HttpResponse:
-    """The company's jobs at a glance, newest first."""
+    """List the company's jobs, newest first; the page keeps itself up to date."""
     member = require(current_member(request), Action.READ_COMPANY)
-    page = _jobs(request, member)
+    status = request.GET.get("status", "")
+    status = status if status in JobStatus.values else ""
+    search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
+    page: Page[Any] = jobs_of_company(
+        member.company.id,
+        status=status or None,
+        search=search,
+        after=id_in(request, "after"),
+        limit=JOBS_SHOWN,
+    )
+    next_url = url_with(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
-    now = int(decay_worker().now.timestamp()) // A_WHILE_SECONDS
+    now = int(decay_worker().now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
         "company/_jobs.html",
-        build=lambda: _overview(request, member, page),
+        build=lambda: {
+            "member": member,
+            "glances": [(glance, SeatBar.of(glance.job)) for glance in glances(page.rows)],
+            "now": decay_worker().now,
+            "status": status,
+            "statuses": JobStatus.values,
+            "search": search,
+            "first_job": FIRST_JOB,
+            "filtered": bool(status or search),
+            "next_url": next_url,
+            "first_url": url_with(request, after=None) if request.GET.get("after") else "",
+        },
         tag=f"{states}{page.more}{now}",
         jobs=[job.id for job in page.rows],
     )
 
 
-def _jobs(request: HttpRequest, member: Member) -> Page[Any]:
-    return jobs_of_company(
-        member.company.id,
-        status=_status(request),
-        search=_search(request),
-        after=id_in(request, "after"),
-        limit=JOBS_SHOWN,
-    )
-
-
-def _status(request: HttpRequest) -> str | None:
-    status = request.GET.get("status", "")
-    return status if status in JobStatus.values else None
-
-
-def _search(request: HttpRequest) -> str:
-    return request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
-
-
-def _overview(request: HttpRequest, member: Member, page: Page[Any]) -> dict[str, Any]:
-    last = page.rows[-1] if page.rows else None
-    here = request.GET.get("after")
-    return {
-        "member": member,
-        "glances": [(glance, SeatBar.of(glance.job)) for glance in glances(page.rows)],
-        "now": decay_worker().now,
-        "status": _status(request) or "",
-        "statuses": JobStatus.values,
-        "search": _search(request),
-        "filtered": bool(_status(request) or _search(request)),
-        "next_url": url_with(request, after=str(last.id)) if page.more and last else "",
-        "first_url": url_with(request, after=None) if here else "",
-    }
-
-
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
-    """Describe a job, see how its line will work, and create it as a draft or open."""
+    """Show the form for a new job, preview its line, and create it as a draft or open."""
     member = require(member_who_sent(request), Action.CREATE_JOB)
     if request.method != "POST":
         initial = forms.policy_values(Policy()) | {"capacity": 3}
@@ -104,10 +90,6 @@ def new_job(request: HttpRequest) -> HttpResponse:
     form = forms.JobForm(request.POST)
     if not form.is_valid():
         return _new_job_page(request, form, None, None, status=422)
-    return redirect("board", job_id=_create(request, member, form))
-
-
-def _create(request: HttpRequest, member: Member, form: forms.JobForm) -> UUID:
     opened = form.cleaned_data["start"] == JobStatus.OPEN
     job_id = create_job(
         company_id=member.company.id,
@@ -117,14 +99,14 @@ def _create(request: HttpRequest, member: Member, form: forms.JobForm) -> UUID:
         actor=member.actor,
         open_now=opened,
     )
-    state = "open: everybody can apply now" if opened else "a draft: only your company sees it"
+    state = "open: everyone can apply" if opened else "a draft: only your company can see it"
     messages.success(request, f"“{form.cleaned_data['title']}” was created. It is {state}.")
     warn_of_short_window(request, form.policy())
-    return job_id
+    return redirect("board", job_id=job_id)
 
 
 def warn_of_short_window(request: HttpRequest, policy: Policy) -> None:
-    """Say on the next page that people have too little time to confirm, if they have."""
+    """Warn on the next page if people have too little time to confirm."""
     if policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS:
         messages.warning(request, SHORT_WINDOW)
 
@@ -147,7 +129,7 @@ def _new_job_page(
 
 
 def short_window(policy: Policy | None) -> dict[str, Any]:
-    """What a form says when the time to confirm is short, and whether it is."""
+    """Return the context of the warning about a short time to confirm."""
     short = policy is not None and policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS
     return {
         "short_window": SHORT_WINDOW,

@@ -1,4 +1,4 @@
-"""Finding one's own applicants, and what this company knows of one of them."""
+"""Search among the company's applicants, and the page of one of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 
 from pipeline.domain.permissions import Action
-from pipeline.models import Event
 from pipeline.pages.access import current_member, for_members, require
-from pipeline.pages.company.event_rows import Told, told
+from pipeline.pages.event_rows import rows_of_person
 from pipeline.pages.paging import id_in, place_in, url_with
 from pipeline.pages.time_limit import reads_for_a_while
-from pipeline.selectors.applications import Seen, applications_of
+from pipeline.selectors.applications import applications_of
 from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import (
     applicant_known_to,
@@ -35,13 +33,18 @@ LONGEST_SEARCH = 254
 @for_members()
 @reads_for_a_while
 def people(request: HttpRequest) -> HttpResponse:
-    """Search among the company's own applicants, by name or by whole address; without a search,
-    who applied last."""
+    """Search the company's applicants by name or whole address; else list the latest ones."""
     member = require(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
     if "@" in search:
-        context["found"] = _with_address(member.company.id, search)
+        context["found"] = [
+            seen
+            for person in applicants_with_address(member.company.id, search)
+            for seen in applications_of(
+                person.id, company_id=member.company.id, after=None, limit=FOUND_SHOWN
+            ).rows
+        ]
     elif search:
         name = place_in(request, "after", str, UUID)
         behind = NamePlace(*name) if name else BEFORE_ALL
@@ -56,20 +59,10 @@ def people(request: HttpRequest) -> HttpResponse:
     return render(request, "company/people.html", context)
 
 
-def _with_address(company_id: UUID, address: str) -> list[Seen]:
-    return [
-        seen
-        for person in applicants_with_address(company_id, address)
-        for seen in applications_of(
-            person.id, company_id=company_id, after=None, limit=FOUND_SHOWN
-        ).rows
-    ]
-
-
 @for_members()
 @reads_for_a_while
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
-    """One person as this company was told of them: applications here, and what happened."""
+    """Show one person's applications to this company and the events of these."""
     member = require(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
@@ -82,24 +75,21 @@ def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     events = timeline_of_person(
         applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN
     )
+    titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
     context = {
         "known": known,
         "applications": theirs.rows,
-        "events": _with_titles(events.rows, theirs.rows),
+        "events": [
+            (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))
+            for row in rows_of_person(events.rows)
+        ],
         "now": theirs.rows[0].now if theirs.rows else None,
-        **_pages(request, theirs, events),
+        **_page_urls(request, theirs, events),
     }
     return render(request, "company/person.html", context)
 
 
-def _with_titles(events: list[Event], theirs: list[Seen]) -> list[tuple[Told, str]]:
-    """Each event in words, with the title of the job it happened in, if that is on the page."""
-    titles = {seen.application.job_id: seen.job_title for seen in theirs}
-    zone = timezone.get_current_timezone()
-    return [(one, titles.get(one.event.job_id, "")) for one in told(events, zone)]
-
-
-def _pages(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
+def _page_urls(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
     urls = {}
     if theirs.more:
         last = str(theirs.rows[-1].application.id)

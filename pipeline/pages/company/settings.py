@@ -1,4 +1,4 @@
-"""What a job says of itself and what it asks: the settings."""
+"""Settings page of a job: posting and policy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.wording.event_words import reason_choices
 from pipeline.wording.explanations import how_the_line_works
 
-TRIES = 3
-"""How often a change is tried again because the line moved on in that very moment."""
+EXPORTS = [
+    ("applications", "csv", "Applications, CSV"),
+    ("applications", "jsonl", "Applications, JSON lines"),
+    ("log", "csv", "Log, CSV"),
+    ("log", "jsonl", "Log, JSON lines"),
+]
+TRIES = 3  # attempts to save while the line keeps moving
 
 
 @for_members()
 def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The settings of a job. An owner saves posting and rules together, a recruiter the posting."""
+    """Show and save a job's settings. Owners save posting and policy, recruiters the posting."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
         return _page(request, member, job)
@@ -45,61 +50,54 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> HttpResponse:
-    alteration = _what_differs(job, form)
+    posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
+    policy = form.policy() if isinstance(form, SettingsForm) else job.policy
+    alteration = JobChanges(
+        posting=posting if posting != posting_values(job.posting) else {},
+        policy=policy.values() if policy != job.policy else {},
+    )
     refusal = _alter(request, member, job, alteration)
     if refusal:
         form.add_error(None, refusal)
         return _page(request, member, read_job(job.id), form, status=409)
-    messages.success(request, _saved(alteration))
+    messages.success(request, _confirmation(alteration))
     if isinstance(form, SettingsForm):
         warn_of_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
-def _what_differs(job: Job, form: PostingForm) -> JobChanges:
-    """What the form says otherwise than the job as it is now."""
-    posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
-    policy = form.policy() if isinstance(form, SettingsForm) else job.policy
-    return JobChanges(
-        posting=posting if posting != posting_values(job.posting) else {},
-        policy=policy.values() if policy != job.policy else {},
-    )
-
-
-def _saved(alteration: JobChanges) -> str:
+def _confirmation(alteration: JobChanges) -> str:
     if alteration.policy:
-        what = "The posting and the rules are" if alteration.posting else "The rules are"
+        what = "The posting and rules are" if alteration.posting else "The rules are"
         return (
-            f"{what} saved. The rules hold for what happens from now on: running deadlines, places"
-            " in line and cool-downs stay as they are."
+            f"{what} saved. The rules apply from now on: running deadlines, places in line and"
+            " cool-downs stay as they are."
         )
-    return "The posting is saved." if alteration.posting else "Nothing was different."
+    return "The posting is saved." if alteration.posting else "There were no changes to save."
 
 
 def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
-    """Change a job if what is changed is still as the form showed it; else says why not."""
+    """Change a job if it still is as the form showed it. Return why not, or an empty string."""
     if job.status == JobStatus.CLOSED:
         return words_for(IllegalJobMove(status=job.status, verb="change"))
     for _ in range(TRIES):
-        if not _is_as_seen(request, job, alteration):
+        seen_posting, seen_policy = (
+            request.POST.get(f"seen_{name}") for name in ("posting", "policy")
+        )
+        if alteration.posting and seen_posting != str(job.posting.version):
+            return words_for(StaleVersion())
+        if alteration.policy and seen_policy != str(job.policy_version):
             return words_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
             update_job(job_id=job.id, changes=alteration, actor=member.actor, seen=now)
         except StaleVersion:
-            job = read_job(job.id)  # somebody applied meanwhile: that alone makes no form stale
+            job = read_job(job.id)  # a new applicant alone does not make the form stale
         except IllegalJobMove as error:
             return words_for(error)
         else:
             return ""
     return words_for(StaleVersion())
-
-
-def _is_as_seen(request: HttpRequest, job: Job, alteration: JobChanges) -> bool:
-    seen = request.POST
-    if alteration.posting and seen.get("seen_posting") != str(job.posting.version):
-        return False
-    return not alteration.policy or seen.get("seen_policy") == str(job.policy_version)
 
 
 def _page(
@@ -123,25 +121,25 @@ def _page(
         "works": how_the_line_works(job.policy, job.capacity),
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_choices(),
-        "exports": [(what, form) for what in ("applications", "log") for form in ("csv", "jsonl")],
+        "exports": EXPORTS,
         **short_window(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 
 
 def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a stale form says differently from the job as it is now: labels and present values."""
+    """Return label and present value of every field in which a stale form differs from the job."""
+
+    def shown(value: object) -> str:
+        if value is None:
+            return "no limit"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return str(value) or "empty"
+
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), _shown(now[name]))
+        (str(form.fields[name].label or name.capitalize()), shown(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "any number"
-    if isinstance(value, bool):  # before it is looked up or compared: True == 1
-        return "yes" if value else "no"
-    return str(value) or "nothing"

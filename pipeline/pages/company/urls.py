@@ -1,4 +1,4 @@
-"""Addresses of the pages on which a company runs its jobs."""
+"""Addresses of the pages for a company's jobs and people."""
 
 from django.urls import path
 

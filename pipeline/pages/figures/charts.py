@@ -1,8 +1,8 @@
-"""Charts as plain numbers, for the template that draws them as SVG. Pure.
+"""Charts as plain numbers, which the template draws as SVG. Pure.
 
-A template can put a share of the width as a percentage, so a chart is as wide as its place and its
-words keep their size; lines are drawn in a box of WIDTH by HEIGHT that is stretched to that width.
-There is no style in them: colours come from the classes.
+Horizontal places are percentages, so that a chart takes the width there is and its text keeps its
+size. Lines are drawn in a box of WIDTH by HEIGHT, which is stretched to that width. Colours come
+from the classes.
 """
 
 from __future__ import annotations
@@ -14,41 +14,37 @@ from datetime import datetime, timedelta, tzinfo
 
 from pipeline.wording.english import axis_duration
 
-WIDTH, HEIGHT = 1_000, 200
-"""The box of the lines, in its own units; the height is in pixels too."""
-TOP = 18
-"""Room above the box, in pixels, for the words of marks."""
-BAR_SHARE = 0.76
-"""How much of its place a bar takes."""
+WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
+TOP = 18  # pixels above the box, for the labels of marks
+BAR_SHARE = 0.76  # share of its place that a bar fills
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A word on an axis, and where: from 0 (left, bottom) to 1 (right, top)."""
+    """Label on an axis, at a place from 0 (left, bottom) to 1 (right, top)."""
 
     at: float
     label: str
-    wide_only: bool = False
-    """Whether it is left out where there is little room."""
+    wide_only: bool = False  # left out on narrow screens
 
     @property
     def x(self) -> str:
-        """Its place along the width."""
+        """Horizontal place, as a percentage."""
         return percent(self.at)
 
     @property
     def y(self) -> float:
-        """Its height, in pixels from the top."""
+        """Vertical place, in pixels from the top."""
         return round(TOP + (1 - self.at) * HEIGHT, 1)
 
     @property
     def text_y(self) -> float:
-        """The base line of its word beside that height."""
+        """Baseline of the label, in pixels from the top."""
         return self.y + 4
 
     @property
     def anchor(self) -> str:
-        """To which side the word goes, so that none leaves the chart."""
+        """SVG text anchor that keeps the label inside the chart."""
         if self.at < 0.04:
             return "start"
         return "end" if self.at > 0.96 else "middle"
@@ -56,7 +52,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line. `kind` is its class; `path` and `area` are in the box of the lines."""
+    """Line of a chart. `kind` is its class; `path` and `area` use the units of the box."""
 
     kind: str
     label: str
@@ -66,7 +62,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: from where, how wide (shares of the width), how high (0 to 1), and what it says."""
+    """Bar with start and width as shares of the chart's width, and a height from 0 to 1."""
 
     start: float
     width: float
@@ -76,28 +72,28 @@ class Bar:
 
     @property
     def x(self) -> str:
-        """Where it begins."""
+        """Left edge, as a percentage."""
         return percent(self.start)
 
     @property
     def wide(self) -> str:
-        """How wide it is."""
+        """Width, as a percentage."""
         return percent(self.width)
 
     @property
     def pixels(self) -> float:
-        """How high it is; what is not nothing can be seen."""
+        """Height in pixels; any value above zero is visible."""
         return round(max(2.0, self.height * HEIGHT), 1) if self.height else 0
 
     @property
     def y(self) -> float:
-        """Where its top is, in pixels."""
+        """Top edge, in pixels from the top of the chart."""
         return round(TOP + HEIGHT - self.pixels, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """All that is drawn, and what it says in words."""
+    """Chart with its axes, its marks and a description in words."""
 
     ident: str
     title: str
@@ -106,42 +102,41 @@ class Chart:
     y: list[Tick]
     curves: list[Curve] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
-    marks: list[Tick] = field(default_factory=list)
-    """Upright lines with a word."""
+    marks: list[Tick] = field(default_factory=list)  # labelled vertical lines
 
     @property
     def top(self) -> int:
-        """Where the box begins."""
+        """Top of the box, in pixels."""
         return TOP
 
     @property
     def bottom(self) -> int:
-        """Where the box ends."""
+        """Bottom of the box, in pixels."""
         return TOP + HEIGHT
 
     @property
     def height(self) -> int:
-        """The height of everything, with the words below."""
+        """Total height in pixels, including the labels below."""
         return TOP + HEIGHT + 28
 
     @property
     def words_y(self) -> int:
-        """The base line of the words below."""
+        """Baseline of the labels below, in pixels."""
         return TOP + HEIGHT + 19
 
     @property
     def box(self) -> str:
-        """The box of the lines as a viewBox."""
+        """Box of the lines, as an SVG viewBox."""
         return f"0 0 {WIDTH} {HEIGHT}"
 
 
 def percent(share: float) -> str:
-    """A share as SVG takes it."""
+    """Format a share as an SVG percentage."""
     return f"{share * 100:.2f}%"
 
 
 def steps(kind: str, label: str, points: Sequence[tuple[float, float]], *, area: bool) -> Curve:
-    """A line that keeps each value until the next; points are from 0 to 1 on both axes."""
+    """Build a stepped line; points run from 0 to 1 on both axes."""
     (x, y), *rest = [(px * WIDTH, (1 - py) * HEIGHT) for px, py in points]
     path = f"M{x:.1f},{y:.1f}" + "".join(f"H{px:.1f}V{py:.1f}" for px, py in rest)
     end = rest[-1][0] if rest else x
@@ -149,14 +144,14 @@ def steps(kind: str, label: str, points: Sequence[tuple[float, float]], *, area:
 
 
 def slope(kind: str, label: str, points: Iterable[tuple[float, float]]) -> Curve:
-    """A line that goes straight from each point to the next, filled below."""
+    """Build a straight line through the points, filled below."""
     placed = [(px * WIDTH, (1 - py) * HEIGHT) for px, py in points]
     path = "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in placed)
     return Curve(kind, label, path, f"{path}V{HEIGHT}H{placed[0][0]:.1f}Z")
 
 
 def bars(numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str = "") -> list[Bar]:
-    """A bar for each number, side by side over the whole width; `top` is the axis' end."""
+    """Build one bar per number across the whole width; `top` is the end of the axis."""
     place = 1 / len(numbers)
     gap = place * (1 - BAR_SHARE) / 2
     return [
@@ -166,7 +161,7 @@ def bars(numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str
 
 
 def count_ticks(highest: float) -> tuple[float, list[Tick]]:
-    """Where an axis of counts ends, and its words: whole round numbers, four steps or fewer."""
+    """Return the end of an axis of counts and its labels: round numbers, at most five."""
     rough = max(1.0, highest / 4)
     power = 10 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
@@ -176,13 +171,12 @@ def count_ticks(highest: float) -> tuple[float, list[Tick]]:
 
 
 SHARE_TICKS = [Tick(part / 4, f"{part * 25} %") for part in range(5)]
-"""The axis of a share of all."""
 
 _SPANS = (1, 5, 15, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
 
 
 def span_ticks(longest_seconds: float, *, most: int = 6) -> list[Tick]:
-    """Words on an axis of spans of time that begins at 0: round ones."""
+    """Return round labels for an axis of durations that begins at 0."""
     days = (86_400 * n for n in (2, 5, 10, 20, 50, 100, 1_000))
     step = next(s for s in (*_SPANS, *days) if longest_seconds / s <= most)
     count = int(longest_seconds // step)
@@ -200,27 +194,27 @@ _STEPS = (
 
 
 def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -> list[Tick]:
-    """Words on an axis of time: at round times of that zone."""
+    """Return labels at round times of the given zone."""
     whole = max(end - start, timedelta(minutes=1))
     step = next(s for s in _STEPS if whole / s <= most)
+
+    def label(moment: datetime) -> str:
+        if step.days or not (moment.hour or moment.minute):
+            return f"{moment.day} {moment:%b}"
+        return f"{moment:%H:%M}"
+
     moments = [m for m in _round_times(start.astimezone(zone), end, step) if start <= m <= end]
     return [
-        Tick((moment - start) / whole, _time_words(moment, step), wide_only=index % 2 == 1)
+        Tick((moment - start) / whole, label(moment), wide_only=index % 2 == 1)
         for index, moment in enumerate(moments)
     ]
 
 
 def _round_times(start: datetime, end: datetime, step: timedelta) -> Iterable[datetime]:
-    """By the clock on the wall: a day is from midnight to midnight, however long it is."""
+    """Yield round times by the local clock: a day runs from midnight to midnight."""
     zone, wall = start.tzinfo, start.replace(tzinfo=None)
     days = max(1, step.days)
     day = datetime.fromordinal(wall.toordinal() // days * days if step.days else wall.toordinal())
     while (moment := day.replace(tzinfo=zone)) <= end:
         yield moment
         day += step
-
-
-def _time_words(moment: datetime, step: timedelta) -> str:
-    if step.days or not (moment.hour or moment.minute):
-        return f"{moment.day} {moment:%b}"
-    return f"{moment:%H:%M}"

@@ -1,4 +1,4 @@
-"""A job in figures and charts."""
+"""Page with a job's charts and numbers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,17 @@ RANGES: dict[str, tuple[str, timedelta | None]] = {
     "all": ("All time", None),
 }
 USUAL = "7d"
+NO_CHARTS = (
+    "Open the job to see how full its seats are, how long people wait for an offer, how quickly"
+    " they confirm it, when deadlines are missed, and why seats stay free."
+)
 
 
 @require_safe
 @for_members()
 @reads_for_a_while
 def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Charts over a span of time, and the numbers of the job's whole life."""
+    """Show charts over a chosen period, and the numbers of the job's whole life."""
     _, job = own_job(request, job_id)
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
@@ -49,13 +53,15 @@ def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
         "tab": "figures",
         "ranges": [(key, words) for key, (words, _) in RANGES.items()],
         "chosen": chosen,
+        "no_charts": NO_CHARTS,
         "series": series,
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
         "occupancy": job_charts.occupancy(series.points, series.start, series.end, zone),
         "answers": job_charts.answers(series, job.acknowledgment_window_seconds),
-        "answer_rows": _answer_rows(series),
+        # Per tenth of the confirmations, the seconds within which they had come.
+        "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
         "waits": job_charts.waits(series),
         "wait_rows": list(zip(job_charts.group_names(), series.waits, strict=True)),
         "hours": job_charts.hours(series),
@@ -63,8 +69,3 @@ def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
         "parts": parts if any(series.seat_time) else [],
         "seat_bar": bar,
     }
-
-
-def _answer_rows(series: Series) -> list[tuple[int, float]]:
-    """The tenths of the confirmations, and within how many seconds each had come."""
-    return [(step * 2, series.answers[step]) for step in range(5, 51, 5)] if series.answers else []

@@ -1,4 +1,4 @@
-"""The charts of the page of figures, from a job's series."""
+"""Charts of the figures page, built from a job's series."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from itertools import pairwise
 from pipeline.pages.figures import charts
 from pipeline.pages.figures.charts import Bar, Chart, Tick
 from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
-from pipeline.wording.english import short_duration
+from pipeline.wording.english import plural, short_duration
 
 
 def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
-    """Seats that are taken, seats there are, and people waiting, over time."""
+    """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
     top, y = charts.count_ticks(highest)
@@ -29,21 +29,22 @@ def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzi
         ident="occupancy",
         title="Seats and waitlist over time",
         description=(
-            f"At the end {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
-            f"people wait; the axis reaches to {top:,.0f}."
+            f"At the end, {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
+            f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
+            f"{top:,.0f}."
         ),
         x=charts.time_ticks(start, end, zone),
         y=y,
         curves=[
             charts.steps("held", "Seats taken", line("held"), area=True),
-            charts.steps("capacity", "Seats there are", line("capacity"), area=False),
+            charts.steps("capacity", "Seats in total", line("capacity"), area=False),
             charts.steps("waiting", "People waiting", line("waiting"), area=False),
         ],
     )
 
 
 def answers(series: Series, window_seconds: int) -> Chart | None:
-    """Which share of the offers had been confirmed how long after it; None without any."""
+    """Draw the share of offers confirmed by the time since the offer; None without any."""
     if not series.answers:
         return None
     longest = max(window_seconds * 1.06, series.answers[-1] * 1.02)
@@ -54,8 +55,8 @@ def answers(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations came within {short_duration(median(series))}; "
-            f"{reached * 100:.0f} % of the offers were confirmed in the end."
+            f"Half of the confirmations came within {short_duration(median(series))}. "
+            f"In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
         x=charts.span_ticks(longest),
         y=charts.SHARE_TICKS,
@@ -65,19 +66,19 @@ def answers(series: Series, window_seconds: int) -> Chart | None:
 
 
 def median(series: Series) -> float:
-    """Seconds within which half of the confirmations came."""
+    """Return the seconds within which half of the confirmations came."""
     return series.answers[STEPS // 2]
 
 
 def group_names() -> list[str]:
-    """What the groups of times to the first offer are called."""
+    """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
 def waits(series: Series) -> Chart | None:
-    """First offers by how long people had waited; None without any."""
+    """Draw first offers by the time people had waited; None without any."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
@@ -88,7 +89,7 @@ def waits(series: Series) -> Chart | None:
     return Chart(
         ident="waits",
         title="Time from applying to the first offer",
-        description=f"{sum(counts):,} first offers, by how long people had waited for them.",
+        description=f"{sum(counts):,} first offers, by how long people had waited.",
         x=[
             Tick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
             for n, edge in enumerate(edges)
@@ -99,7 +100,7 @@ def waits(series: Series) -> Chart | None:
 
 
 def hours(series: Series) -> Chart | None:
-    """Missed deadlines by the hour of the day; None without any."""
+    """Draw missed deadlines by the hour of the day; None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None
@@ -108,7 +109,9 @@ def hours(series: Series) -> Chart | None:
     return Chart(
         ident="hours",
         title="Missed deadlines by hour of the day",
-        description=f"Most deadlines were missed from {worst:02}:00 to {(worst + 1) % 24:02}:00.",
+        description=(
+            f"Most deadlines were missed between {worst:02}:00 and {(worst + 1) % 24:02}:00."
+        ),
         x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
         y=y,
         bars=charts.bars(
@@ -119,7 +122,7 @@ def hours(series: Series) -> Chart | None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the time of all seats."""
+    """Part of the total seat time, in seconds and as a share."""
 
     kind: str
     label: str
@@ -128,17 +131,17 @@ class Part:
 
     @property
     def percent(self) -> str:
-        """Its share in words."""
+        """Share as a percentage."""
         return f"{self.share * 100:.1f} %"
 
 
 def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
-    """Where the time of the seats went, in parts of all of it, and the bar that shows it."""
+    """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",
-        "offered": "On offer, not confirmed yet",
+        "offered": "Offered, not confirmed yet",
         "nobody": "Free: nobody was waiting",
-        "cooldown": "Free: all who waited were in a cool-down",
+        "cooldown": "Free: everyone waiting was in a cool-down",
         "paused": "Free: the job was paused",
     }
     whole = sum(spent) or 1.0

@@ -1,4 +1,4 @@
-"""The weekly reports of a job: the list, one of them, as a file, and having them made."""
+"""Weekly reports of a job: list, page, CSV file, and making them."""
 
 from __future__ import annotations
 
@@ -41,43 +41,68 @@ from pipeline.stats.job_week import DAYS, Week
 from tasks.errors import TaskError
 from tasks.models.statuses import Status
 
-PAGE = 26
-"""Half a year."""
-CHOICES = 12
-"""How many weeks back a report can be asked for on the page."""
+PAGE = 26  # half a year
+CHOICES = 12  # past weeks for which the page offers a report
 MONDAY_MORNING = "0 8 * * 1"
+LIST_COLUMNS = {
+    "applied": "Applied",
+    "offered": "Offered",
+    "confirmed": "Confirmed",
+    "missed": "Missed",
+    "decided": "Decided",
+}
+NO_REPORTS = (
+    "A report covers one week, Monday to Monday: applications, offers, missed deadlines, waiting"
+    " times and free seats, compared with the week before. Make the first one, or switch on Monday"
+    " reports."
+)
 CSV_COLUMNS = ("group", "figure", "unit", "week", "week_before")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A report in the list."""
+    """Report in the list."""
 
     week: Week
     made_at: Any
-    tiles: dict[str, week_rows.Row]
+    cells: list[tuple[str, str]]
 
 
 @require_safe
 @for_members()
 def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The reports that there are; keeps itself up to date while one is being made."""
+    """List the reports; the page keeps itself up to date while one is being made."""
     member, job = own_job(request, job_id)
     before = _as_date(request.GET.get("before", ""))
     page = reports_of(job.id, before=before, limit=PAGE)
     task, schedule = last_try(job.company_id, job.id), schedule_of(job.company_id, job.id)
     zone = timezone.get_current_timezone_name()
+    last_week = Week.last_whole(database_now(), zone)
+    weeks = [Week(last_week.monday - timedelta(days=DAYS * n), zone) for n in range(CHOICES)]
     context = {
         "job": job,
         "tab": "reports",
-        "lines": [_line(each) for each in page.rows],
+        "columns": LIST_COLUMNS.values(),
+        "no_reports": NO_REPORTS,
+        "lines": [
+            Line(
+                week=Week(each.week, each.zone),
+                made_at=each.made_at,
+                cells=[
+                    (LIST_COLUMNS[row.key], row.shown)
+                    for row in week_rows.tiles_of(each.figures["week"], each.figures["before"])
+                    if row.key in LIST_COLUMNS
+                ],
+            )
+            for each in page.rows
+        ],
         "next_url": f"?before={page.rows[-1].week}" if page.more else "",
         "first_url": "?" if before else "",
         "task": task,
         "is_being_made": is_being_made(task),
         "has_failed": task and task.status in (Status.DEAD, Status.DISCARDED),
         "schedule": schedule,
-        "weeks": _weeks(job, zone),
+        "weeks": [week for week in weeks if week.end > job.created_at],
         "may_make": member.may(Action.MAKE_REPORT),
     }
     last = max((each.made_at for each in page.rows), default=None)
@@ -95,7 +120,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_safe
 @for_members()
 def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
-    """The report of one week."""
+    """Show the report of one week."""
     member, job = own_job(request, job_id)
     shelf = _shelf(job, week)
     figures, before = shelf.report.figures["week"], shelf.report.figures["before"]
@@ -114,7 +139,7 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
         "columns": week_rows.columns_of(figures, before),
         "days": week_charts.days(figures, span),
         "day_rows": list(zip(week_charts.day_names(span), figures["days"], strict=True)),
-        "kinds": week_charts.KINDS,
+        "day_bars": week_charts.DAY_BARS,
         "occupancy": week_charts.occupancy(figures, span),
         "parts": parts if any(part.seconds for part in parts) else [],
         "seat_bar": bar,
@@ -126,7 +151,7 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 @require_safe
 @for_members()
 def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
-    """The numbers of one week's report as CSV."""
+    """Return the numbers of one week's report as CSV."""
     _, job = own_job(request, job_id)
     found = _shelf(job, week).report
     rows = week_rows.csv_rows(found.figures["week"], found.figures["before"])
@@ -140,7 +165,7 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 @require_POST
 @for_members(Action.MAKE_REPORT)
 def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Start making the report of a week in the background: the last whole one, if none is named."""
+    """Start making a week's report in the background; by default, that of the last whole week."""
     member, job = own_job(request, job_id, Action.MAKE_REPORT)
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
     if week := _as_date(request.POST.get("week", "")):
@@ -160,24 +185,25 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.MAKE_REPORT)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Have the report made every Monday at 08:00, or no more."""
+    """Start or stop making the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MAKE_REPORT)
     actor, own = f"member:{member.user.id}", schedule_id(job.id)
     try:
         if request.POST.get("do") == "stop":
             with suppress(ScheduleNotFound):
                 delete_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
-            messages.success(request, "No more reports are made on Mondays. Those made stay here.")
+            done = "Reports are no longer made on Mondays. Existing reports stay here."
         else:
             _every_monday(job, actor)
-            messages.success(request, "The report of the week before is made every Monday.")
+            done = "A report of the past week is made every Monday."
+        messages.success(request, done)
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
     return redirect("reports", job_id=job.id)
 
 
 def _every_monday(job: Job, actor: str) -> None:
-    """Make the schedule; one that is there goes on, in the zone of who asks."""
+    """Create the schedule, or switch an existing one on, in the member's time zone."""
     zone = timezone.get_current_timezone_name()
     plan = Plan(
         name=f"Weekly report of {job.posting.title}"[:200],
@@ -194,28 +220,12 @@ def _every_monday(job: Job, actor: str) -> None:
 
 
 def _shelf(job: Job, week: str) -> Shelf:
-    """The report of the week that an address names. Raises Http404."""
+    """Return the report of the week in the address. Raises Http404."""
     monday = _as_date(week)
     shelf = report_of(job.id, monday) if monday else None
     if shelf is None:
         raise Http404
     return shelf
-
-
-def _line(report: Any) -> Line:
-    rows = week_rows.tiles_of(report.figures["week"], report.figures["before"])
-    return Line(
-        week=Week(report.week, report.zone),
-        made_at=report.made_at,
-        tiles={row.key: row for row in rows},
-    )
-
-
-def _weeks(job: Job, zone: str) -> list[Week]:
-    """The weeks of which a report can be made: over, and not before the job; the last one first."""
-    last = Week.last_whole(database_now(), zone)
-    back = [Week(last.monday - timedelta(days=DAYS * n), zone) for n in range(CHOICES)]
-    return [week for week in back if week.end > job.created_at]
 
 
 def _as_date(text: str) -> date | None:

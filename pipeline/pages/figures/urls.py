@@ -1,4 +1,4 @@
-"""Addresses of the pages with a job's figures and weekly reports."""
+"""Addresses of a job's figures and weekly reports."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Files that were made in the background, to take away; and asking for one."""
+"""Download files that were prepared in the background, and ask for one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.errors import TaskError
 @require_safe
 @for_members()
 def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
-    """A file of one of the member's companies, streamed; a page in words when it is gone."""
+    """Stream a file of one of the member's companies, or explain with 404 that it is gone."""
     file = _own_file(request, file_id)
     if file is None:
         context = {"kept_days": FILE_KEPT_DAYS}
@@ -38,7 +38,7 @@ def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
 @require_POST
 @for_members()
 def prepare_export(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Have a job's applications or log written into a file, and show how far that is."""
+    """Start writing a job's applications or log to a file, and show its progress."""
     member, job = own_job(request, job_id)
     what, _, format = request.POST.get("file", "").partition(".")
     if not is_known(what, format):
@@ -54,7 +54,7 @@ def prepare_export(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _own_file(request: HttpRequest, file_id: UUID) -> StoredFile | None:
-    """A file of a company of which one is a member, and for which one acts from now on."""
+    """Find a file of one of the member's companies, and switch to that company."""
     for membership in memberships(request):
         try:
             file = file_of(membership.company_id, file_id)

@@ -1,4 +1,4 @@
-"""Whole lines and logs as files: streamed at once, or made in the background for long ones."""
+"""Download of a job's whole line or log, streamed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from django.views.decorators.http import require_safe
 from pipeline.exports.formats import TYPES, in_pieces, is_known, lines_of, name_of
 from pipeline.pages.access import for_members, own_job
 
-PIECE = 64 * 1_024
-"""About how many characters go out at a time."""
+PIECE = 64 * 1_024  # approximate number of characters sent at a time
 
 
 @require_safe
 @for_members()
 def export(request: HttpRequest, job_id: UUID, what: str, format: str) -> StreamingHttpResponse:
-    """`applications` or `log`, as `csv` or `jsonl`, of one instant; 404 for anything else."""
+    """Stream `applications` or `log` as `csv` or `jsonl`, as of one instant; else answer 404."""
     _, job = own_job(request, job_id)
     if not is_known(what, format):
         raise Http404

@@ -1,7 +1,8 @@
-"""A job's line at any past moment, and what is different between two."""
+"""Replay: a job's line at any past moment, and the differences between two moments."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.history.event_rows import tell_one
+from pipeline.pages.event_rows import row_of_event
 from pipeline.pages.history.timeline import whole
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import names_of
@@ -25,35 +26,37 @@ from pipeline.selectors.paging import database_now
 from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
+    Difference,
     Moment,
     Place,
     differences,
     moment_of,
 )
+from pipeline.templatetags.line import in_short
+from pipeline.wording.event_words import status_label
 
-KINDS = {
-    "seated": "Were offered a seat",
+# Headings of the differences between two moments, in the order in which they are shown.
+DIFFERENCES = {
+    "seated": "Offered a seat",
     "confirmed": "Confirmed their seat",
     "joined": "Joined",
     "left": "Left",
-    "lost": "Lost their offer and wait again",
+    "lost": "Lost their offer and are waiting again",
     "moved": "Moved in line",
-    "passed": "Came and went in between",
+    "passed": "Joined and left in between",
 }
-"""How people can stand differently at a later moment, in the order in which it is told."""
 
-BEFORE_ALL = "The job did not exist yet at that moment. This is how it began."
-NOT_COMPARED = "There is no such event to compare with: choose one from 1 to {head:,}."
-CLOCKS_DIFFER = timedelta(minutes=10)
-"""By how much a browser's clock may be ahead without a word about it."""
-NOT_YET = "That moment is still to come. This is how the line stands now."
-NO_EVENT = "That is no number of an event. This is how the line stands now."
-NO_TIME = "That is no date and time. This is how the line stands now."
+BEFORE_ALL = "The job did not exist at that time. This is how it began."
+NOT_COMPARED = "There is no such event to compare with. Enter a number from 1 to {head:,}."
+CLOCKS_DIFFER = timedelta(minutes=10)  # a browser's clock may be this far ahead unremarked
+NOT_YET = "That time is in the future. This is the line now."
+NO_EVENT = "Enter the number of an event. This is the line now."
+NO_TIME = "Enter a date and time. This is the line now."
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which moment was asked for: after an event, or at a time; and why it is another one."""
+    """Moment that was asked for: after an event or at a time, or the problem with it."""
 
     seq: int | None = None
     as_of: datetime | None = None
@@ -64,16 +67,25 @@ class Asked:
 @for_members()
 @reads_for_a_while
 def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The line at a moment (`seq` or `at`), compared with another one (`with`)."""
+    """Show the line at a moment (`seq` or `at`), compared with another one (`with`)."""
     _, job = own_job(request, job_id)
     moment, problem = _moment(job.id, _asked(request))
-    other, why_not = _other(job.id, request.GET.get("with", "").strip(), moment)
+    wanted = request.GET.get("with", "").strip()
+    seq, other, why_not = whole(wanted), None, ""
+    if seq is not None and 1 <= seq <= moment.head:
+        other = moment_of(job.id, seq=seq, shown=0)
+    elif wanted:
+        why_not = NOT_COMPARED.format(head=moment.head)
+    row = row_of_event(moment.event)
     context = {
         "job": job,
         "tab": "replay",
         "moment": moment,
         "problems": [each for each in (problem, why_not) if each],
-        "told": tell_one(moment.event),
+        "row": row,
+        "title": f"{row.name} {row.title}" if row.name else row.title,
+        "at_words": in_short(moment.event.at),
+        "steps": _steps(moment),
         "other": other,
         "local_at": _local(moment.event.at),
         "zone": timezone.get_current_timezone_name(),
@@ -100,42 +112,43 @@ def _asked(request: HttpRequest) -> Asked:
     if at is None:
         return Asked(problem=NO_TIME)
     if timezone.is_naive(at):
-        at = timezone.make_aware(at, _zone(request.GET.get("zone", "")))
+        # The page names the zone of its times: the browser's may not have been known yet.
+        zone: tzinfo = timezone.get_current_timezone()
+        with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            zone = ZoneInfo(request.GET.get("zone", ""))
+        at = timezone.make_aware(at, zone)
     return Asked(as_of=at)
 
 
-def _zone(name: str) -> tzinfo:
-    """The zone in which a page showed its time: that of the browser may not have been known yet."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return timezone.get_current_timezone()
-
-
 def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
-    """The moment that was asked for; or the nearest there is, and a sentence about that."""
+    """Return the moment that was asked for, or the nearest one with a sentence about that."""
     try:
         return moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
     except NoSuchMoment:
         return moment_of(job_id, seq=1), BEFORE_ALL
     except FutureMoment:
-        return moment_of(job_id), "" if _is_about_now(asked.as_of) else NOT_YET
+        is_now = asked.as_of is not None and asked.as_of - database_now() < CLOCKS_DIFFER
+        return moment_of(job_id), "" if is_now else NOT_YET
 
 
-def _is_about_now(at: datetime | None) -> bool:
-    return at is not None and at - database_now() < CLOCKS_DIFFER
-
-
-def _other(job_id: UUID, wanted: str, moment: Moment) -> tuple[Moment | None, str]:
-    """The moment to compare with, of which only the counts are shown; or a sentence why none."""
-    seq = whole(wanted)
-    if seq is not None and 1 <= seq <= moment.head:
-        return moment_of(job_id, seq=seq, shown=0), ""
-    return None, NOT_COMPARED.format(head=moment.head) if wanted else ""
+def _steps(moment: Moment) -> list[dict[str, Any]]:
+    """Return the four steps from a moment; `seq` is False for a step that leads nowhere."""
+    seq, back, on = moment.seq, moment.seq > 1, moment.seq < moment.head
+    return [
+        {"label": "First", "icon": "chevron-double-left", "seq": back and 1},
+        {
+            "label": "Previous",
+            "icon": "chevron-left",
+            "seq": back and seq - 1,
+            "rel": "prev",
+        },
+        {"label": "Next", "icon": "chevron-right", "seq": on and seq + 1, "rel": "next"},
+        {"label": "Last", "icon": "chevron-double-right", "seq": on and moment.head},
+    ]
 
 
 def _local(at: datetime) -> str:
-    """A time as a date-time field takes it: of the reader's zone, to the second."""
+    """Format a time for a date-time field: in the reader's zone, to the second."""
     return timezone.localtime(at).strftime("%Y-%m-%dT%H:%M:%S")
 
 
@@ -166,33 +179,44 @@ def _people(moment: Moment) -> dict[str, Any]:
     }
 
 
+def _note_on_change(change: Difference) -> str:
+    """Say briefly how a person stands differently; empty if the heading says it all."""
+    if change.outcome:
+        return status_label(change.outcome)
+    if change.before and change.after:
+        return f"{change.before} → {change.after}"
+    if change.after:
+        return f"now {change.after} in line"
+    if change.kind == "joined" and change.status != "WAITLIST":
+        return "has a seat"
+    return f"was {change.before} in line" if change.before else ""
+
+
 def _compared(job: Job, moment: Moment, other: Moment) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
     differing = differences(job.id, earlier.seq, later.seq)
     found = differing or []
     names = names_of(each.application_id for each in found)
     groups = []
-    for kind, words in KINDS.items():
+    for kind, words in DIFFERENCES.items():
         of_kind = [each for each in found if each.kind == kind]
         if of_kind:
             total = of_kind[0].total
-            people = [(names.get(each.application_id, ""), each) for each in of_kind]
+            people = [
+                (names.get(each.application_id, ""), _note_on_change(each)) for each in of_kind
+            ]
             groups.append((words, total, people, total - len(of_kind)))
+    counts: list[tuple[str, int, int]] = [
+        ("Seats", earlier.job["capacity"], later.job["capacity"]),
+        ("In review", earlier.counts["active"], later.counts["active"]),
+        ("Must confirm", earlier.counts["pending"], later.counts["pending"]),
+        ("Waiting", earlier.counts["waiting"], later.counts["waiting"]),
+    ]
     return {
         "earlier": earlier,
         "later": later,
         "groups": groups,
         "is_far": differing is None,
         "most_compared": MOST_COMPARED,
-        "counted": _counts(earlier, later),
+        "counted": [(words, before, after, after - before) for words, before, after in counts],
     }
-
-
-def _counts(earlier: Moment, later: Moment) -> list[tuple[str, int, int, int]]:
-    rows = [
-        ("Seats", earlier.job["capacity"], later.job["capacity"]),
-        ("In review", earlier.counts["active"], later.counts["active"]),
-        ("Must confirm", earlier.counts["pending"], later.counts["pending"]),
-        ("Waiting", earlier.counts["waiting"], later.counts["waiting"]),
-    ]
-    return [(words, before, after, after - before) for words, before, after in rows]

@@ -1,4 +1,4 @@
-"""A job's timeline: its log, newest first, as people read it."""
+"""Timeline of a job: its log for people, newest first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.domain.states import EventType
 from pipeline.exports.formats import LONG_LOG
 from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.history.event_rows import tell
+from pipeline.pages.event_rows import rows_of_job
 from pipeline.pages.live_page import live_page
 from pipeline.pages.time_limit import reads_for_a_while
 from pipeline.selectors.history import (
@@ -33,15 +33,14 @@ from pipeline.selectors.search import Found, find_by_name
 from pipeline.wording.event_words import EVENT_FILTERS
 
 PAGE = 25
-NAMESAKES = 10
-"""How many people of a name are offered to choose from."""
+NAMESAKES = 10  # people with a matching name that are offered to choose from
+# Files that can be prepared in the background.
 PREPARED = {
     "log.jsonl": "Prepare the log (JSON lines)",
     "log.csv": "Prepare the log (CSV)",
     "applications.csv": "Prepare all applications (CSV)",
     "applications.jsonl": "Prepare all applications (JSON lines)",
 }
-"""The files that can be made in the background."""
 MOST_SEQ = 2**63 - 1
 
 
@@ -49,12 +48,21 @@ MOST_SEQ = 2**63 - 1
 @for_members()
 @reads_for_a_while
 def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The log of a job: its newest page keeps itself up to date."""
+    """Show a job's log; its newest page keeps itself up to date."""
     _, job = own_job(request, job_id)
-    found = _named(request, job)
+    name = request.GET.get("name", "").strip()[:200]
+    found = Found([], None)
+    if name and "\x00" not in name:
+        found = find_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
     if len(found.rows) == 1 and not found.next:
         return redirect(_address(job.id, request, application=found.rows[0].application.id))
-    wanted, before = _wanted(request), whole(request.GET.get("before"))
+    kind = request.GET.get("event", "")
+    wanted = Wanted(
+        event=EventType(kind) if kind in EventType.__members__ else None,
+        application_id=as_id(request.GET.get("application")),
+        cause_seq=whole(request.GET.get("cause")),
+    )
+    before = whole(request.GET.get("before"))
     live = [job.id] if before is None else []
     return live_page(
         request,
@@ -73,17 +81,28 @@ def _context(
     before: int | None,
     found: Found,
 ) -> dict[str, Any]:
-    page = _page(job.id, wanted, before)
+    page: Page[Tree]
+    if wanted:
+        page = some_of(job.id, wanted, before=before, limit=PAGE)
+    else:
+        page = trees_of(job.id, before=before, limit=PAGE)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
+    if about:
+        heading = f"Events about {names_of([about]).get(about, 'one person')}"
+    elif wanted.cause_seq:
+        heading = f"Events caused by event {wanted.cause_seq}"
+    else:
+        heading = "Events of one kind" if wanted.event else "All events"
     search = request.GET.get("name", "").strip()
     return {
         "job": job,
         "tab": "timeline",
-        "told": tell(page.rows),
+        "rows": rows_of_job(page.rows),
+        "heading": heading,
         "wanted": wanted,
-        "about": about and names_of([about]).get(about, "somebody"),
-        "kinds": [(event.value, label) for event, label in EVENT_FILTERS.items()],
+        "about": about,
+        "filters": [(event.value, label) for event, label in EVENT_FILTERS.items()],
         "search": search,
         "found": found.rows,
         "found_more": found.next is not None,
@@ -100,31 +119,8 @@ def _context(
     }
 
 
-def _page(job_id: UUID, wanted: Wanted, before: int | None) -> Page[Tree]:
-    if wanted:
-        return some_of(job_id, wanted, before=before, limit=PAGE)
-    return trees_of(job_id, before=before, limit=PAGE)
-
-
-def _wanted(request: HttpRequest) -> Wanted:
-    kind = request.GET.get("event", "")
-    return Wanted(
-        event=EventType(kind) if kind in EventType.__members__ else None,
-        application_id=as_id(request.GET.get("application")),
-        cause_seq=whole(request.GET.get("cause")),
-    )
-
-
-def _named(request: HttpRequest, job: Job) -> Found:
-    """Who in this line has the name that was typed."""
-    name = request.GET.get("name", "").strip()[:200]
-    if not name or "\x00" in name:
-        return Found([], None)
-    return find_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
-
-
 def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:
-    """This page's address with some parameters changed; None takes one away."""
+    """Return this page's address with some parameters changed; None removes one."""
     kept = {name: request.GET.get(name) for name in ("event", "application", "cause")}
     query = {name: value for name, value in (kept | changed).items() if value}
     address = reverse("timeline", args=[job_id])
@@ -132,14 +128,14 @@ def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:
 
 
 def whole(text: str | None) -> int | None:
-    """A seq that stands in an address; None for anything that is none."""
+    """Parse a sequence number from an address; None if it is not one."""
     if text and text.isascii() and text.isdigit() and len(text) < 100:
         return min(int(text), MOST_SEQ)
     return None
 
 
 def as_id(text: str | None) -> UUID | None:
-    """An id that stands in an address; None for anything that is none."""
+    """Parse an id from an address; None if it is not one."""
     try:
         return UUID(text) if text else None
     except ValueError:

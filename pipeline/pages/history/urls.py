@@ -1,4 +1,4 @@
-"""Addresses of the pages about a job's past: its timeline, replay and proof."""
+"""Addresses of a job's timeline, verification and replay."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Proving a job's log at the press of a button, and comparing it with what was noted earlier."""
+"""Page that verifies a job's log and compares it with a hash noted earlier."""
 
 from __future__ import annotations
 
@@ -18,54 +18,55 @@ from pipeline.pages.forms import PlainForm
 from pipeline.pages.history.timeline import MOST_SEQ
 from pipeline.pages.rate_limits import TooOften, limit
 
-SHOWN = 20
-"""How many differences are listed."""
+SHOWN = 20  # differences that are listed
 
 
 class NotedForm(PlainForm):
-    """A seq and a hash that somebody wrote down earlier, or neither."""
+    """Number and hash of an event noted earlier, or neither."""
 
     seq = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_SEQ,
-        label="Number of the event",
+        label="Event number",
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     hash = forms.CharField(
         required=False,
-        label="Its hash",
+        label="Hash",
         widget=forms.TextInput(
             attrs={"spellcheck": "false", "autocomplete": "off", "class": "mono"}
         ),
-        help_text="All 64 characters, as the timeline or this page showed them.",
+        help_text="All 64 characters, from the timeline or this page.",
     )
 
     def clean_hash(self) -> str:
-        """The hash in small letters, without spaces."""
+        """Return the hash in lower case, without spaces."""
         digest = "".join(self.cleaned_data["hash"].split()).lower()
         if digest and not re.fullmatch("[0-9a-f]{64}", digest):
-            raise forms.ValidationError("A hash has 64 characters, each from 0 to 9 or a to f.")
+            raise forms.ValidationError("Enter all 64 characters, each from 0 to 9 or a to f.")
         return digest
 
     def clean(self) -> dict[str, Any]:
-        """Both or neither."""
+        """Require both fields or neither."""
         noted = self.cleaned_data
         if not self.errors and bool(noted.get("seq")) != bool(noted.get("hash")):
             missing = "hash" if noted.get("seq") else "seq"
-            self.add_error(missing, "Needed together with the other: or leave both empty.")
+            self.add_error(
+                missing, "Enter both the event number and its hash, or leave both empty."
+            )
         return noted
 
     @property
     def noted(self) -> tuple[int, str] | None:
-        """What was noted, if anything was."""
+        """Number and hash that were entered, if any."""
         seq, digest = self.cleaned_data["seq"], self.cleaned_data["hash"]
         return (seq, digest) if seq and digest else None
 
 
 @for_members()
 def verify_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Check the log (POST); a GET shows what can be checked. Neither changes anything."""
+    """Verify the log on POST; on GET show the form. Neither changes anything."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
         return _answer(request, job, NotedForm())
@@ -90,6 +91,7 @@ def _answer(
     verdict: Verdict | None = None,
     busy: bool = False,
 ) -> HttpResponse:
+    is_good = verdict is not None and verdict.is_sound and verdict.known is not False
     context = {
         "job": job,
         "tab": "timeline",
@@ -97,6 +99,17 @@ def _answer(
         "verdict": verdict,
         "busy": busy,
         "noted": verdict and form.noted,
+        "is_good": is_good,
+        "verdict_icon": "shield-check" if is_good else "shield-exclamation",
+        "verdict_title": verdict and _title_of(verdict),
         "differences": verdict.differences[:SHOWN] if verdict else [],
     }
     return render(request, "history/verify.html", context, status=status)
+
+
+def _title_of(verdict: Verdict) -> str:
+    if verdict.chain != "ok":
+        return f"The log is broken at event {verdict.first_bad_seq}"
+    if not verdict.is_sound:
+        return "The line does not match its log"
+    return "The log is sound" if verdict.known is not False else "The log does not match your copy"

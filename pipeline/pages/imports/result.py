@@ -1,4 +1,4 @@
-"""How an import is going, and what it did not take in."""
+"""Progress of an import, and its refused rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import SeenImport, import_of, refusals_of, words_for
-from pipeline.imports.report import report_of
+from pipeline.imports.progress import SeenImport, import_of, refusals_of, report_of, words_for
 from pipeline.models import ImportRun
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.live_page import live_page
@@ -27,7 +26,7 @@ BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
-    """The page of one import, which keeps itself up to date while it runs."""
+    """Show one import; the page updates itself while it runs."""
     job, seen = _own_import(request, job_id, import_id)
     run = seen.run
     state = (run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
@@ -43,13 +42,16 @@ def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
 def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
     run = seen.run
     refusals = refusals_of(run, limit=REFUSALS_SHOWN) if run.refused else []
+    tone = "warn" if seen.is_over else "wait"
+    if run.ending == ImportRun.Ending.COMPLETE:
+        tone = "good"
     return {
         "job": job,
         "tab": "board",
         "seen": seen,
         "run": run,
         "state": _state(seen),
-        "tone": _tone(seen),
+        "tone": tone,
         "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // run.total_rows,
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
@@ -57,7 +59,7 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 
 
 def _state(seen: SeenImport) -> str:
-    """How it stands, in words."""
+    """Name the state of an import."""
     if seen.run.ending:
         return IMPORT_ENDING_WORDS[seen.run.ending]
     if seen.task_status in ("", Status.SUCCEEDED):
@@ -65,16 +67,10 @@ def _state(seen: SeenImport) -> str:
     return TASK_STATUS_WORDS[seen.task_status].label
 
 
-def _tone(seen: SeenImport) -> str:
-    if seen.run.ending == ImportRun.Ending.COMPLETE:
-        return "good"
-    return "warn" if seen.is_over else "wait"
-
-
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
-    """Every row that was not taken in, and why, as a file for a spreadsheet. Streamed."""
+    """Stream the refused rows and their reasons as a CSV file."""
     _, seen = _own_import(request, job_id, import_id)
     response = StreamingHttpResponse(report_of(seen), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'

@@ -1,4 +1,4 @@
-"""Giving a file of people to be taken into a job's line."""
+"""Upload of a file of people to import into a job's line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SAMPLE = '\ufeffname,email\r\nAna Brown,ana@example.org\r\n"Brown, Ben",ben@exam
 
 
 class FileForm(PlainForm):
-    """The file."""
+    """Form for the file."""
 
     file = forms.FileField(
         label="CSV file",
-        help_text="At most 100,000 people and 16 MB, in UTF-8.",
+        help_text="Up to 100,000 people and 16 MB, in UTF-8.",
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
         error_messages={"empty": "The file is empty. The first line must name the columns."},
         max_length=200,
@@ -40,12 +40,12 @@ class FileForm(PlainForm):
 
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """The form for a file, and what became of the last ones; posted, the import begins."""
+    """Show the form and recent imports; start an import on POST."""
     member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     form = FileForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         form = FileForm(request.POST, request.FILES)
-        if form.is_valid() and (import_id := _begin(member, job, form)):
+        if form.is_valid() and (import_id := _start(member, job, form)):
             return redirect("import_result", job_id=job.id, import_id=import_id)
     context = {
         "job": job,
@@ -59,8 +59,8 @@ def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "imports/upload.html", context, status=422 if form.errors else 200)
 
 
-def _begin(member: Member, job: Job, form: FileForm) -> UUID | None:
-    """Have the file imported; gives the import, or says at the form why not."""
+def _start(member: Member, job: Job, form: FileForm) -> UUID | None:
+    """Start the import and return its id; None, with an error on the form, if refused."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
         task = start_import(
@@ -85,7 +85,7 @@ def _begin(member: Member, job: Job, form: FileForm) -> UUID | None:
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """A small file of the right kind, to be filled in."""
+    """Return a small sample file."""
     own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     response = HttpResponse(SAMPLE, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="people.csv"'

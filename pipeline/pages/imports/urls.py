@@ -1,4 +1,4 @@
-"""Addresses of the pages that take in many applications from a file."""
+"""Addresses of the import pages."""
 
 from django.urls import path
 

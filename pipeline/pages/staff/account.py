@@ -1,4 +1,4 @@
-"""The account of who is signed in, and the company for which it acts."""
+"""Page of the signed-in account, and the switch between companies."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from pipeline.pages.access import act_for
 @require_GET
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """How the account is opened: address, password, passkeys, authenticator app, recovery codes."""
+    """Show the ways to sign in: address, password, passkeys, authenticator app, recovery codes."""
     held = list(Authenticator.objects.filter(user=request.user).order_by("created_at"))
+    recovery_codes = Authenticator.Type.RECOVERY_CODES
+    codes = next((each for each in held if each.type == recovery_codes), None)
     context = {
         "new_address": EmailAddress.objects.filter(user=request.user, verified=False).first(),
         "passkeys": [each for each in held if each.type == Authenticator.Type.WEBAUTHN],
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
-        "codes_left": _codes_left(held),
+        "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
         "has_second_step": bool(held),
     }
     return render(request, "staff/account.html", context)
@@ -35,18 +37,12 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def switch_company(request: HttpRequest) -> HttpResponse:
-    """Act for another of one's companies from now on."""
+    """Switch the session to another of the member's companies."""
     try:
         member = act_for(request, UUID(request.POST.get("company", "")))
     except ValueError:
         raise Http404 from None
     if member is None:
         raise Http404
-    messages.success(request, f"You act for {member.company.name} now.")
+    messages.success(request, f"You are now acting for {member.company.name}.")
     return redirect("company_jobs")
-
-
-def _codes_left(held: list[Authenticator]) -> int | None:
-    kind = Authenticator.Type.RECOVERY_CODES
-    codes = next((each for each in held if each.type == kind), None)
-    return len(codes.wrap().get_unused_codes()) if codes else None

@@ -1,4 +1,4 @@
-"""What allauth asks of the site: who may sign in, what a session keeps, how mails go."""
+"""Adapters for allauth: sign-up, sessions, messages, links and emails."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from jobs.selectors import company_of_newcomer, roles_of
 from pipeline.web.client_address import client_address
 
 FIRST_CONFIRMED = "account/messages/email_confirmed.txt"
+# Prefixes of the session keys that allauth still needs when an account signs in.
 KEPT_AT_SIGN_IN = ("account_", "_messages")
-"""What allauth still needs of the session in which somebody signs in."""
 
 
 class StaffAdapter(DefaultAccountAdapter):
-    """Staff accounts are made by companies and by the operator, never by signing up."""
+    """Adapter for staff accounts, which companies and the operator create; nobody signs up."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "The address and the password do not belong together.",
-        "incorrect_code": "This is not the code. Copy it from the last mail.",
-        "too_many_login_attempts": "Too many tries. Wait five minutes, then try again.",
-        "rate_limited": "Too many tries. Wait a few minutes, then try again.",
-        "email_taken": "Another account has this address.",
-        "incorrect_password": "This is not your password.",
+        "email_password_mismatch": "The email address or password is wrong.",
+        "incorrect_code": "This code is wrong. Copy it from the latest email.",
+        "too_many_login_attempts": "Too many attempts. Try again in 5 minutes.",
+        "rate_limited": "Too many attempts. Try again in a few minutes.",
+        "email_taken": "Another account already uses this address.",
+        "incorrect_password": "This password is wrong.",
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never: an owner adds people to a company."""
+        """Refuse sign-up: an owner adds people to a company."""
         return False
 
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
-        """Have the browser's session stand for the account, and for nobody else any more.
+        """Bind the browser's session to the account.
 
-        An applicant's sign-in ends, as does that of another account, and the session gets a new id.
+        Ends the sign-in of an applicant or of another account, and gives the session a new id.
         """
         for key in list(request.session.keys()):
             if not key.startswith(KEPT_AT_SIGN_IN):
@@ -60,39 +60,39 @@ class StaffAdapter(DefaultAccountAdapter):
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
-        """Who signs in for the first time is told which company this is."""
-        told = message_context or {}
-        if message_template == FIRST_CONFIRMED and "email" in told:
-            told = told | {"company": company_of_newcomer(told["email"])}
-        super().add_message(request, level, message_template, told, extra_tags, message)
+        """Name the company in the message to a person who signs in for the first time."""
+        values = message_context or {}
+        if message_template == FIRST_CONFIRMED and "email" in values:
+            values = values | {"company": company_of_newcomer(values["email"])}
+        super().add_message(request, level, message_template, values, extra_tags, message)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        """The company's jobs; for the back office, who is in no company, the admin."""
+        """Return the company's jobs, or the admin for the operator's staff without a company."""
         user = request.user
         if isinstance(user, User) and user.is_staff and not roles_of(user.id):
             return resolve_url("admin:index")
         return resolve_url("company_jobs")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Wrong passwords of one account count together, by whatever host name they come."""
+        """Count wrong passwords per account, whatever host name the requests use."""
         return str(credentials.get("email", "")).lower()
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """By the proxies that are trusted; of an IPv6 address, its network."""
+        """Return the client's address behind trusted proxies; for IPv6, its network."""
         return client_address(request)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """On the site's own address, whatever host name and scheme the request came by."""
+        """Build the link on SITE_URL, whatever host name and scheme the request used."""
         return _on_site(super().get_reset_password_from_key_url(key))
 
     def get_email_confirmation_url(
         self, request: HttpRequest, emailconfirmation: EmailConfirmation
     ) -> str:
-        """On the site's own address, too."""
+        """Build the link on SITE_URL, whatever host name and scheme the request used."""
         return _on_site(super().get_email_confirmation_url(request, emailconfirmation))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Hand a mail over; the page that causes it does not wait for the mail server."""
+        """Send an email without making the page wait for the mail server."""
         message = self.render_mail(
             template_prefix, email, {"site_url": settings.SITE_URL} | context
         )
@@ -104,14 +104,14 @@ def _on_site(url: str) -> str:
 
 
 class StaffMFAAdapter(DefaultMFAAdapter):
-    """The second step of signing in, and passkeys."""
+    """Adapter for two-step verification and passkeys."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "This is not the right code. Codes of the app change every 30 seconds.",
+        "incorrect_code": "This code is wrong. App codes change every 30 seconds.",
     }
 
     def build_totp_svg(self, url: str) -> str:
-        """The QR code as a drawing that may stand in the page: no picture from a data: address."""
+        """Draw the QR code as inline SVG, because our policy allows no data: images."""
         code = qrcode.QRCode(border=3)
         code.add_data(url)
         rows = code.get_matrix()

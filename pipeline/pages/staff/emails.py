@@ -1,4 +1,4 @@
-"""Mails about a company's team."""
+"""Emails about a company's team."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from jobs.models import Membership
 
 
 def tell_new_member(member: Membership) -> None:
-    """Tell somebody in which team they are now, and how to sign in."""
+    """Email a new member the name of the company and how to sign in."""
     context = {
         "member": member,
         "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
     }
     text = render_to_string("staff/added_mail.txt", context)
-    post(to=member.user.email, subject=f"You are in the team of {member.company.name}", text=text)
+    post(
+        to=member.user.email,
+        subject=f"You have joined the team of {member.company.name}",
+        text=text,
+    )

@@ -1,4 +1,4 @@
-"""What the pages of team and keys take in."""
+"""Forms of the team and keys pages."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pipeline.background.key_limits import MOST_A_MINUTE
 from pipeline.pages.forms import PlainForm
 
 ROLES = {
-    Role.VIEWER: "Viewer: reads everything of the company, changes nothing",
-    Role.RECRUITER: "Recruiter: also creates, opens, pauses jobs, imports people, decides on them",
-    Role.OWNER: "Owner: also changes capacity and rules, closes jobs, manages team and keys",
+    Role.VIEWER: "Viewer: can see everything in the company but change nothing",
+    Role.RECRUITER: "Recruiter: can also create, open and pause jobs, import people and decide",
+    Role.OWNER: "Owner: can also change capacity and rules, close jobs, manage team and keys",
 }
 SCOPES = {
-    Scope.READ: "Read: everything of the company",
-    Scope.WRITE: "Write: what an owner may do, except managing keys and team",
+    Scope.READ: "Read: see everything in the company",
+    Scope.WRITE: "Write: do everything an owner can, except manage keys and the team",
 }
 
 
 class RoleForm(PlainForm):
-    """What a member may do."""
+    """Form for a member's role."""
 
     role = forms.ChoiceField(
         choices=list(ROLES.items()),
@@ -32,49 +32,51 @@ class RoleForm(PlainForm):
 
 
 class AddMemberForm(RoleForm):
-    """Somebody for the team."""
+    """Form for a new member."""
 
     email = forms.EmailField(
         label="Email address",
-        help_text="They get a mail that tells them how to sign in: by a code, without a password.",
+        help_text="We will email them how to sign in with a code, without a password.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("email", "role")
 
 
 class KeyForm(PlainForm):
-    """A new API key. `key_id` is given out with the empty form, so that sending it again, by
-    reloading the page, makes no second key."""
+    """Form for a new API key.
+
+    `key_id` is created with the empty form, so that sending the form twice makes one key.
+    """
 
     key_id = forms.UUIDField(widget=forms.HiddenInput)
     name = forms.CharField(
         max_length=NAME_LENGTH,
         label="Name",
-        help_text="For what it is used, like “Import from the careers page”.",
+        help_text="What the key is for, like “Import from the careers page”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
         choices=list(SCOPES.items()),
         widget=forms.CheckboxSelectMultiple,
-        label="What it may do",
+        label="Permissions",
         initial=[Scope.READ],
     )
     tasks = forms.MultipleChoiceField(
         required=False,
         choices=[(each.key, each.title) for each in COMPANY_TYPES.values()],
         widget=forms.CheckboxSelectMultiple,
-        label="Background work that it may start",
+        label="Tasks it can start",
         initial=list(COMPANY_TYPES),
     )
     tasks_per_minute = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_A_MINUTE,
-        label="Tasks in a minute, at most",
-        help_text="Empty: as many as any key of the site.",
+        label="Most tasks per minute",
+        help_text="Leave blank to use the limit of this site.",
     )
 
     def clean_tasks(self) -> list[str] | None:
-        """The types that are ticked; None for all, those too that are yet to come."""
+        """Return the ticked types; None for all, including types added later."""
         ticked: list[str] = self.cleaned_data["tasks"]
         return None if set(ticked) == set(COMPANY_TYPES) else ticked

@@ -1,4 +1,4 @@
-"""A company's API keys. A key is shown by the answer that makes it, and never again."""
+"""A company's API keys. Only the response that creates a key shows it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from pipeline.selectors.paging import Page
 
 ROWS = 50
 MADE_ALREADY = (
-    "This key was made already, and it is shown only once. If you have not copied it, revoke it"
-    " and make another."
+    "This key was already created, and we show it only once. If you did not copy it, revoke it and"
+    " create another."
 )
 
 
@@ -36,23 +36,27 @@ MADE_ALREADY = (
 @require_http_methods(["GET", "POST"])
 @for_members()
 def api_keys(request: HttpRequest) -> HttpResponse:
-    """The keys, and a form for a new one. The answer to that form shows the key: it stands in
-    no session and no address, so it is gone with the page."""
+    """List the keys, and create one.
+
+    The response to the form shows the key. It is in no session and no address, so it is gone with
+    the page.
+    """
     owner = require(member_who_sent(request), Action.MANAGE_KEYS)
     if request.method == "GET":
-        return _show(request, owner, _empty_form())
+        initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
+        return _show(request, owner, KeyForm(initial=initial))
     form = KeyForm(request.POST)
-    made = _made(owner, form) if form.is_valid() else None
-    if made is None:
+    created = _create(owner, form) if form.is_valid() else None
+    if created is None:
         return _show(request, owner, form, status=422)
-    row, key = made
+    row, key = created
     return render(request, "staff/key_made.html", {"row": row, "key": key}, status=201)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_KEYS)
 def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """Ask once, then have a key open nothing any more."""
+    """Ask for confirmation, then revoke a key."""
     owner = require(current_member(request), Action.MANAGE_KEYS)
     try:
         if request.method == "GET":
@@ -62,11 +66,11 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
         revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id)
     except ApiKeyNotFound:
         raise Http404 from None
-    messages.success(request, f"“{revoked.name}” opens nothing any more.")
+    messages.success(request, f"Key “{revoked.name}” revoked.")
     return redirect("api_keys")
 
 
-def _made(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
+def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     given = form.cleaned_data
     try:
         return create_limited_key(
@@ -84,39 +88,30 @@ def _made(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     return None
 
 
-def _empty_form() -> KeyForm:
-    return KeyForm(
-        initial={"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
-    )
-
-
 def _show(request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200) -> HttpResponse:
-    keys = Page.cut(keys_of(owner.company.id, after=_after(request), most=ROWS + 1), ROWS)
+    try:
+        after = UUID(request.GET.get("after", ""))
+    except ValueError:
+        after = None
+    keys = Page.cut(keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
     limits = limits_of(key.id for key in keys.rows)
     context = {
         "form": form,
         "keys": [(key, _limits(limits.get(key.id))) for key in keys.rows],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
-        "first_url": "?" if _after(request) else "",
+        "first_url": "?" if after else "",
     }
     return render(request, "staff/keys.html", context, status=status)
 
 
 def _limits(limits: Producer | None) -> str:
-    """What background work a key may start, in words; empty for all that there is."""
+    """Describe the tasks that a key may start; empty if it may start all."""
     if limits is None:
         return ""
-    said = []
+    parts = []
     if limits.types is not None:
         titles = [each.title for each in COMPANY_TYPES.values() if each.key in limits.types]
-        said.append(f"starts {', '.join(titles).lower() or 'no background work'}")
+        parts.append(f"starts {', '.join(titles).lower() or 'no tasks'}")
     if limits.per_minute is not None:
-        said.append(f"at most {limits.per_minute:,} tasks a minute")
-    return "; ".join(said)
-
-
-def _after(request: HttpRequest) -> UUID | None:
-    try:
-        return UUID(request.GET["after"])
-    except (KeyError, ValueError):
-        return None
+        parts.append(f"at most {limits.per_minute:,} tasks per minute")
+    return "; ".join(parts)

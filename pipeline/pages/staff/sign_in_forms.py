@@ -1,4 +1,4 @@
-"""Forms of allauth in our words and within our rates."""
+"""Forms of allauth with our labels and rate limits."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ TRIES_OF_ONE_CODE = 3
 
 
 class ConfirmCodeForm(ConfirmLoginCodeForm):
-    """The code of a mail. Its tries are counted in the database, whatever arrives at once."""
+    """Form for an emailed code. Attempts are counted in the database, safe against races."""
 
     field_order = ("code",)
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["code"].label = "Code from the mail"
+        self.fields["code"].label = "Code from the email"
         self.fields["code"].widget.attrs |= {"placeholder": "", "autocapitalize": "characters"}
 
     def clean_code(self) -> str:
-        """The code, if it is right. allauth's own count is in the session, where tries race."""
-        self._count_this_try()
-        return str(super().clean_code())
+        """Return the code if it is right.
 
-    def _count_this_try(self) -> None:
+        Counts the attempt here because allauth counts in the session, where requests race.
+        """
         request = context.request
         rate = Rate(TRIES_OF_ONE_CODE, TRIES_OF_ONE_CODE * CODE_SECONDS)
         code = f"{request.session.session_key} {self.expected_code}"
@@ -40,21 +39,22 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
             raise get_adapter().validation_error("rate_limited") from None
         if not count("staff_code", code, rate).allowed:
             raise get_adapter().validation_error("too_many_login_attempts")
+        return str(super().clean_code())
 
 
 class AddPasskeyForm(AddWebAuthnForm):
-    """A passkey or a security key of an account."""
+    """Form for a new passkey or security key."""
 
     name = forms.CharField(
         required=False,
         max_length=100,
         label="Name",
-        help_text="So that you can tell your keys apart, like “Work laptop”.",
+        help_text="To tell your passkeys apart, like “Work laptop”.",
     )
     passwordless = forms.BooleanField(
         required=False,
         initial=True,
-        label="Sign in with this alone",
-        help_text="The device asks for your finger, face or PIN, and no password is needed. "
-        "Without it, the key is a second step after the password.",
+        label="Sign in with this passkey alone",
+        help_text="Your device asks for your fingerprint, face or PIN, and you need no password."
+        " Otherwise, you use the passkey after your password.",
     )

@@ -1,4 +1,4 @@
-"""How the machinery does, for members of any company, who learn nothing of another."""
+"""Status of the services, for members of any company. Shows nothing about other companies."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from pipeline.selectors.health import FRESH, migrations_are_applied
 from pipeline.selectors.system import logs_of, machinery_for
 
 ROWS = 25
-VERSION = "0.1.0"
-"""Of the product, as in pyproject.toml, which is not there in a container."""
+VERSION = "0.1.0"  # as in pyproject.toml, which a container does not have
 
 
 @require_http_methods(["GET", "POST"])
 @for_members()
 def system(request: HttpRequest) -> HttpResponse:
-    """The workers, the database, the mails, and the logs, each of which can be verified here.
+    """Show the workers, database, email and logs; verify a log on POST.
 
-    Verifying changes nothing, but it reads a whole log: so it is a button, and counted.
+    Verifying changes nothing, but it reads a whole log, so it needs a button and is rate limited.
     """
     member = require(current_member(request), Action.READ_COMPANY)
     if request.method == "GET":
@@ -55,11 +54,12 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     logs = logs_of(member.company.id, after=_id(request.GET.get("after", "")), limit=ROWS)
+    is_nowhere = settings.EMAIL_BACKEND == NOWHERE
     context = {
         "machinery": machinery_for(member.company.id),
         "fresh_seconds": FRESH.total_seconds(),
         "is_migrated": migrations_are_applied(),
-        "mails": _mails(),
+        "mails": "kept" if settings.DEV_MAIL else "nowhere" if is_nowhere else "sent",
         "version": VERSION,
         "logs": logs.rows,
         "next_url": f"?after={logs.rows[-1].id}" if logs.more else "",
@@ -69,12 +69,6 @@ def _show(
         "busy": busy,
     }
     return render(request, "staff/system.html", context, status=status)
-
-
-def _mails() -> str:
-    if settings.DEV_MAIL:
-        return "kept"
-    return "nowhere" if settings.EMAIL_BACKEND == NOWHERE else "sent"
 
 
 def _id(text: str) -> UUID | None:

@@ -1,8 +1,6 @@
-"""A company's team: who is in it, with which role."""
+"""A company's team: its members and their roles."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -21,18 +19,17 @@ from pipeline.pages.access import Member, current_member, for_members, member_wh
 from pipeline.pages.staff.emails import tell_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 
-MAILS = Rate(60, 3_600)
-"""How many people a company may add, each of whom gets a mail."""
+MAILS = Rate(60, 3_600)  # people whom a company may add per hour; each gets an email
 LAST_OWNER = (
-    "This is the last owner. Make somebody else an owner first: without one nobody could manage"
-    " the company."
+    "This is the last owner. Make someone else an owner first, so that the company can still be"
+    " managed."
 )
 
 
 @require_http_methods(["GET", "POST"])
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
-    """The members; owners add people here."""
+    """List the members; let owners add people."""
     member = require(member_who_sent(request), Action.READ_COMPANY)
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
@@ -46,7 +43,7 @@ def team(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TEAM)
 def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
-    """One member: another role, or out of the team."""
+    """Show one member; let owners change the role or remove the member."""
     owner = require(current_member(request), Action.MANAGE_TEAM)
     try:
         colleague = member_of(owner.company.id, membership_id)
@@ -59,7 +56,7 @@ def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
 
 def _add(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
     if not count("member_mail", str(owner.company.id), MAILS).allowed:
-        form.add_error(None, "Many people were added within the hour. Wait a while.")
+        form.add_error(None, "Too many people were added in the last hour. Try again later.")
         return False
     given = form.cleaned_data
     try:
@@ -67,62 +64,43 @@ def _add(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
             company_id=owner.company.id, email=given["email"], role=Role(given["role"])
         )
     except AlreadyMember:
-        form.add_error("email", "Somebody with this address is in the team already.")
+        form.add_error("email", "This person is already in the team.")
         return False
     except ValidationError as error:
         form.add_error("email", error)
         return False
     tell_new_member(added)
-    messages.success(
-        request, f"{added.user.email} is in the team now. A mail tells how to sign in."
-    )
+    messages.success(request, f"{added.user.email} added. We have emailed them how to sign in.")
     return True
 
 
 def _change(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
-    if "remove" in request.POST:
-        return _attempt(request, colleague, lambda: _remove(request, owner, colleague))
+    """Remove a member or change their role. Refuses to leave the company without an owner."""
+    removes = "remove" in request.POST
     form = RoleForm(request.POST)
-    if not form.is_valid():
+    if not removes and not form.is_valid():
         return _show(request, owner, colleague, form)
-    role = Role(form.cleaned_data["role"])
-    return _attempt(request, colleague, lambda: _give_role(request, owner, colleague, role))
-
-
-def _attempt(
-    request: HttpRequest, colleague: Membership, act: Callable[[], HttpResponse]
-) -> HttpResponse:
+    company, email = owner.company, colleague.user.email
     try:
-        return act()
+        if removes:
+            remove_member(company_id=company.id, membership_id=colleague.id)
+            messages.success(request, f"{email} removed from the team of {company.name}.")
+            return redirect("account" if colleague.user_id == owner.user.id else "team")
+        role = Role(form.cleaned_data["role"])
+        change_role(company_id=company.id, membership_id=colleague.id, role=role)
+        messages.success(request, f"{email} is now {role.label.lower()}.")
+        return redirect("team")
     except LastOwner:
         messages.error(request, LAST_OWNER)
         return redirect("team_member", colleague.id)
 
 
-def _give_role(
-    request: HttpRequest, owner: Member, colleague: Membership, role: Role
-) -> HttpResponse:
-    change_role(company_id=owner.company.id, membership_id=colleague.id, role=role)
-    messages.success(request, f"{colleague.user.email} is {role.label.lower()} now.")
-    return redirect("team")
-
-
-def _remove(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
-    remove_member(company_id=owner.company.id, membership_id=colleague.id)
-    messages.success(request, f"{colleague.user.email} is out of the team of {owner.company.name}.")
-    return redirect("account" if colleague.user_id == owner.user.id else "team")
-
-
 def _show(request: HttpRequest, owner: Member, colleague: Membership, form: Form) -> HttpResponse:
+    owners = Membership.objects.filter(company=owner.company, role=Role.OWNER)
     context = {
         "form": form,
         "colleague": colleague,
         "is_self": colleague.user_id == owner.user.id,
-        "is_last_owner": colleague.role == Role.OWNER and _owners(owner) == 1,
+        "is_last_owner": colleague.role == Role.OWNER and owners.count() == 1,
     }
     return render(request, "staff/member.html", context, status=422 if form.errors else 200)
-
-
-def _owners(owner: Member) -> int:
-    owners = Membership.objects.filter(company=owner.company, role=Role.OWNER)
-    return owners.count()

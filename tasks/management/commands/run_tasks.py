@@ -8,8 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tasks.worker.process_group import Processes
-from tasks.worker.worker import Options, Worker
+from tasks.worker.options import POLL_SECONDS, Options
+from tasks.worker.process_group import ProcessGroup
+from tasks.worker.worker import Worker
 
 MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
 LONGEST_DRAIN = 86_400.0
@@ -17,8 +18,8 @@ LONGEST_DRAIN = 86_400.0
 
 class Command(BaseCommand):
     help = (
-        "Run background work, each task in a child process. Any number of these can run at once. "
-        "SIGTERM finishes what runs, a second one gives it back."
+        "Run background work, each task in a child process. Any number of workers can run "
+        "at once. SIGTERM finishes running tasks, a second one gives them back."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,7 +32,7 @@ class Command(BaseCommand):
             "--slots",
             type=int,
             default=4,
-            help="tasks at one time (%(default)s); each has a child process, some 3 MB while idle",
+            help="tasks at one time (%(default)s); each has a child process, about 3 MB while idle",
         )
         parser.add_argument(
             "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
@@ -41,9 +42,9 @@ class Command(BaseCommand):
             type=float,
             default=600.0,
             metavar="SECONDS",
-            help="after SIGTERM, give back what is not finished by then (%(default)s)",
+            help="after SIGTERM, time to finish before tasks are given back (%(default)s)",
         )
-        parser.add_argument("--poll", type=float, default=2.0, help=argparse.SUPPRESS)
+        parser.add_argument("--poll", type=float, default=POLL_SECONDS, help=argparse.SUPPRESS)
 
     def handle(
         self, *, slots: int, lease: float, drain: float, poll: float, **options: Any
@@ -58,7 +59,7 @@ class Command(BaseCommand):
             raise CommandError(f"--processes takes 1 to {MOST_PROCESSES}.")
         if options["processes"] > 1:
             same = [*sys.argv, "--processes", "1"]  # the last one counts
-            Processes(same, options["processes"]).run()
+            ProcessGroup(same, options["processes"]).run()
             return
         Worker(
             Options(

@@ -1,4 +1,4 @@
-"""`manage.py tasks`: what an operator may want to know of background work, and do about it."""
+"""`manage.py tasks`: inspection and control of background work for operators."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ MOST_SHOWN = 1_000
 
 class Command(BaseCommand):
     help = (
-        "Look after background work: everybody's, and the site's own. What is done here is written "
-        "into the task's history under --actor."
+        "Inspect and control background work of all companies and of the site. Every action is "
+        "recorded in the task's history under --actor."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         actor = f"operator:{getpass.getuser()}"
-        parser.add_argument("--actor", default=actor, help="who does it (%(default)s)")
+        parser.add_argument(
+            "--actor", default=actor, help="name recorded for the action (%(default)s)"
+        )
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
         _listing(verbs.add_parser("list", help="the newest tasks"))
@@ -45,12 +47,12 @@ class Command(BaseCommand):
             whole.add_argument("type", metavar="TYPE", help="the key of the type")
 
     def handle(self, *, verb: str, **options: Any) -> None:
-        """Raises CommandError with a sentence when it is refused."""
+        """Run the verb; a refusal becomes a CommandError."""
         act: Callable[..., None] = getattr(self, f"_{verb.replace('-', '_')}")
         try:
             act(options)
         except ConfirmationNeeded as error:
-            raise CommandError(f"{error}. Say --confirmed if it may run once more.") from None
+            raise CommandError(f"{error}. Add --confirmed if it may run again.") from None
         except TaskError as error:
             raise CommandError(f"{error}.") from None
 
@@ -96,7 +98,7 @@ class Command(BaseCommand):
         control.move_to_dead_letters(
             options["task"], actor=options["actor"], reason=options["reason"]
         )
-        self.stdout.write("dead, until somebody replays or discards it")
+        self.stdout.write("dead, until a person replays or discards it")
 
     def _replay(self, options: dict[str, Any]) -> None:
         dead_letters.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
@@ -112,7 +114,7 @@ class Command(BaseCommand):
 
     def _pause(self, options: dict[str, Any]) -> None:
         control.pause(options["type"], actor=options["actor"])
-        self.stdout.write("paused: what runs goes on, nothing else is started")
+        self.stdout.write("paused: running tasks go on, no others start")
 
     def _resume(self, options: dict[str, Any]) -> None:
         control.resume(options["type"], actor=options["actor"])
@@ -125,43 +127,43 @@ class Command(BaseCommand):
         self.stdout.write(f"{'id':36}  {'status':10} {'type':32} runs  last error")
         for task in tasks:
             last = task.errors[-1] if task.errors else {}
-            told = f"{last.get('class', '')} {last.get('message', '')}".strip().splitlines()
+            error = f"{last.get('class', '')} {last.get('message', '')}".strip().splitlines()
             self.stdout.write(
                 f"{task.id}  {task.status:10} {task.type!s:32}"
-                f" {task.attempt}/{task.max_attempts:<3} {told[0][:120] if told else ''}".rstrip()
+                f" {task.attempt}/{task.max_attempts:<3} {error[0][:120] if error else ''}".rstrip()
             )
 
 
-_CONFIRMED = "replay a type that is sensitive, too"
+_CONFIRMED = "also replay sensitive types"
 _ONE = {
     "show": "one task: payload, history, errors with their tracebacks",
-    "cancel": "end a task that waits or runs",
-    "bury": "put a task that waits among the dead letters, to be replayed later",
-    "replay": "let a dead letter run again, with all its attempts",
-    "discard": "give a dead letter up for good",
+    "cancel": "cancel a pending or running task",
+    "bury": "move a pending task to the dead letters, to replay it later",
+    "replay": "run a dead letter again, with all its attempts",
+    "discard": "discard a dead letter",
 }
 _TYPES = {
-    "pause": "start no more tasks of a type, for everybody",
-    "resume": "take that back, and close an open breaker",
+    "pause": "pause a type for everybody",
+    "resume": "resume a paused type, and close an open breaker",
 }
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--status", choices=Status.values, help="only these")
+    parser.add_argument("--status", choices=Status.values, help="only tasks with this status")
     _typed(parser)
 
 
 def _typed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--type", help="only of this type, by its key")
-    parser.add_argument("--limit", type=_limit, default=50, help="so many (%(default)s)")
+    parser.add_argument("--type", help="only tasks of this type, by its key")
+    parser.add_argument("--limit", type=_limit, default=50, help="at most this many (%(default)s)")
 
 
 def _all(verbs: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = verbs.add_parser(
-        "replay-all", help="let the oldest dead letters of a type run again"
+        "replay-all", help="run the oldest dead letters of a type again"
     )
     parser.add_argument("type", metavar="TYPE", help="the key of the type")
-    parser.add_argument("--limit", type=_limit, default=100, help="so many (%(default)s)")
+    parser.add_argument("--limit", type=_limit, default=100, help="at most this many (%(default)s)")
     return parser
 
 

@@ -51,7 +51,7 @@ def test_a_second_sigterm_gives_everything_back(start_worker: StartWorker) -> No
 def test_several_processes_start_and_end_as_one(start_worker: StartWorker) -> None:
     worker = start_worker("--processes", "2", "--slots", "1")
     eventually(lambda: TaskWorker.objects.count() == 2)
-    eventually(lambda: len(children_of(worker)) == 6)  # each worker, its nursery, and a child
+    eventually(lambda: len(children_of(worker)) == 6)  # each worker, its fork server, and a child
     family = children_of(worker)
 
     code, _ = worker.end()

@@ -1,4 +1,4 @@
-"""kill -9 of a worker, of a child, of a nursery; poison and hogs beside the innocent."""
+"""kill -9 of a worker, of a child, of a fork server; poison and hogs beside the innocent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_after_kill_9_of_a_worker_another_one_runs_its_tasks(start_worker: Start
 
     victim.signal(signal.SIGKILL)
 
-    assert len(family) == 3  # the nursery, and two children
+    assert len(family) == 3  # the fork server, and two children
     eventually(lambda: not any(alive(pid) for pid in family), 5)
     eventually(lambda: marks("long:2:start") == 1)
     let_go("long", attempt=2)
@@ -79,7 +79,7 @@ def test_those_in_line_behind_poison_at_one_child_lose_no_attempt(
     assert task(poison).attempt == 3
 
 
-def test_the_loss_of_its_nursery_is_survived(start_worker: StartWorker) -> None:
+def test_a_worker_survives_the_loss_of_its_fork_server(start_worker: StartWorker) -> None:
     worker = start_worker("--slots", "1", **SETTINGS)
     first = add("test.mark", name="first")
     eventually(lambda: status(first) == "SUCCEEDED")

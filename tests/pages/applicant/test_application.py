@@ -51,7 +51,7 @@ def test_confirming_takes_the_seat() -> None:
     answer = client.post(mine(application, "confirm/"), follow=True)
 
     assert factories.status_of(application) == "ACTIVE"
-    assert "Confirmed: the seat is yours." in text_of(answer)
+    assert "Seat confirmed." in text_of(answer)
     assert "You have a seat" in text_of(answer)
     assert mine(application, "confirm/") not in answer.content.decode()
 
@@ -66,7 +66,7 @@ def test_after_the_deadline_confirming_tells_the_new_place() -> None:
     assert "The time to confirm is over." in before
     assert factories.status_of(application) == "WAITLIST"
     assert "The deadline for this seat had passed" in text_of(answer)
-    assert "You missed the deadline. You are number 1 of 1 in line now." in text_of(answer)
+    assert "You missed the deadline. You are now number 1 of 1 in line." in text_of(answer)
     assert "no seat is offered to you before" in text_of(answer)
 
 
@@ -77,7 +77,7 @@ def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:
 
     page = page_of(application)
 
-    assert "too many deadlines were missed" in page
+    assert "you missed too many deadlines" in page
     assert "Apply to this job again" in page
 
 

@@ -63,7 +63,7 @@ def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
 
     assert factories.status_of(application) == "ACTIVE"
     assert answer.redirect_chain == [(mine(application), 302)]
-    assert "Confirmed: the seat is yours." in text_of(answer)
+    assert "Seat confirmed." in text_of(answer)
     assert who(visitor) == str(application.applicant_id)
 
 
@@ -83,7 +83,7 @@ def test_a_used_link_signs_nobody_in(visitor: Client) -> None:
     token = token_of(application)
     confirm(application)
 
-    assert "This seat is confirmed already." in refused(visitor, token)
+    assert "This seat is already confirmed." in refused(visitor, token)
 
 
 @pytest.mark.parametrize("settled", [True, False])
@@ -98,7 +98,7 @@ def test_a_late_link_tells_the_new_place(visitor: Client, settled: bool) -> None
     page = refused(visitor, token)
 
     assert "The deadline has passed." in page
-    assert ("is number 1 of 1 in line now" in page) is settled
+    assert ("is now number 1 of 1 in line" in page) is settled
 
 
 def test_the_link_of_an_earlier_offer_confirms_no_newer_one(visitor: Client) -> None:
@@ -136,7 +136,7 @@ def test_a_forged_or_ancient_link_leads_back_in(visitor: Client, monkeypatch: An
     token = token_of(offered())
 
     for bad in ("nonsense", f"{token}x", token.replace(":", "", 1)):
-        assert "This link is no good" in refused(visitor, bad)
+        assert "It may be incomplete or expired." in refused(visitor, bad)
     later = time.time() + MAX_AGE.total_seconds() + 9
     monkeypatch.setattr("time.time", lambda: later)
     assert "we mail you a code" in refused(visitor, token)

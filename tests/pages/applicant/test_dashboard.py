@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_who_has_not_applied_is_led_to_the_open_jobs() -> None:
     page = text_of(applicant_browser(factories.applicant()).get("/me/"))
 
-    assert "You have not applied to anything yet" in page
+    assert "You have not applied to a job yet" in page
     assert "See the open jobs" in page
 
 
@@ -78,7 +78,7 @@ def test_the_timeline_tells_everything_newest_first() -> None:
     page = applicant_browser(person).get("/me/")
 
     assert [line.title for line in page.context["lines"]] == ["Hired", "Seat confirmed", "Applied"]
-    assert "What you applied to earlier is below" in text_of(page)
+    assert "Your earlier applications are below" in text_of(page)
 
 
 def test_times_are_in_the_zone_of_the_reader() -> None:

@@ -50,7 +50,7 @@ def test_the_newest_come_first_and_can_be_narrowed_to_an_address(visitor: Client
 
     assert [mail.subject for mail in dev_mailbox.newest()] == ["Third", "Second", "First"]
     assert [mail.subject for mail in page.context["mails"]] == ["Second", "First"]
-    assert "No mail to such an address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
+    assert "No emails to this address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
 
 
 def test_nobody_else_on_the_machine_can_read_them(folder: Path) -> None:

@@ -81,7 +81,7 @@ def test_erasing_asks_once_and_says_what_goes(bo: Client, past: History) -> None
     refused = bo.post("/me/data/erase/", {})
 
     assert refused.status_code == 422
-    assert "Tick this box first" in refused.content.decode()
+    assert "Tick this box to confirm" in refused.content.decode()
     assert not factories.fresh(past.bo).applicant.is_erased
 
 
@@ -93,7 +93,7 @@ def test_who_erased_themselves_is_signed_out_and_a_nobody_to_the_company(
     response = bo.post("/me/data/erase/", {"sure": "on"}, follow=True)
 
     assert response.redirect_chain == [("/", 302)]
-    assert "are erased, and you are signed out" in response.content.decode()
+    assert "have been erased, and you are signed out" in response.content.decode()
     assert bo.get("/me/data/").status_code == 302
     timeline = viewer.get(page(past.job, "timeline/")).content.decode()
     assert "Erased person" in timeline

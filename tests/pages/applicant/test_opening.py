@@ -93,7 +93,7 @@ def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
 
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
-    assert "A seat is free now: whoever waits is in the pause after a missed deadline" in page
+    assert "Everyone on the waitlist is in the pause after a missed deadline" in page
     assert "would join behind" not in page
 
 
@@ -107,7 +107,7 @@ def test_a_closed_job_tells_nothing_of_a_line_that_is_over(visitor: Client) -> N
 
     page, unused = (text_of(visitor.get(f"/jobs/{each}/")) for each in (job, empty))
 
-    assert "still looking at the 2 applicants who have a seat" in page
+    assert "still reviewing 2 applicants with a seat" in page
     assert "still looking" not in unused
     for words in ("free", "Typical wait", "How this line works"):
         assert words not in page + unused
@@ -142,6 +142,6 @@ def test_staff_are_led_to_their_board_and_cannot_apply() -> None:
     page = client.get(f"/jobs/{job}/")
     tried = client.post(f"/jobs/{job}/apply/", {"name": "A", "email": "a@example.org"})
 
-    assert "Applying is for applicants" in text_of(page)
+    assert "You are signed in as a company" in text_of(page)
     assert f"/company/jobs/{job}/" in page.content.decode()
     assert (tried.status_code, factories.row_of(job).seq) == (302, 2)

@@ -48,7 +48,7 @@ def test_only_open_jobs_are_shown(visitor: Client) -> None:
     page = visitor.get("/")
 
     assert str(draft) not in page.content.decode()
-    assert "No job is open at the moment" in text_of(page)
+    assert "No jobs are open at the moment" in text_of(page)
 
 
 @pytest.mark.parametrize("words", ["engin", "harb engineer", "HARBOUR"])
@@ -63,7 +63,7 @@ def test_what_is_not_found_says_so_and_leads_back(visitor: Client) -> None:
 
     page = visitor.get("/", {"q": "<b>astronaut"})
 
-    assert "No open job has these words" in text_of(page)
+    assert "No open jobs match your search" in text_of(page)
     assert "<b>astronaut" not in page.content.decode()
 
 

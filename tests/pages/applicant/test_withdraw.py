@@ -24,7 +24,7 @@ def test_withdrawing_asks_once_and_then_does_it() -> None:
     assert factories.status_of(holder) == "ACTIVE"
     answer = client.post(mine(holder, "withdraw/"), follow=True)
 
-    assert "it is offered at once to the first in line" in text_of(asked)
+    assert "the seat is immediately offered to the first person in line" in text_of(asked)
     assert "Withdraw: I leave this line" in text_of(asked)
     assert factories.statuses(holder, waiting) == ["WITHDRAWN", "PENDING_ACKNOWLEDGMENT"]
     assert "You withdrew this application." in text_of(answer)
@@ -38,7 +38,7 @@ def test_withdrawing_says_what_really_follows() -> None:
     def said() -> str:
         return text_of(client.get(mine(holder, "withdraw/")))
 
-    assert "Nobody waits now" in said()
+    assert "Nobody is waiting." in said()
     [waiting] = factories.applications(job, 1)
     assert "Nobody is behind you." in text_of(
         owner_signed_in(waiting).get(mine(waiting, "withdraw/"))

@@ -11,7 +11,7 @@ from tests.support import factories
 
 
 @pytest.fixture(autouse=True)
-def _empty_cache(empty_cache: None) -> None:
+def _empty_cache(db: None, empty_cache: None) -> None:
     """Count anew for every test."""
 
 

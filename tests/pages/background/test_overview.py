@@ -221,5 +221,5 @@ def test_an_import_names_its_rows_and_leads_to_its_own_page(
     page = page_of(recruiter, WORK)
 
     assert "Import 1,200 applicants into Engineer" in page
-    assert "1,180 taken in, 20 refused" in page
+    assert "1,180 accepted, 20 refused" in page
     assert f'href="/company/jobs/{job}/import/{file.id}/"' in page

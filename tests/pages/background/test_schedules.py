@@ -49,7 +49,7 @@ def test_the_next_five_runs_are_shown_before_saving(
     page = answer.content.decode()
     assert page.count(", 08:00 (Berlin)</time>") == 5
     assert "Every Monday at 08:00" in page
-    assert "Fill this in" not in page
+    assert "Fill in this field" not in page
     assert Schedule.objects.count() == 0
 
 

@@ -57,11 +57,11 @@ def test_a_silent_worker_is_said(viewer: Client, job: UUID) -> None:
     leave(named(job, "Ana Li"))
     let_time_pass(job, factories.WINDOW + 1)
 
-    assert "worker that watches over deadlines is not answering" in page_of(
+    assert "worker that enforces deadlines is not running" in page_of(
         viewer, f"/company/jobs/{job}/"
     )
     Heartbeat.objects.create(worker="decay", completed_at=database_now())
-    assert "settling just now" in page_of(viewer, f"/company/jobs/{job}/")
+    assert "is being settled" in page_of(viewer, f"/company/jobs/{job}/")
 
 
 def test_both_lists_have_pages(viewer: Client, company: Company, monkeypatch: Any) -> None:

@@ -22,8 +22,8 @@ def test_a_closed_job_shows_as_closed_and_stays_as_it_is(owner: Client, job: UUI
     assert "More seats go to the next" not in settings
     assert Job.objects.get(id=job).posting.title == "Engineer"
     seats = page_of(owner, f"{path}capacity/")
-    assert "The job is closed for good" in seats
-    assert "See what that does" not in seats
+    assert "This job is closed" in seats
+    assert "Preview the change" not in seats
     assert owner.post(f"{path}capacity/", {"capacity": 9}).status_code == 422
     board = page_of(owner, path)
     assert "Free seat" not in board

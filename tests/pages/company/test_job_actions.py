@@ -21,16 +21,17 @@ from tests.support.clock import database_now, let_time_pass
 from tests.support.pages import follow, page_of
 
 
-def offered(button: str, follows: str) -> str:
-    """A button that says whom it is about, and under that what follows."""
-    return f'{button}<span class="vh">: </span><span class="then">{follows}</span>'
+def assert_offers(page: str, button: str, consequence: str) -> None:
+    """Check a decision's button, and the consequence that stands above the buttons."""
+    assert f">{button}</button>" in page
+    assert f"<b>{consequence}</b>" in page
 
 
 def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job: UUID) -> None:
     bo = named(job, "Bo Berg")
     path = f"/company/applications/{bo.id}/decide/"
 
-    assert offered("Reject Bo Berg", "Cy Okafor is offered the seat") in page_of(recruiter, path)
+    assert_offers(page_of(recruiter, path), "Reject Bo Berg", "Cy Okafor is offered the seat")
     given = {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "note": "Come back in a year."}
     page = follow(recruiter, path, given)
 
@@ -42,14 +43,13 @@ def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job:
 def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> None:
     active, waiting = named(job, "Ana Li"), named(job, "Dee Rao")
 
-    assert offered("Hire Ana Li", "Cy Okafor is offered the seat") in page_of(
-        recruiter, f"/company/applications/{active.id}/decide/"
-    )
+    hiring = page_of(recruiter, f"/company/applications/{active.id}/decide/")
+    assert_offers(hiring, "Hire Ana Li", "Cy Okafor is offered the seat")
     path = f"/company/applications/{waiting.id}/decide/"
     page = page_of(recruiter, path)
     assert "Hire" not in page
-    assert offered("Remove Dee Rao", "1 person behind moves up by one") in page
-    assert "not possible any more" in follow(recruiter, path, {"outcome": "HIRED"})
+    assert_offers(page, "Remove Dee Rao", "1 person behind moves up by one")
+    assert "no longer possible" in follow(recruiter, path, {"outcome": "HIRED"})
     assert factories.status_of(waiting) == "WAITLIST"
 
 
@@ -112,7 +112,7 @@ def test_a_decision_on_somebody_who_has_missed_the_deadline_meanwhile_asks_again
     stale = recruiter.post(path, {"outcome": "REJECTED", **promised})
 
     assert stale.status_code == 422
-    assert "Nobody waits behind" in stale.content.decode()
+    assert "nobody is waiting behind" in stale.content.decode()
     assert factories.status_of(cy) == "WAITLIST"
 
 
@@ -172,16 +172,18 @@ def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) 
 def test_a_job_is_paused_resumed_and_closed_by_its_buttons(owner: Client, job: UUID) -> None:
     follow(owner, f"/company/jobs/{job}/pause/", {})
     leave(named(job, "Ana Li"))
-    assert "Resume: Cy Okafor is promoted now" in page_of(owner, f"/company/jobs/{job}/")
+    assert "When you resume, Cy Okafor is promoted at once" in page_of(
+        owner, f"/company/jobs/{job}/"
+    )
 
     resumed = follow(owner, f"/company/jobs/{job}/open/", {})
     assert "Cy Okafor was promoted." in resumed
 
     asked = page_of(owner, f"/company/jobs/{job}/close/")
-    assert "Close: 3 people are let go" in asked
+    assert "<b>3 people are released" in asked
     assert "1 in review stays" in asked
     closed = follow(owner, f"/company/jobs/{job}/close/", {})
-    assert "being let go" in closed
+    assert "being released" in closed
     assert Job.objects.get(id=job).status == "CLOSED"
 
 
@@ -230,4 +232,4 @@ def test_who_may_not_change_seats_reads_who_may(
 
     assert hint in page_of(recruiter, f"/company/jobs/{job}/")
     assert hint not in page_of(owner, f"/company/jobs/{job}/")
-    assert "Pause: nobody is promoted" in page_of(recruiter, f"/company/jobs/{job}/")
+    assert "Pause job" in page_of(recruiter, f"/company/jobs/{job}/")

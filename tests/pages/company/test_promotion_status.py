@@ -77,8 +77,8 @@ def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
     still = why_nobody_is_promoted(facts(last_promotion=LONG_AGO))
 
     assert moving.title.startswith("They are")
-    assert "Nothing happens by itself" not in moving.next
-    assert "Nothing happens by itself" in still.next
+    assert "Nothing happens until then" not in moving.next
+    assert "Nothing happens until then" in still.next
 
 
 def test_a_drain_says_how_many_have_to_leave() -> None:
@@ -89,7 +89,7 @@ def test_a_drain_says_how_many_have_to_leave() -> None:
 def test_a_cool_down_says_when_it_ends() -> None:
     answer = why_nobody_is_promoted(facts(active=0, waiting=3, first_eligible=SOON))
 
-    assert answer.title == "All who wait are in a cool-down."
+    assert answer.title == "Everyone waiting is in a cool-down."
     assert answer.at == SOON
 
 

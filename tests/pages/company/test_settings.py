@@ -50,7 +50,7 @@ def test_a_draft_is_opened_by_its_button(recruiter: Client, company: Company) ->
     job = Job.objects.get(company=company)
 
     assert "The job is a draft." in text_of(answer)
-    assert "Open: everybody sees it" in text_of(answer)
+    assert "Open job" in text_of(answer)
     recruiter.post(f"/company/jobs/{job.id}/open/")
     assert Job.objects.get(company=company).status == "OPEN"
 
@@ -69,7 +69,7 @@ def test_rules_are_shown_as_applicants_will_read_them_and_nothing_is_made(
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"title": " "}, "Fill this in."),
+        ({"title": " "}, "Fill in this field."),
         ({"title": "A\nB"}, "cannot be shown"),
         ({"window": 31}, "Choose from 1 minute to 30 days."),
         ({"window": 59, "window_unit": "seconds"}, "Choose from 1 minute to 30 days."),
@@ -138,7 +138,7 @@ def test_an_owner_saves_posting_and_rules_together(owner: Client, job: UUID) -> 
     now = Job.objects.select_related("posting").get(id=job)
     assert (now.posting.title, now.penalty_places) == ("New title", 2)
     again = text_of(owner.post(path, typed(owner, job, title="New title"), follow=True))
-    assert "Nothing was different." in again
+    assert "There were no changes to save." in again
 
 
 def test_what_is_typed_into_one_part_stays_when_the_other_is_wrong(
@@ -168,10 +168,10 @@ def test_a_stale_form_says_what_changed_and_keeps_what_was_typed(owner: Client, 
     stale = owner.post(path, given)
 
     assert stale.status_code == 409
-    assert "Somebody else changed this job" in text_of(stale)
+    assert "Someone else changed this job" in text_of(stale)
     assert 'value="Mine"' in text_of(stale)
     assert "<dd>Theirs</dd>" in text_of(stale)
-    assert "<dt>Places lost by a miss</dt><dd>7</dd>" in text_of(stale)
+    assert "<dt>Places lost after a miss</dt><dd>7</dd>" in text_of(stale)
     assert Job.objects.get(id=job).penalty_places == 7
     assert owner.post(path, typed(owner, job, title="Mine")).status_code == 302
 
@@ -185,8 +185,8 @@ def test_a_stale_form_shows_one_and_none_as_numbers(
 
     stale = text_of(owner.post(f"/company/jobs/{job}/settings/", given))
 
-    assert f"<dt>Places lost by a miss</dt><dd>{places}</dd>" in stale
-    assert f"<dt>Misses that keep a place</dt><dd>{misses}</dd>" in stale
+    assert f"<dt>Places lost after a miss</dt><dd>{places}</dd>" in stale
+    assert f"<dt>Misses allowed</dt><dd>{misses}</dd>" in stale
 
 
 def test_the_settings_show_how_the_api_and_the_exports_are_reached(

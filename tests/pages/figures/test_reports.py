@@ -186,7 +186,7 @@ def test_every_monday_is_switched_on_and_off(
     assert schedule.owner_id == company.id
     assert "The next report is made" in text_of(recruiter, url(job))
     Schedule.objects.update(enabled=False)
-    assert "Switch it on again" in text_of(recruiter, url(job))
+    assert "Switch on again" in text_of(recruiter, url(job))
     recruiter.post(url(job, "mondays/"), {"do": "start"})
     assert Schedule.objects.get().enabled
     for _ in range(2):

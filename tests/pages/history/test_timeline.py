@@ -68,7 +68,7 @@ def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past
     factories.application(factories.job(company_id=factories.row_of(past.job).company_id))
     learn_names()
     several = viewer.get(f"{timeline}?name=bo").content.decode()
-    assert "Whom do you mean?" in several
+    assert "Which person?" in several
     assert str(past.bo.id) in several
     nobody = viewer.get(f"{timeline}?name=zz").content.decode()
     assert "Nobody in this line is called “zz”" in nobody
@@ -160,7 +160,7 @@ def test_of_thousands_that_one_event_set_off_the_first_are_shown(
 
     text = viewer.get(page(job, "timeline/")).content.decode()
 
-    assert "This set off 70 events" in " ".join(text.split())
+    assert "This caused 70 events" in " ".join(text.split())
     assert "And 20 more" in text
     assert len(shown(viewer, page(job, "timeline/?cause=74"))) == 25
 

@@ -49,7 +49,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
     sample = recruiter.get(f"/company/jobs/{job_id}/import/sample.csv")
 
     assert f'href="/company/jobs/{job_id}/import/"' in board
-    assert "The first line names the columns" in form
+    assert "The first line must name the columns" in form
     assert "import/sample.csv" in form
     location = give(recruiter, job_id, sample.content)
     assert ImportRun.objects.get().total_rows == 2
@@ -78,7 +78,7 @@ def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -
     [
         (b"", "The file is empty"),
         (b"name;phone\nAna;1\n", "no column “email”"),
-        ("name,email\nJosé,a@x.org\n".encode("latin-1"), "no text file in UTF-8"),
+        ("name,email\nJosé,a@x.org\n".encode("latin-1"), "not a text file in UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_at_once_and_nothing_is_kept(
@@ -94,8 +94,7 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
     pause_job(job_id=job_id, actor=factories.RECRUITER)
 
     assert (
-        "This job takes nobody now"
-        in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
+        "This job is not open" in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
     )
     assert "takes no applications now" in give(recruiter, job_id, as_csv(people(1)))
     assert not StoredFile.objects.exists()
@@ -118,7 +117,7 @@ def test_the_report_of_an_import_that_ended_early_can_be_imported_again(
     other = factories.job(company_id=company.id)
     give(recruiter, other, content)
 
-    assert "5 rows were not looked at" in page
+    assert "5 rows were not processed" in page
     assert take_in(ImportRun.objects.get(file__job_id=other).file_id).accepted == 5
 
 

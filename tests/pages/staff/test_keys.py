@@ -56,7 +56,7 @@ def test_sending_the_form_again_makes_no_second_key(ada: User) -> None:
     again = client.post(KEYS, form)
 
     assert again.status_code == 422
-    assert "made already" in again.content.decode()
+    assert "already created" in again.content.decode()
     assert ApiKey.objects.count() == 1
 
 
@@ -69,7 +69,7 @@ def test_a_revoked_key_stops_working(ada: User) -> None:
 
     client.post(page)
 
-    assert "stops working now" in asked
+    assert "Revoke key" in asked
     assert before == 200
     assert status_with(key) == 401
 
@@ -117,7 +117,7 @@ def test_an_owner_says_which_background_work_a_key_may_start(ada: User) -> None:
     limits = {each.key.name: (each.types, each.per_minute) for each in Producer.objects.all()}
     assert limits == {"Some": (["demo.sleep"], 60), "None of it": ([], None)}
     page = client.get(KEYS).content.decode()
-    assert "starts sleep; at most 60 tasks a minute" in page
+    assert "starts sleep; at most 60 tasks per minute" in page
     assert "starts no background work" in page
 
 

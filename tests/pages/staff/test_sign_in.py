@@ -45,7 +45,7 @@ def test_a_member_signs_in_by_password_and_comes_to_the_jobs(ada: User) -> None:
 def test_a_wrong_password_is_told_with_422_and_tells_nothing_of_the_account(ada: User) -> None:
     known, unknown = sign_in(ada.email, "wrong"), sign_in("nobody@example.org", "wrong")
 
-    words = "The address and the password do not belong together."
+    words = "The email address or password is wrong."
     assert (known.status_code, unknown.status_code) == (422, 422)
     assert words in known.content.decode()
     assert words in unknown.content.decode()
@@ -97,7 +97,7 @@ def test_who_has_no_account_gets_the_same_answer_and_another_mail(ada: User) -> 
     pages = [each.get("/account/login/code/confirm/") for each in (known, unknown)]
 
     assert [page.status_code for page in pages] == [200, 200]
-    assert "There is no staff account" in str(mail.outbox[-1].body)
+    assert "has no staff account" in str(mail.outbox[-1].body)
     assert not CODE.search(str(mail.outbox[-1].body))
 
 

@@ -82,7 +82,7 @@ def test_looking_at_a_member_changes_nothing(company: Company, ada: User) -> Non
 
     page = browser_of(ada).get(page_of(colleague) + "?remove=").content.decode()
 
-    assert "loses access now" in page
+    assert "will lose access" in page
     assert role_of(colleague) == Role.VIEWER
 
 
@@ -126,7 +126,7 @@ def test_a_member_of_two_companies_switches_by_a_button(company: Company, ada: U
 
     client.post("/company/switch/", {"company": str(other.id)})
 
-    assert "Who acts for Acme" in before
+    assert "People who can act for Acme" in before
     assert "Who acts for Zeta" in client.get(TEAM).content.decode()
     assert client.get("/company/switch/").status_code == 405
 

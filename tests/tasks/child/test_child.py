@@ -12,7 +12,7 @@ import pytest
 
 from tasks.child.child import Child
 from tasks.errors import Cancelled
-from tasks.worker.slots import KIND
+from tasks.worker.fork_client import SOCKET_KIND
 
 Tell = Callable[[str], Any]
 
@@ -20,7 +20,7 @@ Tell = Callable[[str], Any]
 @pytest.fixture
 def running() -> Iterator[tuple[Child, Tell]]:
     """A child at work on run "b", and how its worker tells it that a run is cancelled."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, KIND)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, SOCKET_KIND)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     child = Child(theirs, nowhere)
     child._current, child._may_interrupt = "b", True

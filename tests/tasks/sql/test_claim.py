@@ -49,7 +49,7 @@ def test_a_claim_starts_an_attempt_and_says_so(claimer: Any) -> None:
 
     [run] = claimer("w7").claim()
 
-    assert (run.attempt, status(name), task(name).worker) == (1, "RUNNING", "w7")
+    assert (run.number, status(name), task(name).worker) == (1, "RUNNING", "w7")
     assert 29 < (task(name).lease_until - task(name).started_at).total_seconds() < 31
     assert events(name) == ["enqueued", "started"]
 
@@ -62,7 +62,7 @@ def test_many_workers_at_once_never_have_a_task_twice(claimer: Any) -> None:
         idle = 0
         while idle < 20:
             got = each.claim(7)
-            had.extend(run.id for run in got)
+            had.extend(run.task_id for run in got)
             idle = 0 if got else idle + 1
 
     crew = [claimer(f"w{n}") for n in range(6)]
@@ -180,6 +180,6 @@ def test_an_unfinished_version_stays_beside_the_new_one(claimer: Any) -> None:
     old = enqueue("test.versions", version=1).id
     new = enqueue("test.versions").id
 
-    kinds = {run.id: run.kind.version for run in claimer().claim()}
+    kinds = {run.task_id: run.spec.version for run in claimer().claim()}
 
     assert kinds == {str(old): 1, str(new): 2}

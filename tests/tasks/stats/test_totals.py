@@ -30,7 +30,7 @@ def take(worker: Claimer, *seconds: float) -> None:
     enqueue_many([NewTask("test.noop")] * len(seconds))
     runs = worker.claim(len(seconds))
     ends = [run.succeeded(each, None, "w1") for run, each in zip(runs, seconds, strict=True)]
-    assert len(worker.store.acknowledge(ends)) == len(seconds)
+    assert len(worker.connection.acknowledge(ends)) == len(seconds)
 
 
 def counted() -> Total:

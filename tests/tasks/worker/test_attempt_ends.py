@@ -25,7 +25,7 @@ def let_leases_expire() -> None:
 
 
 def reap(worker: Claimer) -> int:
-    return len(worker.store.rows(REAP))
+    return len(worker.connection.rows(REAP))
 
 
 def test_only_who_has_the_task_may_end_it(claimer: Any) -> None:
@@ -86,7 +86,7 @@ def test_of_two_workers_with_the_same_attempt_only_the_second_has_it(claimer: An
 
     first.give_back(stale)
 
-    assert stale.attempt == run.attempt
+    assert stale.number == run.number
     assert (first.begin(stale), first.beat(stale), first.succeed(stale)) == (0, {}, 0)
     assert (status(name), task(name).worker) == ("RUNNING", "w2")
     assert (second.begin(run), second.succeed(run)) == (1, 1)
@@ -145,7 +145,7 @@ def test_what_is_given_back_has_lost_no_attempt(claimer: Any) -> None:
 
     assert (status(name), task(name).attempt) == ("PENDING", 0)
     [run] = worker.claim()
-    assert run.attempt == 1
+    assert run.number == 1
 
 
 def test_one_end_that_cannot_be_kept_takes_no_other_along(claimer: Any) -> None:
@@ -153,7 +153,7 @@ def test_one_end_that_cannot_be_kept_takes_no_other_along(claimer: Any) -> None:
     worker = claimer()
     first, second = worker.claim()
 
-    worker.store.acknowledge(
+    worker.connection.acknowledge(
         [first.succeeded(0.1, "fine", "w1"), second.succeeded(0.1, "a\0b", "w1")]
     )
 

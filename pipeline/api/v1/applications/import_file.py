@@ -26,8 +26,8 @@ from pipeline.domain.permissions import Action
 from pipeline.imports.read_csv import MOST_BYTES
 from pipeline.imports.start import start_import
 
+# What a form may have around its file.
 FORM_BYTES = 65_536
-"""What a form may have around its file."""
 UNNAMED = "people.csv"
 CSV = "text/csv"
 
@@ -46,8 +46,10 @@ class ImportApplications(Endpoint):
     most_bytes = MOST_BYTES + FORM_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Have the body at hand: the framework would not let it be read whole, and who repeats a
-        request is known by its body."""
+        """Read the body now: a repeated request is recognised by it.
+
+        Later the framework would not let it be read whole.
+        """
         refuse_unfit_body(request, self.most_bytes)
         plain = request._request
         try:
@@ -69,7 +71,7 @@ class ImportApplications(Endpoint):
         " many were taken in; those that were not are in `/tasks/{task_id}/refused-rows`.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Have the people of a CSV file apply, one after the other: 202 and the task."""
+        """Import the people of a CSV file as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
         name, content = _file_in(request)
         made = start_import(
@@ -88,7 +90,7 @@ class ImportApplications(Endpoint):
 
 
 def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
-    """The name of the file that a request brings, and its pieces. Raises ValidationError."""
+    """Return the name of the file that a request brings, and its pieces. Raises ValidationError."""
     data: Any = request.data  # by which it is read
     if request.content_type.partition(";")[0] == CSV:
         return UNNAMED, data or ()

@@ -53,7 +53,7 @@ class DecisionIn(Shape):
     reason_code = Choice(choices=[code.value for code in Reason], allow_null=True, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Sort out what is a code (for the log) and what is text (for the note)."""
+        """Separate the code (for the log) from the text (for the note)."""
         reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
         if code is None and reason in list(Reason):
             reason, code = "", reason

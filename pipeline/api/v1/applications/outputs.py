@@ -20,7 +20,7 @@ class JobRef(TypedDict):
 
 
 class ApplicantRef(TypedDict):
-    """Who applied, under the name given with this application."""
+    """The applicant, under the name given with this application."""
 
     id: UUID
     name: str
@@ -50,7 +50,7 @@ class ApplicationOut(TypedDict):
 
 
 def application_out(seen: Seen) -> ApplicationOut:
-    """An application, for its company or for whose it is: the name is the one given with it."""
+    """Return an application under the name given with it."""
     row = seen.application
     return {
         "id": row.id,

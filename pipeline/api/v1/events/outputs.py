@@ -14,7 +14,7 @@ from pipeline.wording.sentences import Reader, sentence
 
 
 class ActorRef(TypedDict):
-    """Who did it; the system has no id."""
+    """The actor; the system has no id."""
 
     kind: Annotated[str, ActorKind]
     id: UUID | None
@@ -54,7 +54,7 @@ class FeedOut(TypedDict):
 
 
 def event_out(event: Event) -> EventOut:
-    """A row of the log. Its id is made from its place, since row ids count everybody's events."""
+    """Return a row of the log. Its id is made from its place: row ids span all companies."""
     return {
         "seq": event.seq,
         "id": uuid5(event.job_id, str(event.seq)),
@@ -75,5 +75,5 @@ def event_out(event: Event) -> EventOut:
 
 
 def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:
-    """A row of the log with its sentence."""
+    """Return a row of the log with its sentence."""
     return {**event_out(event), "sentence": sentence(event, reader)}

@@ -1,4 +1,4 @@
-"""What happened, told to the one who asks: of an application, or of a person."""
+"""Timelines of an application or a person, with sentences for the reader."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TimelineOfApplication(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, application_id: UUID) -> Response:
-        """An application's events, oldest first, each with what it means in a sentence."""
+        """Return an application's events, oldest first, each with what it means in a sentence."""
         caller = caller_of(request)
         seen_application(caller, application_id)
         page = timeline_of(
@@ -57,7 +57,7 @@ class TimelineOfApplicant(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """A person's events, oldest first, with sentences; for a company, those at its own jobs."""
+        """Return a person's events, oldest first, with sentences; a company sees its own jobs'."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
         page = timeline_of_person(
@@ -71,17 +71,15 @@ class TimelineOfApplicant(Endpoint):
 
 def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
-    after = _after_seq if by_seq else _after_moment
-    listing = pagination.listing(page, lambda event: event_with_sentence_out(event, reader), after)
+
+    def cursor_after(event: Event) -> str:
+        place = () if by_seq else (stamp(event.at), str(event.job_id))
+        return encode_cursor(*place, event.seq)
+
+    listing = pagination.listing(
+        page, lambda event: event_with_sentence_out(event, reader), cursor_after
+    )
     return page_answer(request, listing)
-
-
-def _after_seq(event: Event) -> str:
-    return encode_cursor(event.seq)
-
-
-def _after_moment(event: Event) -> str:
-    return encode_cursor(stamp(event.at), str(event.job_id), event.seq)
 
 
 def _moment_after(request: Request) -> Moment | None:

@@ -42,7 +42,7 @@ class JobIn(Shape):
 
 
 class JobChangeIn(Shape):
-    """What is to be different about a job. Fields that are not named stay as they are."""
+    """Changes to a job. Fields that are not named stay as they are."""
 
     title = Line(max_length=TITLE_LENGTH, required=False)
     description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)

@@ -16,7 +16,7 @@ from pipeline.stats.job_totals import Conversion, Figures
 
 
 class PolicyOut(TypedDict):
-    """What a job asks of the people in its line, and which version of that it is."""
+    """The rules of a job's line, and their version."""
 
     acknowledgment_window_seconds: Count
     acknowledge_first_seat: bool
@@ -27,7 +27,7 @@ class PolicyOut(TypedDict):
 
 
 class CompanyRef(TypedDict):
-    """Whose job it is."""
+    """The company whose job it is."""
 
     id: UUID
     name: str
@@ -56,7 +56,7 @@ class JobOut(TypedDict):
 
 
 class ConversionOut(TypedDict):
-    """How far applications came. Shares are from 0 to 1."""
+    """Conversion of applications to seats and hires. Shares are from 0 to 1."""
 
     applied: Count
     seated: Count
@@ -90,7 +90,7 @@ class SummaryOut(TypedDict):
 
 
 def job_out(job: Job) -> JobOut:
-    """A job that was read with its posting and its company."""
+    """Return a job that was read with its posting and its company."""
     posting = job.posting
     return {
         "id": job.id,
@@ -114,12 +114,12 @@ def job_out(job: Job) -> JobOut:
 
 
 def policy_out(policy: Policy, version: int) -> PolicyOut:
-    """A policy and its version."""
+    """Return a policy and its version."""
     return cast(PolicyOut, policy.values() | {"version": version})
 
 
 def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
-    """A job in numbers."""
+    """Return a job in numbers."""
     promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
     return {
         "job_id": job_id,

@@ -34,15 +34,15 @@ from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import figures_of
 
 _TEXTS = ("title", "description", "location")
+# What only an owner changes, and not without having seen the job as it is.
 _GUARDED = ("capacity", "policy")
-"""What only an owner changes, and not without having seen the job as it is."""
 
+# What opening, pausing and closing have in common for clients.
 _LIFECYCLE: dict[str, Any] = {
     "takes": (Nothing,),
     "headers": ("ETag",),
     "refuses": (INVALID_TRANSITION,),
 }
-"""What opening, pausing and closing have in common for clients."""
 
 
 class Jobs(Endpoint):
@@ -57,7 +57,7 @@ class Jobs(Endpoint):
         about="Everybody else than its company sees a job here only while it is OPEN.",
     )
     def get(self, request: Request) -> Response:
-        """The open jobs; for a company, all of its own."""
+        """Return the open jobs; for a company, all of its own."""
         page = _jobs_for(caller_of(request), request)
         return page_answer(
             request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
@@ -93,7 +93,7 @@ class OneJob(Endpoint):
 
     @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
-        """A job, with its ETag; 304 if the client has it already."""
+        """Return a job, with its ETag; 304 if the client has it already."""
         job = read_job(job_id)
         if not sees(caller_of(request), job.company_id, job.status):
             raise JobNotFound
@@ -141,7 +141,7 @@ class PauseJob(Endpoint):
 
     @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Take no applications and promote nobody for now."""
+        """Pause a job: it takes no applications and promotes nobody."""
         return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
 
 
@@ -150,7 +150,7 @@ class CloseJob(Endpoint):
 
     @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Close the job for good: only an owner does."""
+        """Close a job. This is final; members need to be owners."""
         return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
 
 
@@ -159,7 +159,7 @@ class Summary(Endpoint):
 
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
-        """The job in numbers, from its log; null where there is no data for one."""
+        """Return the job in numbers, from its log; null where there is no data for one."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         return tagged_answer(request, summary_out(job_id, figures_of(job_id)))
 

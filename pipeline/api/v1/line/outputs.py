@@ -17,7 +17,7 @@ from pipeline.selectors.past_states import Place
 
 
 class PlaceOut(TypedDict):
-    """Where one application stood at that moment."""
+    """The place of one application at that moment."""
 
     application_id: UUID
     status: Annotated[str, Status]
@@ -54,7 +54,7 @@ class HeadOut(TypedDict):
 
 
 class VerdictOut(TypedDict):
-    """What verifying a log found."""
+    """The result of verifying a log."""
 
     chain: Annotated[str, ("enum", ("ok", "broken"))]
     first_bad_seq: int | None
@@ -74,7 +74,7 @@ class PipelineOut(TypedDict):
 
 
 def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
-    """A line as it stood at some moment."""
+    """Return a line as it stood at some moment."""
     return {
         "job_id": line.job_id,
         "as_of": as_of,
@@ -105,7 +105,7 @@ def _place_out(place: Place, as_of: datetime) -> PlaceOut:
 
 
 def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
-    """What verifying a log found; the differences name applications, so not everybody sees them."""
+    """Return the result of verifying a log, with or without the differences, which name people."""
     return {
         "chain": verdict.chain,
         "first_bad_seq": verdict.first_bad_seq,

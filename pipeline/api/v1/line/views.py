@@ -52,7 +52,7 @@ class PipelineOfJob(Endpoint):
         "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Who holds a seat, and the front of the waitlist; its cursor goes on in `/queue`."""
+        """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=pagination.limit_of(request))
         payload = {
@@ -76,7 +76,7 @@ class Queue(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """A page of the waitlist, in order, each with its position."""
+        """Return a page of the waitlist, in order, each with its position."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
         page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
@@ -95,7 +95,7 @@ class Events(Endpoint):
         parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """A page of the log, oldest first; of one application or kind of event, if asked."""
+        """Return a page of the log, oldest first; of one application or kind of event, if asked."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         payload = pagination.listing(
             _log(request, job_id), event_out, lambda event: encode_cursor(event.seq)
@@ -115,7 +115,7 @@ class Replay(Endpoint):
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """The line as it was at a time or after an event; with neither, after the last event."""
+        """Return the line at a time or after an event; with neither, after the last event."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.whole(request, "seq")
@@ -139,7 +139,7 @@ class Verify(Endpoint):
         about="Applicants of the job send the seq and the hash that they noted.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Whether the log is whole; for an applicant of the job, whether it is as they noted it."""
+        """Verify the log; for an applicant of the job, against the hash that they noted."""
         caller, noted = caller_of(request), _noted(request)
         _refuse_verifying(caller, job_id, noted)
         check_throttle(request, "verify", str(caller))

@@ -28,7 +28,7 @@ class TaskScheduleIn(_PlanIn):
 
 
 class TaskScheduleChangeIn(_PlanIn):
-    """What is to be different about a schedule. Fields that are not named stay as they are."""
+    """Changes to a schedule. Fields that are not named stay as they are."""
 
     name = Line(max_length=LONGEST_NAME, required=False)
     cron = Line(max_length=LONGEST_CRON, required=False)

@@ -38,7 +38,7 @@ class TaskScheduleOut(TypedDict):
 
 
 def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """A schedule, and when it runs the next five times after `now`."""
+    """Return a schedule, and when it runs the next five times after `now`."""
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -67,7 +67,7 @@ def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
 
 
 def _schema_of(schedule: Schedule) -> dict[str, Any]:
-    """The schema of its payload; of a type that this release does not know, all is secret."""
+    """Return the payload's schema; for a type unknown to this release, all is secret."""
     try:
         return registry.find(schedule.type_key, schedule.type_version).schema
     except UnknownType:

@@ -29,11 +29,10 @@ from pipeline.background.schedules import Plan, change_schedule, create_schedule
 from pipeline.background.tasks import schedule_of, schedules_of
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import database_now, encode_cursor
-from tasks.models import Schedule
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
+# What fields of the API are called in a plan, where that differs.
 _COLUMNS = {"type": "type_key", "version": "type_version"}
-"""What fields of the API are called in a plan, where that differs."""
 
 
 class Schedules(Endpoint):
@@ -43,11 +42,15 @@ class Schedules(Endpoint):
         "list_schedules", Tag.TASKS, Action.READ_COMPANY, PageOf[TaskScheduleOut], parameters=PAGED
     )
     def get(self, request: Request) -> Response:
-        """The company's schedules, newest first, each with its next five times."""
+        """Return the company's schedules, newest first, each with its next five times."""
         company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         after, limit = pagination.id_after(request), pagination.limit_of(request)
         page, now = schedules_of(company_id, after=after, limit=limit), database_now()
-        listing = pagination.listing(page, lambda each: schedule_out(each, now), _cursor_after)
+        listing = pagination.listing(
+            page,
+            lambda each: schedule_out(each, now),
+            lambda schedule: encode_cursor(str(schedule.id)),
+        )
         return page_answer(request, listing)
 
     @describes(
@@ -62,7 +65,7 @@ class Schedules(Endpoint):
         " `zone`. With `catch_up`, times that were missed are made up for.",
     )
     def post(self, request: Request) -> Response:
-        """Have work started again and again: 201."""
+        """Create a schedule that starts work repeatedly: 201."""
         caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = create_schedule(
             company_id=caller.company_id,
@@ -80,7 +83,7 @@ class OneSchedule(Endpoint):
 
     @describes("get_schedule", Tag.TASKS, Action.READ_COMPANY, TaskScheduleOut, tagged=True)
     def get(self, request: Request, schedule_id: UUID) -> Response:
-        """A schedule with its next five times."""
+        """Return a schedule with its next five times."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         schedule = schedule_of(caller.company_id, schedule_id)
         return tagged_answer(request, schedule_out(schedule, database_now()))
@@ -107,7 +110,7 @@ class OneSchedule(Endpoint):
 
     @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
     def delete(self, request: Request, schedule_id: UUID) -> Response:
-        """End a schedule: 204. What it has started stays."""
+        """Delete a schedule: 204. Tasks that it has started stay."""
         caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
         delete_schedule(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
@@ -117,7 +120,3 @@ class OneSchedule(Endpoint):
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
     return {_COLUMNS.get(name, name): value for name, value in given.items()}
-
-
-def _cursor_after(schedule: Schedule) -> str:
-    return encode_cursor(str(schedule.id))

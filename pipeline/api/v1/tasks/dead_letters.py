@@ -43,7 +43,7 @@ class DeadTasks(Endpoint):
         about="A task by itself shows its payload, and all its errors with their tracebacks.",
     )
     def get(self, request: Request) -> Response:
-        """The company's dead letters, the oldest first, each with its last error."""
+        """Return the company's dead letters, the oldest first, each with its last error."""
         page = dead_of(
             as_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=parameters.short_text(request, "type"),
@@ -71,7 +71,7 @@ class ReplayTask(Endpoint):
         ),
     )
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Let a dead letter run again with all its attempts, and with another payload if given."""
+        """Replay a dead letter with all its attempts, and with another payload if given."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         given = body_of(request, TaskReplayIn)
         replay(
@@ -97,7 +97,7 @@ class DiscardTask(Endpoint):
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Give a dead letter up for good."""
+        """Discard a dead letter. This is final."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
@@ -116,7 +116,7 @@ class ReplayTasks(Endpoint):
         refuses=(CONFIRMATION_NEEDED, UNKNOWN_TASK_TYPE, TYPE_NOT_ALLOWED),
     )
     def post(self, request: Request) -> Response:
-        """Let the oldest dead letters of a type run again, and say how many those were."""
+        """Replay the oldest dead letters of a type, and return their number."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         given = body_of(request, TaskReplaysIn)
         count = replay_many(

@@ -18,8 +18,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task
-from pipeline.imports.report import report_of
+from pipeline.imports.progress import import_of_task, report_of
 
 CSV = "text/csv"
 
@@ -33,7 +32,7 @@ class AnyKind(DefaultContentNegotiation):
         renderers: Sequence[BaseRenderer],
         format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
-        """That of JSON, for refusals."""
+        """Return that of JSON, for refusals."""
         return renderers[0], renderers[0].media_type
 
 
@@ -51,7 +50,7 @@ class RefusedRows(Endpoint):
         about="Correct the rows, then import the file again.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
-        """The rows that an import did not take in, and why, as CSV."""
+        """Return the rows that an import did not take in, and why, as CSV."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
         return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
@@ -71,7 +70,7 @@ class OneFile(Endpoint):
         about="Its id is in the result of the task that made it. It is there for seven days.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
-        """A file that was made for the company."""
+        """Return a file that was made for the company."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         file = file_of(caller.company_id, file_id)
         return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)

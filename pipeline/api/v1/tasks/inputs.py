@@ -63,14 +63,14 @@ class TaskBatchIn(Shape):
 
 
 class TaskReplayIn(Shape):
-    """How a dead letter is to run again: with another payload, if one is given."""
+    """A replay of a dead letter, with another payload if one is given."""
 
     payload = AnyObject(required=False, allow_null=True)
     confirmed = Flag(default=False)
 
 
 class TaskReplaysIn(Shape):
-    """Which dead letters are to run again: the oldest of a type."""
+    """A replay of the oldest dead letters of a type."""
 
     type = Line(max_length=LONGEST_TYPE)
     limit = Whole(min_value=1, max_value=MOST_AT_ONCE, default=100)

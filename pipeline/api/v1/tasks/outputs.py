@@ -21,7 +21,7 @@ ACTORS = ("key", "member", "schedule", "worker", "system")
 
 
 class TaskProgressOut(TypedDict):
-    """How far a task is, as its handler told last."""
+    """The progress of a task, as its handler reported it last."""
 
     done: int
     total: int
@@ -29,7 +29,7 @@ class TaskProgressOut(TypedDict):
 
 
 class TaskErrorOut(TypedDict):
-    """Why an attempt failed."""
+    """The error of a failed attempt."""
 
     attempt: Count
     at: datetime
@@ -38,7 +38,7 @@ class TaskErrorOut(TypedDict):
 
 
 class FullTaskErrorOut(TaskErrorOut):
-    """Why an attempt failed, and where in the code."""
+    """The error of a failed attempt, with its traceback."""
 
     traceback: str
 
@@ -85,7 +85,7 @@ class NewTasksOut(TypedDict):
 
 
 class TaskActorOut(TypedDict):
-    """Who did it, in words too; workers and the system have no id."""
+    """The actor with a name; workers and the system have no id."""
 
     kind: Annotated[str, ("enum", ACTORS)]
     id: UUID | None
@@ -105,13 +105,13 @@ class TaskEventOut(TypedDict):
 
 
 class ReplayedOut(TypedDict):
-    """How many dead letters run again."""
+    """The number of replayed dead letters."""
 
     replayed: Count
 
 
 class RateOut(TypedDict):
-    """So many in so many seconds."""
+    """A number of runs per number of seconds."""
 
     limit: Count
     seconds: float
@@ -147,7 +147,7 @@ class TaskTypesOut(TypedDict):
 
 
 class TaskDepthOut(TypedDict):
-    """How many tasks of a type and a priority wait."""
+    """The number of waiting tasks of a type and a priority."""
 
     type: str
     priority: Priority
@@ -155,7 +155,7 @@ class TaskDepthOut(TypedDict):
 
 
 class TaskAgeOut(TypedDict):
-    """How long the oldest due task of a priority has waited."""
+    """The waiting time of the oldest due task of a priority."""
 
     priority: Priority
     age_seconds: float
@@ -173,7 +173,7 @@ class TaskStatsOut(TypedDict):
 
 
 def task_out(task: Task) -> TaskOut:
-    """A task that was read with its type."""
+    """Return a task that was read with its type."""
     key = task.idempotency_key
     return {
         "id": task.id,
@@ -197,7 +197,7 @@ def task_out(task: Task) -> TaskOut:
 
 
 def full_task_out(task: Task) -> FullTaskOut:
-    """A task with its payload and all its errors."""
+    """Return a task with its payload and all its errors."""
     return {
         **task_out(task),
         "payload": redacted(task.type.schema, task.payload),
@@ -206,12 +206,12 @@ def full_task_out(task: Task) -> FullTaskOut:
 
 
 def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
-    """A task that was just asked for."""
+    """Return a task that was just asked for."""
     return {**task_out(task), "is_new": is_new}
 
 
 def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
-    """What happened to tasks, with who did it in words."""
+    """Return the events of tasks, with the names of the actors."""
     events = list(events)
     names = actors_named(event.actor for event in events)
     return [
@@ -229,7 +229,7 @@ def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
 
 
 def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
-    """Who did something, with their name."""
+    """Return an actor with its name."""
     kind, thing = actor_parts(actor)
     return {"kind": kind, "id": thing, "name": names[actor]}
 
@@ -237,7 +237,7 @@ def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
 def type_out(
     known: KnownType, *, paused_by: str | None, names: dict[str, str], allowed: Container[str]
 ) -> TaskTypeOut:
-    """A type; `paused_by`: who paused it for the company. The site may have paused it for all."""
+    """Return a type; `paused_by`: the actor who paused it for the company."""
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
     actor = actor_out(paused_by, names) if paused_by is not None else None

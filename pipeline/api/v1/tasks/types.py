@@ -24,7 +24,7 @@ class TaskTypes(Endpoint):
 
     @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
     def get(self, request: Request) -> Response:
-        """What the company may start, with the limits of each and whether it is paused."""
+        """List the types that the company may start, with their limits and pauses."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         return Response({"data": _types_out(caller, known_types()), "next_cursor": None})
 
@@ -41,7 +41,7 @@ class PauseTaskType(Endpoint):
         about="What runs goes on, and what is started waits. Nobody else's work is held up.",
     )
     def post(self, request: Request, type_key: str) -> Response:
-        """Let no more of the company's tasks of a type begin. Once more is harmless."""
+        """Pause the company's tasks of a type. Repeating it is harmless."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         found = _type(type_key)
@@ -54,7 +54,7 @@ class ResumeTaskType(Endpoint):
 
     @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
     def post(self, request: Request, type_key: str) -> Response:
-        """Take the company's pause of a type back. Once more is harmless."""
+        """Resume the company's tasks of a type. Repeating it is harmless."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         found = _type(type_key)

@@ -49,8 +49,8 @@ from tasks.models import Task
 from tasks.models.statuses import HELD, Status
 from tasks.stats import site
 
+# How starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
-"""How starting work can be refused."""
 
 
 class Tasks(Endpoint):
@@ -65,7 +65,7 @@ class Tasks(Endpoint):
         about="Ended tasks are there for a week, dead ones for thirty days.",
     )
     def get(self, request: Request) -> Response:
-        """The company's tasks, newest first."""
+        """Return the company's tasks, newest first."""
         page = tasks_of(
             as_company(caller_of(request), Action.READ_COMPANY).company_id,
             status=parameters.choice(request, "status", Status),
@@ -121,7 +121,7 @@ class OneTask(Endpoint):
 
     @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
-        """A task with its payload and all its errors; 304 if nothing has changed."""
+        """Return a task with its payload and all its errors; 304 if nothing has changed."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         return tagged_answer(request, full_task_out(task_of(caller.company_id, task_id)))
 
@@ -140,7 +140,7 @@ class CancelTask(Endpoint):
         about="A task that runs is asked to stop, and made to if it does not.",
     )
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Call a task off: 202. Once more is harmless."""
+        """Cancel a task: 202. Repeating it is harmless."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
         control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
@@ -158,7 +158,7 @@ class EventsOfTask(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, task_id: UUID) -> Response:
-        """What happened to a task, oldest first, and who did it."""
+        """List a task's events, oldest first, with their actors."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
         after, limit = pagination.number_after(request), pagination.limit_of(request)
@@ -172,7 +172,7 @@ class TaskStats(Endpoint):
 
     @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
-        """The company's background work in numbers."""
+        """Return the company's background work in numbers."""
         owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
         counts = site.own_counts(owner_id)
         depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
@@ -195,29 +195,37 @@ class TaskStats(Endpoint):
 
 
 def cursor_after(task: Task) -> str:
-    """The cursor of the page that starts after a task."""
+    """Return the cursor of the page that starts after a task."""
     return encode_cursor(str(task.id))
 
 
 def _started(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
-    """The tasks that a request asks for, each with whether it is new."""
+    """Return the tasks that a request asks for, each with whether it is new."""
+    own_id = row_id(request)
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        requests=[_order(request, number, each) for number, each in enumerate(given)],
+        requests=[_request(own_id, number, each) for number, each in enumerate(given)],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
     found = tasks_by_id(caller.company_id, [each.id for each in made])
-    return [(found[each.id], each.is_new or _is_of_this_request(found[each.id])) for each in made]
+    rows = [(found[each.id], each.is_new) for each in made]
+    # A task that an earlier try of the same request made is new as well.
+    return [
+        (row, is_new or (row.idempotency_key or "").startswith(OF_A_REQUEST))
+        for row, is_new in rows
+    ]
 
 
-def _order(request: Request, number: int, given: dict[str, Any]) -> TaskRequest:
-    """What is asked for. Without a key of its own a task has the request's, so that a retry after
-    a crash finds the first one."""
-    key, own = given.get("idempotency_key"), row_id(request)
+def _request(own_id: UUID | None, number: int, given: dict[str, Any]) -> TaskRequest:
+    """Return the request for one task.
+
+    A task without a key of its own has the request's, so that a retry after a crash finds it.
+    """
+    key = given.get("idempotency_key")
     return TaskRequest(
         key=given["type"],
         payload=given.get("payload"),
@@ -226,10 +234,5 @@ def _order(request: Request, number: int, given: dict[str, Any]) -> TaskRequest:
         run_after=given.get("run_after"),
         delay_seconds=given.get("delay_seconds", 0),
         max_attempts=given.get("max_attempts"),
-        idempotency_key=key or (f"{OF_A_REQUEST}{own}:{number}" if own else None),
+        idempotency_key=key or (f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None),
     )
-
-
-def _is_of_this_request(task: Task) -> bool:
-    """Whether a task that was there already was made by an earlier try of the same request."""
-    return (task.idempotency_key or "").startswith(OF_A_REQUEST)

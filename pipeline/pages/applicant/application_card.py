@@ -1,4 +1,4 @@
-"""Where somebody stands with one application, as their pages tell it."""
+"""An application as its owner's pages show it: state, headline and timeline entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.wording.sentences import Reader, sentence
 
 
 class State(Enum):
-    """What an application asks of its owner. In the order in which that matters."""
+    """State of an application from its owner's view, most urgent first."""
 
     OFFERED = "offered"
     LATE = "late"
@@ -35,7 +35,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An application with its job, and what its pages say of it. Made for templates."""
+    """An application with its job and wording, for templates."""
 
     seen: Seen
     job: Job
@@ -43,65 +43,77 @@ class Card:
 
     @classmethod
     def of(cls, seen: Seen, job: Job) -> Card:
-        """What the pages say of an application as it was seen."""
-        return cls(seen, job, _standing(seen, job))
+        """Build the card of an application."""
+        application = seen.application
+        standing = Standing(
+            status=Status(application.status),
+            outcome=Outcome(application.outcome) if application.outcome else None,
+            policy=job.policy,
+            now=seen.now,
+            job_status=job.status,
+            position=seen.position,
+            misses=application.decay_count,
+            deadline=application.acknowledge_by,
+            eligible_at=application.eligible_at,
+        )
+        return cls(seen, job, standing)
 
     @property
     def application(self) -> Application:
-        """The row itself."""
+        """Return the row."""
         return self.seen.application
 
     @property
     def state(self) -> str:
-        """The value of the State that the application is in."""
+        """Return the value of the application's State."""
         return _state(self.standing).value
 
     @property
     def is_urgent(self) -> bool:
-        """Whether something has to be done before a deadline."""
+        """Tell whether the owner must act before a deadline."""
         return _state(self.standing) is State.OFFERED
 
     @property
     def word(self) -> str:
-        """The status, or the outcome when it has ended: what the small label says."""
+        """Return the status for the chip, or the outcome once ended."""
         return str(self.application.outcome or self.application.status)
 
     @property
     def may_confirm(self) -> bool:
-        """Whether there is a seat to confirm, and still time for it."""
+        """Tell whether there is a seat to confirm and still time."""
         legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
         return legal and _state(self.standing) is State.OFFERED
 
     @property
     def may_withdraw(self) -> bool:
-        """Whether there is an application to withdraw."""
+        """Tell whether the owner can withdraw."""
         legal = (self.standing.status, Move.WITHDRAW) in MOVES
         return legal and _state(self.standing) is not State.CLOSING
 
     @property
     def may_apply_again(self) -> bool:
-        """Whether the person can join this job's line once more by themselves."""
+        """Tell whether the person can apply to this job again."""
         over = self.standing.outcome in (Outcome.WITHDRAWN, Outcome.REMOVED, Outcome.LAPSED)
         return over and self.standing.job_status == JobStatus.OPEN
 
     @property
     def headline(self) -> str:
-        """Where the person stands, in one sentence; that of an offer needs its deadline, too."""
+        """Return the state in one sentence; for an offer, the page adds the deadline."""
         return _HEADLINES[_state(self.standing)](self)
 
     @property
     def title(self) -> str:
-        """What the browser's tab says."""
+        """Return the title of the browser tab."""
         return f"{self.headline} {self.job.posting.title}"
 
     @property
     def if_nothing(self) -> str:
-        """What happens to who does nothing."""
+        """Say what happens if the owner does nothing."""
         return what_if_nothing(self.standing, timezone.get_current_timezone())
 
     @property
     def rank(self) -> tuple[int, Any]:
-        """Sorts what needs the person first to the front: deadlines, then places in line."""
+        """Return the sort key: state, then deadline or place in line."""
         state = _state(self.standing)
         within = {
             State.OFFERED: self.standing.deadline and self.standing.deadline.timestamp(),
@@ -111,8 +123,8 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An event of a timeline, in words."""
+class TimelineEntry:
+    """Event of the timeline in words."""
 
     title: str
     sentence: str
@@ -122,32 +134,19 @@ class Line:
     job_title: str = ""
 
 
-def told(event: Event, *, job_title: str = "") -> Line:
-    """An event as its applicant reads it, in their time zone."""
+def timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
+    """Describe an event to its applicant, in their time zone."""
     words = words_of_event(event)
     text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
-    return Line(words.applicant, text, event.at, words.tone, event.application_id, job_title)
+    return TimelineEntry(
+        words.applicant, text, event.at, words.tone, event.application_id, job_title
+    )
 
 
-def in_order(mine: Iterable[Mine]) -> list[Card]:
-    """A person's applications, what needs them first."""
+def sorted_cards(mine: Iterable[Mine]) -> list[Card]:
+    """Return the cards of a person's applications, most urgent first."""
     cards = [Card.of(each.seen, each.job) for each in mine]
     return sorted(cards, key=lambda card: card.rank)
-
-
-def _standing(seen: Seen, job: Job) -> Standing:
-    application = seen.application
-    return Standing(
-        status=Status(application.status),
-        outcome=Outcome(application.outcome) if application.outcome else None,
-        policy=job.policy,
-        now=seen.now,
-        job_status=job.status,
-        position=seen.position,
-        misses=application.decay_count,
-        deadline=application.acknowledge_by,
-        eligible_at=application.eligible_at,
-    )
 
 
 def _state(standing: Standing) -> State:
@@ -165,7 +164,7 @@ def _state(standing: Standing) -> State:
 def _waiting(card: Card) -> str:
     position, waiting = card.seen.position, card.seen.people_waiting
     if has_just_missed(card.application):
-        return f"You missed the deadline. You are number {position:,} of {waiting:,} in line now."
+        return f"You missed the deadline. You are now number {position:,} of {waiting:,} in line."
     if position == 1:
         return "You are next in line."
     return f"You are number {position:,} of {waiting:,} in line."
@@ -175,7 +174,7 @@ _HEADLINES = {
     State.OFFERED: lambda card: "It is your turn.",
     State.LATE: lambda card: "The time to confirm is over.",
     State.WAITING: _waiting,
-    State.ACTIVE: lambda card: "You have a seat: the company is looking at your application.",
+    State.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     State.CLOSING: lambda card: "The company has closed this job.",
     State.ENDED: lambda card: ENDING_WORDS[Outcome(card.word)].headline,
 }

@@ -1,4 +1,4 @@
-"""Background work in words: what a task does, how it stands, what happened to it. Pure."""
+"""Tasks in words: titles, statuses, progress, results, limits and fields of payloads."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tasks.models.statuses import Status
 from tasks.registry import TaskSpec
 
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
-GONE = "a job that is gone"
+GONE = "a deleted job"
 
-MISBEHAVIOURS = {
-    "done": "Nothing more: it is done",
-    "fail": "Fail, at each of three attempts",
-    "fatal": "Fail for good, at once",
-    "retry": "Ask to be tried again",
-    "discard": "Say that nobody wants it any more",
-    "ignore_cancel": "Nothing more, but do not listen when it is cancelled",
-    "hog": "Take all memory it can get",
+# Endings that a test task can be given.
+ENDINGS = {
+    "done": "Finish",
+    "fail": "Fail on each of three attempts",
+    "fatal": "Fail immediately, without retries",
+    "retry": "Request a retry",
+    "discard": "Report that it is no longer needed",
+    "ignore_cancel": "Finish, but ignore cancelling",
+    "hog": "Use up all memory",
     "die": "Kill its own process",
 }
-"""What a task that sleeps may be told to do when it has slept."""
 
 _THEN = {
     "fail": ", then fail",
-    "fatal": ", then fail for good",
-    "retry": ", then ask to be tried again",
-    "discard": ", then be unwanted",
-    "hog": ", then take all memory",
+    "fatal": ", then fail without retries",
+    "retry": ", then request a retry",
+    "discard": ", then report that it is not needed",
+    "hog": ", then use up all memory",
     "die": ", then kill its process",
-    "ignore_cancel": ", deaf to cancelling",
+    "ignore_cancel": ", ignoring cancelling",
 }
 
 
-def what(key: str, payload: Any, subjects: Subjects) -> str:
-    """What a task does: Export the log of Cook as CSV."""
+def subject_of(key: str, payload: Any, subjects: Subjects) -> str:
+    """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
     title = subjects.jobs.get(str(given.get("job_id")), GONE)
     match key:
@@ -59,7 +59,7 @@ def what(key: str, payload: Any, subjects: Subjects) -> str:
 
 
 def title_of(key: str) -> str:
-    """A type as people know it."""
+    """Return the title of a type."""
     known = COMPANY_TYPES.get(key)
     return known.title if known else key
 
@@ -67,7 +67,7 @@ def title_of(key: str) -> str:
 def _import(given: Mapping[str, Any], subjects: Subjects) -> str:
     found = subjects.imports.get(str(given.get("import_id")))
     if found is None:
-        return "Import applicants from a file that is gone"
+        return "Import applicants from a deleted file"
     people = "applicants"
     if found.rows is not None:
         people = count(found.rows, "applicant")
@@ -79,12 +79,12 @@ def _as(given: Mapping[str, Any]) -> str:
 
 
 def seconds(value: Any) -> str:
-    """So many seconds: 2.5 s."""
+    """Format seconds, like "2.5 s"."""
     return f"{value:g} s" if isinstance(value, int | float) else "a while"
 
 
 class Progress(NamedTuple):
-    """How far a task is; `total` is above 0."""
+    """Progress of a task; `total` is above 0."""
 
     done: int
     total: int
@@ -92,24 +92,24 @@ class Progress(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """In whole percent; 100 only when all is done."""
+        """Return whole percent; 100 only when all is done."""
         return min(100, self.done * 100 // self.total)
 
 
 def progress_of(task: Task) -> Progress | None:
-    """What a running task last told of its progress."""
-    told = task.progress or {}
-    total = told.get("total") or 0
+    """Return the last reported progress of a running task, or None."""
+    report = task.progress or {}
+    total = report.get("total") or 0
     if task.status not in (Status.RUNNING, Status.CANCELLING) or total <= 0:
         return None
-    return Progress(min(told.get("done") or 0, total), total, told.get("note") or "")
+    return Progress(min(report.get("done") or 0, total), total, report.get("note") or "")
 
 
 def result_of(task: Task) -> str:
-    """What came of a task that is done, in a few words; nothing if that says nothing."""
+    """Summarise the result of a finished task; empty if there is nothing to say."""
     found = task.result if isinstance(task.result, dict) else {}
     if "accepted" in found:
-        return f"{found['accepted']:,} taken in, {found.get('refused', 0):,} refused"
+        return f"{found['accepted']:,} accepted, {found.get('refused', 0):,} refused"
     if "rows" in found:
         return count(found["rows"], "row")
     if "slept_seconds" in found:
@@ -117,29 +117,29 @@ def result_of(task: Task) -> str:
     return ""
 
 
-def limits_of(kind: TaskSpec) -> list[str]:
-    """What bounds the runs of a type, in short sentences."""
-    said = [f"Up to {count(kind.max_attempts, 'attempt')}"]
-    said.append(f"at most {short_duration(kind.timeout_seconds)} each")
-    if kind.cap:
-        said.append(f"{kind.cap} at a time")
-    return said
+def limits_of(spec: TaskSpec) -> list[str]:
+    """Return the limits of a type's runs as short phrases."""
+    limits = [f"Up to {count(spec.max_attempts, 'attempt')}"]
+    limits.append(f"at most {short_duration(spec.timeout_seconds)} each")
+    if spec.cap:
+        limits.append(f"{spec.cap} at a time")
+    return limits
 
 
 _SHAPES = {
-    "uuid": "an id, as it stands in addresses",
-    "date": "a day, like 2026-11-16",
+    "uuid": "an id, as in addresses",
+    "date": "a date, like 2026-11-16",
     "number": "a number",
     "integer": "a whole number",
-    "string": "a text",
+    "string": "text",
 }
 
 
 def fields_of(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a payload is made of: each field's name, and what may stand in it."""
+    """Describe a payload's fields: each name with its allowed values."""
     required = schema.get("required", [])
     return [
-        (name, _field(about) + ("" if name in required else "; may be left out"))
+        (name, _field(about) + ("" if name in required else "; optional"))
         for name, about in sorted((schema.get("properties") or {}).items())
     ]
 
@@ -148,7 +148,9 @@ def _field(about: Mapping[str, Any]) -> str:
     if "enum" in about:
         return " or ".join(str(each) for each in about["enum"])
     kind = str(about.get("format") or about.get("type") or "anything")
-    said = _SHAPES.get(kind, kind)
+    shape = _SHAPES.get(kind, kind)
     if "minimum" in about and "maximum" in about:
-        return f"{said} from {about['minimum']} to {about['maximum']}"
-    return f"{said} of at most {about['maxLength']} characters" if "maxLength" in about else said
+        return f"{shape} from {about['minimum']} to {about['maximum']}"
+    if "maxLength" in about:
+        return f"{shape} of at most {about['maxLength']} characters"
+    return shape

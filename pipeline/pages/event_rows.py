@@ -1,0 +1,82 @@
+"""Events of the log as rows of a timeline: a title, a sentence, the actor and a tone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils import timezone
+
+from pipeline.models import Event
+from pipeline.selectors.history import Tree, actors_of, names_of
+from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
+from pipeline.wording.sentences import Reader, sentence
+
+
+@dataclass(slots=True)
+class EventRow:
+    """One event of a timeline. In a job's timeline it also holds the events that it caused."""
+
+    event: Event
+    title: str
+    tone: str
+    sentence: str
+    name: str = ""  # the person's; empty for an event of the job itself
+    actor: str = ""
+    children: list[EventRow] = field(default_factory=list)
+    more: int = 0  # further events that it caused
+
+    @property
+    def at(self) -> datetime:
+        """Time at which the event was recorded."""
+        return self.event.at
+
+    @property
+    def hash(self) -> str:
+        """Hash of the event, as 64 hexadecimal digits."""
+        return bytes(self.event.hash).hex()
+
+
+def rows_of_person(events: Iterable[Event]) -> list[EventRow]:
+    """Describe events of one person's applications, in the given order and without names."""
+    zone = timezone.get_current_timezone()
+    rows = []
+    for event in events:
+        words = words_of_event(event)
+        text = sentence(event, Reader.COMPANY, zone)
+        rows.append(EventRow(event, words.company, words.tone, text))
+    return rows
+
+
+def rows_of_job(trees: Iterable[Tree]) -> list[EventRow]:
+    """Describe events of a job's log with the people's names, in at most three queries."""
+    trees = list(trees)
+    events = [event for tree in trees for event in (tree.event, *tree.children)]
+    names = names_of(event.application_id for event in events)
+    actors = actors_of({e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"})
+    zone = timezone.get_current_timezone()
+
+    def row(event: Event) -> EventRow:
+        words = words_of_event(event)
+        known = actors.get(event.actor_id) if event.actor_id else None
+        return EventRow(
+            event=event,
+            title=words.log,
+            tone=words.tone,
+            sentence=sentence(event, Reader.COMPANY, zone),
+            name=names.get(event.application_id, "") if event.application_id else "",
+            actor=f"by {known}" if known else ACTOR_WORDS[event.actor_kind],
+        )
+
+    rows = []
+    for tree in trees:
+        root = row(tree.event)
+        root.children, root.more = [row(child) for child in tree.children], tree.more
+        rows.append(root)
+    return rows
+
+
+def row_of_event(event: Event) -> EventRow:
+    """Describe one event of a job's log, in at most three queries."""
+    return rows_of_job([Tree(event)])[0]

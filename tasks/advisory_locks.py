@@ -1,0 +1,14 @@
+"""Numbers of all advisory locks in the database; no two may be equal."""
+
+from __future__ import annotations
+
+# Engine: the scheduler that leads, and the making of a schedule of the product's own.
+SCHEDULE_LEADER = 7_305_114_001
+ENSURE_SCHEDULE = 7_305_114_002
+
+# Pipeline. PostgreSQL keeps the two-number form of VERIFY_TURN apart from the others.
+PREPARE_DATABASE = 4_981_203
+VERIFY_TURN = 5_190_447
+RETENTION_TURN = 7_463_001
+NAME_INDEX_TURN = 7_463_002  # the SQL function pipeline_names_turn() returns it
+BEGIN_FILE = 7_463_004

@@ -1,0 +1,80 @@
+"""Client of the fork server: the worker's way to start and signal children."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+from django.conf import settings
+
+READ_BYTES = 262_144
+# A socket that keeps the bounds of messages.
+SOCKET_KIND = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
+# Environment variables that children see; the setting TASK_ENVIRONMENT names more.
+ENVIRONMENT = (
+    "PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE DJANGO_SETTINGS_MODULE"
+).split()
+
+
+class ForkServerClient:
+    """Connection to the process that forks children; it is started again if it ends."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._last_number = 0
+
+    def fileno(self) -> int:
+        """Return what becomes readable when a child has ended; start the process if needed."""
+        return self._ensure().fileno()
+
+    def start(self, messages: socket.socket, results: int) -> int:
+        """Have a child forked that uses these two ends; return its number."""
+        self._last_number += 1
+        message = json.dumps(["start", self._last_number]).encode()
+        socket.send_fds(self._ensure(), [message], [messages.fileno(), results])
+        return self._last_number
+
+    def signal(self, number: int, which: signal.Signals) -> None:
+        """Send a signal to a child and all that it started, if it still lives."""
+        with contextlib.suppress(OSError):
+            self._ensure().send(json.dumps(["signal", number, int(which)]).encode())
+
+    def ended(self) -> list[tuple[int, int]]:
+        """Return the children that have ended since the last call, with their exit codes."""
+        found = []
+        control = self._ensure()
+        with contextlib.suppress(BlockingIOError):
+            while received := control.recv(READ_BYTES, socket.MSG_DONTWAIT):
+                message = json.loads(received)
+                if message["what"] == "ended":
+                    found.append((message["number"], message["code"]))
+            self.close()  # it has ended, and all children with it
+            found += [(number, -signal.SIGKILL) for number in range(self._last_number + 1)]
+        return found
+
+    def close(self) -> None:
+        """End the process, and with it all children; wait until it is gone."""
+        if self._control and self._process:
+            self._control.close()
+            self._process.wait()
+        self._control = self._process = None
+
+    def _ensure(self) -> socket.socket:
+        if self._control is None:
+            self._control, theirs = socket.socketpair(socket.AF_UNIX, SOCKET_KIND)
+            names = [*ENVIRONMENT, *getattr(settings, "TASK_ENVIRONMENT", [])]
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tasks.child.fork_server", str(theirs.fileno())],
+                env={name: os.environ[name] for name in names if name in os.environ},
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+            theirs.close()
+        return self._control
