@@ -49,7 +49,7 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller_with(bearer[1], request.parser_context["kwargs"]) if bearer else None
+        caller = _caller_with(bearer[1], _named_by(request)) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
@@ -90,6 +90,15 @@ class SessionAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401."""
         return "Bearer"
+
+
+def _named_by(request: Request) -> Mapping[str, Any]:
+    """Return the ids in the address of which the facts are wanted."""
+    context = request.parser_context or {}
+    if request.method in getattr(context.get("view"), "without_facts", ()):
+        return {}
+    kwargs: Mapping[str, Any] = context.get("kwargs", {})
+    return kwargs
 
 
 def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:

@@ -30,6 +30,8 @@ class Endpoint(APIView):
     answers_hold_secrets: ClassVar[bool] = False
 
     most_bytes: ClassVar[int] = MOST_BYTES  # the longest body that is read
+    # Methods that read what the address names by themselves, and not its facts with the credential.
+    without_facts: ClassVar[frozenset[str]] = frozenset()
 
     def get_parsers(self) -> list[Any]:
         """Return the parsers of bodies: they keep nothing, so all requests share them."""

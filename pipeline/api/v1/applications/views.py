@@ -115,6 +115,8 @@ class JobApplications(Endpoint):
 class OneApplication(Endpoint):
     """`/applications/{id}`"""
 
+    without_facts = frozenset({"GET", "HEAD"})
+
     @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application, for whose it is and for the company that received it."""
