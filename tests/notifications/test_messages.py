@@ -103,7 +103,10 @@ def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: s
     assert added is not None
     assert "Harbour put you forward for this job" in added.text
     assert "withdraw" in added.text
-    assert "erase everything we store about you under “My data”:\nhttps://line.example/me/data/" in added.text
+    assert (
+        "erase everything we store about you under “My data”:\nhttps://line.example/me/data/"
+        in added.text
+    )
     assert promoted is not None
     assert "put you forward" not in promoted.text
 

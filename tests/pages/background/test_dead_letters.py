@@ -47,7 +47,9 @@ def test_all_of_a_type_are_replayed(recruiter: Client, company: Company, job: UU
     assert "2 tasks queued to run again." in page
     assert {status_of(nap) for nap in naps} == {"PENDING"}
     assert status_of(other) == "DEAD"
-    assert "There were no tasks left to replay." in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert "There were no tasks left to replay." in follow(
+        recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
+    )
     assert recruiter.post(f"{DEAD}replay/", {"type": "retention.site"}).status_code == 404
 
 
@@ -57,7 +59,9 @@ def test_many_of_a_sensitive_type_are_not_replayed_unasked(
     letter = dead(company)
     TaskType.objects.filter(key="demo.sleep").update(sensitive=True)
 
-    assert "Confirm that you want to run these tasks again." in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert "Confirm that you want to run these tasks again." in follow(
+        recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
+    )
     assert status_of(letter) == "DEAD"
     assert "Replay 1…" in page_of(recruiter, DEAD)
     follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep", "confirmed": "1"})
@@ -69,7 +73,9 @@ def test_a_type_is_paused_and_resumed_with_the_consequence_named(
 ) -> None:
     started(company)
     started(company)
-    assert "If you pause it, 2 waiting tasks and all new ones wait until you resume it." in page_of(recruiter, TYPES)
+    assert "If you pause it, 2 waiting tasks and all new ones wait until you resume it." in page_of(
+        recruiter, TYPES
+    )
 
     paused = follow(recruiter, f"{TYPES}demo.sleep/pause/", {})
     assert "Paused by staff" in paused

@@ -142,7 +142,9 @@ def test_what_has_ended_cannot_be_cancelled_and_says_so(
 def test_a_dead_letter_is_replayed_once(recruiter: Client, company: Company) -> None:
     task = dead(company)
 
-    assert "Task queued to run again, with all its attempts." in follow(recruiter, at(task, "replay/"), {})
+    assert "Task queued to run again, with all its attempts." in follow(
+        recruiter, at(task, "replay/"), {}
+    )
     assert "This is no longer possible" in follow(recruiter, at(task, "replay/"), {})
     replayed = TaskEvent.objects.get(task_id=task, kind="replayed")
     assert replayed.actor.startswith("member:")
@@ -155,7 +157,9 @@ def test_a_sensitive_one_asks_first(recruiter: Client, company: Company) -> None
     kind.save()
 
     assert "The effects of earlier attempts may be repeated." in page_of(recruiter, at(task))
-    assert "Confirm that you want to run this task again." in follow(recruiter, at(task, "replay/"), {})
+    assert "Confirm that you want to run this task again." in follow(
+        recruiter, at(task, "replay/"), {}
+    )
     edited = recruiter.post(at(task, "edit/"), {"payload": "{}"})
     assert edited.status_code == 422
     assert status_of(task) == "DEAD"

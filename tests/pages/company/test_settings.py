@@ -202,7 +202,9 @@ def test_the_settings_show_how_the_api_and_the_exports_are_reached(
 
 def test_the_first_visit_says_what_to_do(recruiter: Client, viewer: Client) -> None:
     assert "Create your first job" in text_of(recruiter.get("/company/"))
-    assert "Ask a recruiter or an owner of your company to create" in text_of(viewer.get("/company/"))
+    assert "Ask a recruiter or an owner of your company to create" in text_of(
+        viewer.get("/company/")
+    )
 
 
 def test_jobs_are_found_by_title_and_state(viewer: Client, job: UUID, company: Company) -> None:

@@ -50,7 +50,9 @@ def test_a_time_counts_in_the_zone_in_which_it_was_shown(viewer: Client, past: H
 
     assert "Event 7 of 10" in words(viewer, page(past.job, f"replay/?{asked}UTC"))
     for nonsense in ("../../etc/passwd", "Nowhere", "%00", "Europe"):
-        assert "The job did not exist at that time." in words(viewer, page(past.job, f"replay/?{asked}{nonsense}"))
+        assert "The job did not exist at that time." in words(
+            viewer, page(past.job, f"replay/?{asked}{nonsense}")
+        )
 
 
 def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: History) -> None:

@@ -96,7 +96,9 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
     assert (
         "This job is not open" in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
     )
-    assert "This job is not open for applications now." in give(recruiter, job_id, as_csv(people(1)))
+    assert "This job is not open for applications now." in give(
+        recruiter, job_id, as_csv(people(1))
+    )
     assert not StoredFile.objects.exists()
 
 
