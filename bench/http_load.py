@@ -39,11 +39,14 @@ class Answer:
         return json.loads(self.body) if self.body else None
 
 
-def request(method: str, path: str, *, token: str = "", body: Any = None) -> bytes:
+def request(
+    method: str, path: str, *, token: str = "", cookie: str = "", body: Any = None
+) -> bytes:
     """The bytes of a request."""
     content = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*"]
     lines += [f"Authorization: Bearer {token}"] if token else []
+    lines += [f"Cookie: {cookie}"] if cookie else []
     if method != "GET":
         lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
     return "\r\n".join([*lines, "", ""]).encode() + content
@@ -52,8 +55,9 @@ def request(method: str, path: str, *, token: str = "", body: Any = None) -> byt
 class Connection:
     """One connection, opened again by the next request when the server has closed it."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, source: str = "") -> None:
         self._address = (host, port)
+        self._source = (source, 0) if source else None  # an address of ours to come from
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def send(self, request: bytes) -> Answer:
@@ -61,7 +65,9 @@ class Connection:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if self._streams is None:
-                    self._streams = await asyncio.open_connection(*self._address)
+                    self._streams = await asyncio.open_connection(
+                        *self._address, local_addr=self._source
+                    )
                 reader, writer = self._streams
                 writer.write(request)
                 return await self._read(reader)
