@@ -62,6 +62,15 @@ class Connection:
 
     async def send(self, request: bytes) -> Answer:
         """Send a request, and read the answer. Raises OSError, EOFError, TimeoutError."""
+        was_open = self._streams is not None
+        try:
+            return await self._send_once(request)
+        except (ConnectionError, asyncio.IncompleteReadError) as error:
+            if not was_open or getattr(error, "partial", b""):
+                raise
+        return await self._send_once(request)  # the server had closed it: nobody waited then
+
+    async def _send_once(self, request: bytes) -> Answer:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if self._streams is None:
