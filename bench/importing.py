@@ -82,7 +82,7 @@ def _apply(job_id: UUID, n: int, count: int) -> None:
 def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
     """Read, store and take in so many people; gives the times of the parts of it."""
     from jobs.models import Job
-    from pipeline.imports.admit import take_in
+    from pipeline.imports.admit import admit_rows
     from pipeline.imports.store import store_import
 
     company_id = Job.objects.values_list("company_id", flat=True).get(id=job_id)
@@ -95,7 +95,7 @@ def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
         actor=_actor(),
     )
     times.append(time.perf_counter())
-    run = take_in(import_id)
+    run = admit_rows(import_id)
     times.append(time.perf_counter())
     assert (run.accepted, run.refused) == (count, 0)
     return [later - earlier for earlier, later in pairwise(times)]

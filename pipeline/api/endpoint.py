@@ -50,7 +50,8 @@ class Endpoint(APIView):
     @property
     def allowed_methods(self) -> list[str]:
         """Return the methods that have an answer."""
-        return _methods_of(type(self))
+        cls: Any = type(self)
+        return _methods_of(cls)
 
     @property
     def default_response_headers(self) -> dict[str, str]:

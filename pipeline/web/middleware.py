@@ -14,6 +14,8 @@ from django.utils import timezone
 from pipeline.web.page_middleware import pages_only
 from tasks.log_context import bound_log_fields
 
+ZONE_COOKIE = "time_zone"
+
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -41,18 +43,11 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """
+    known_zones = cache(zoneinfo.available_timezones)
 
     def middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
+        with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
-
-
-ZONE_COOKIE = "time_zone"
-
-
-@cache
-def _known_zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
-from pipeline.api.callers import Caller, PersonCaller, caller_of
+from pipeline.api.callers import PersonCaller, caller_of
 from pipeline.api.conditional import version_tag
 from pipeline.api.endpoint import Endpoint, tagged_answer
 from pipeline.api.openapi.parameters import (
@@ -99,9 +99,16 @@ class Events(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; of one application or kind of event, if asked."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        payload = pagination.listing(
-            _log(request, job_id), event_out, lambda event: encode_cursor(event.seq)
-        )
+        after, limit = pagination.seq_after(request), pagination.limit_of(request)
+        event = parameters.choice(request, "event", EventType)
+        of = request.query_params.get("application")
+        application_id = None if of is None else parameters.as_id(of)
+        page: Page[Event] = Page([], more=False)  # of an id that nothing has
+        if of is None or application_id is not None:
+            page = log_of(
+                job_id, after_seq=after, limit=limit, application_id=application_id, event=event
+            )
+        payload = pagination.listing(page, event_out, lambda event: encode_cursor(event.seq))
         return tagged_answer(request, payload, version_tag(facts.seq))
 
 
@@ -142,11 +149,20 @@ class Verify(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Verify the log; for an applicant of the job, against the hash that they noted."""
-        caller, noted = caller_of(request), _noted(request)
-        _refuse_verifying(caller, job_id, noted)
+        caller = caller_of(request)
+        seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
+        if (seq is None) != (digest is None):
+            parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
+        noted = None if seq is None or digest is None else (seq, digest)
+        of_company = not isinstance(caller, PersonCaller)
+        if not isinstance(caller, PersonCaller):
+            own_job(caller, job_id, Action.VERIFY_LOG)
+        elif not has_applied(caller.applicant_id, job_id):
+            raise JobNotFound
+        elif noted is None:
+            raise PermissionDenied("Send the seq and the hash that you noted.")
         check_throttle(request, "verify", str(caller))
         verdict = verify_job(job_id, noted=noted, in_turn=True)
-        of_company = not isinstance(caller, PersonCaller)
         return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
 
 
@@ -162,36 +178,7 @@ def _tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
 
 
 def _waitlist(page: Page[Seen]) -> dict[str, Any]:
-    return pagination.listing(page, application_out, _cursor_after)
+    def cursor_after(seen: Seen) -> str:
+        return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
-
-def _cursor_after(seen: Seen) -> str:
-    return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
-
-
-def _log(request: Request, job_id: UUID) -> Page[Event]:
-    after, limit = pagination.seq_after(request), pagination.limit_of(request)
-    event = parameters.choice(request, "event", EventType)
-    of = request.query_params.get("application")
-    application_id = None if of is None else parameters.as_id(of)
-    if of is not None and application_id is None:
-        return Page([], more=False)  # an id that nothing has
-    return log_of(job_id, after_seq=after, limit=limit, application_id=application_id, event=event)
-
-
-def _noted(request: Request) -> tuple[int, str] | None:
-    seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
-    if seq is None and digest is None:
-        return None
-    if seq is None or digest is None:
-        parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
-    return seq, digest
-
-
-def _refuse_verifying(caller: Caller, job_id: UUID, noted: tuple[int, str] | None) -> None:
-    if not isinstance(caller, PersonCaller):
-        own_job(caller, job_id, Action.VERIFY_LOG)
-    elif not has_applied(caller.applicant_id, job_id):
-        raise JobNotFound
-    elif noted is None:
-        raise PermissionDenied("Send the seq and the hash that you noted.")
+    return pagination.listing(page, application_out, cursor_after)
