@@ -29,17 +29,14 @@ from pipeline.web.request_metrics import exposition
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer with counters and gauges. Raises Http404 for clients who may not see them."""
-    if not (is_from_this_machine(request) or _has_token(request)):
+    given = request.META.get("HTTP_AUTHORIZATION", "").encode()
+    wanted = f"Bearer {env.METRICS_TOKEN}".encode()
+    has_token = bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
+    if not (has_token or is_from_this_machine(request)):
         raise Http404
     registry = CollectorRegistry()
     registry.register(_Standing())
     return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
-
-
-def _has_token(request: HttpRequest) -> bool:
-    given = request.META.get("HTTP_AUTHORIZATION", "").encode()
-    wanted = f"Bearer {env.METRICS_TOKEN}".encode()
-    return bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
 
 
 class _Standing(Collector):

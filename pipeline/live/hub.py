@@ -81,7 +81,7 @@ class Watcher:
         self.missed = True
         self._wake.set()
 
-    def end(self) -> None:
+    def close_stream(self) -> None:
         """End the stream: the reader or the server is leaving."""
         self.is_over = True
         self._wake.set()
@@ -125,9 +125,9 @@ class Hub:
 
         `session_key` is that of the browser; a token that is bound to a session ends with it.
         """
-        if self._is_closed or len(self._watchers) >= self.most_watchers:
-            raise HubFull
-        if self._held[address] >= self.per_address or self._held[token.text] >= self.per_token:
+        is_full = self._is_closed or len(self._watchers) >= self.most_watchers
+        takes_too_many = self._held[address] >= self.per_address
+        if is_full or takes_too_many or self._held[token.text] >= self.per_token:
             raise HubFull
         watcher = Watcher(token, address, session_key)
         self._add(watcher)
@@ -135,15 +135,6 @@ class Hub:
             yield watcher
         finally:
             self._remove(watcher)
-
-    def close(self) -> None:
-        """End all streams and take no new ones."""
-        self._is_closed = True
-        for watcher in list(self._watchers):
-            watcher.end()
-        for task in (self._listening, self._checking):
-            if task:
-                task.cancel()
 
     def _add(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)
@@ -160,7 +151,7 @@ class Hub:
 
     def _remove(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)
-        for name in {watcher.address, watcher.token.text}:
+        for name in (watcher.address, watcher.token.text):
             self._held[name] -= 1
             if not self._held[name]:
                 del self._held[name]
@@ -170,6 +161,15 @@ class Hub:
             others.discard(watcher)
             if not others:
                 del self._of_job[job]
+
+    def close(self) -> None:
+        """End all streams and take no new ones."""
+        self._is_closed = True
+        for watcher in list(self._watchers):
+            watcher.close_stream()
+        for task in (self._listening, self._checking):
+            if task:
+                task.cancel()
 
     async def _listen_on(self) -> None:
         """Listen until cancelled; after each (re)connection every page reloads."""
@@ -197,7 +197,7 @@ class Hub:
                 living = {watcher.session_key for watcher in bound}  # nobody knows: later
             for watcher in bound:
                 if watcher.session_key not in living:
-                    watcher.end()
+                    watcher.close_stream()
             await asyncio.sleep(SESSION_SECONDS)
         self._checking = None
 

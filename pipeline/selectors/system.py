@@ -55,14 +55,16 @@ def machinery_for(company_id: UUID) -> Machinery:
     workers = TaskWorker.objects.aggregate(
         alive=Count("pk", filter=Q(beat_at__gt=Now() - FRESH)), seen=Max("beat_at")
     )
+    now = database_now()
+    version = connection.connection.info.server_version
     return Machinery(
-        now=database_now(),
+        now=now,
         decay_seen_at=seen,
         task_workers=workers["alive"],
         task_worker_seen_at=workers["seen"],
         overdue_since=due["overdue"],
         next_due_at=due["next"],
-        database=_database(),
+        database=f"PostgreSQL {version // 10_000}.{version % 10_000}",
     )
 
 
@@ -72,9 +74,3 @@ def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
     if after:
         jobs = jobs.filter(id__lt=after)
     return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)
-
-
-def _database() -> str:
-    connection.ensure_connection()
-    version = connection.connection.info.server_version
-    return f"PostgreSQL {version // 10_000}.{version % 10_000}"

@@ -43,7 +43,7 @@ class RequestQueue:
     down each other, and little else.
     """
 
-    threads_of_process: ClassVar[int] = 4  # the worker sets it from gunicorn's --threads
+    threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
 
     def __init__(
         self,

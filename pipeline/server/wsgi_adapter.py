@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -29,6 +28,7 @@ from pipeline.server.request_body import (
     is_left_unread,
 )
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
+from pipeline.server.request_threads import RequestThreads
 from pipeline.server.wsgi_environ import Environ, environ_of
 from pipeline.web.asgi_types import Message, Receive, Send
 
@@ -51,7 +51,7 @@ class WSGIAdapter:
     def __init__(self, application: WSGIApplication) -> None:
         threads = RequestQueue.threads_of_process
         self._application = application
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self._pool = RequestThreads(threads)
         self._queue = RequestQueue(threads)
         self._room = BodyRoom()
         self._clients = Clients()

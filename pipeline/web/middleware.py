@@ -8,9 +8,13 @@ from collections.abc import Callable
 from functools import cache
 from uuid import uuid4
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+
+from pipeline.web.page_middleware import pages_only
+from tasks.log_context import bound_log_fields
+
+ZONE_COOKIE = "time_zone"
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -24,7 +28,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     def middleware(request: HttpRequest) -> HttpResponse:
         name = request_id_of(request.headers.get("X-Request-ID", ""))
         request.request_id = name  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=name):
+        with bound_log_fields(request_id=name):
             response = get_response(request)
         response["X-Request-ID"] = name
         return response
@@ -37,23 +41,17 @@ def request_id_of(given: str) -> str:
     return given if _SANE.fullmatch(given) else uuid4().hex
 
 
+@pages_only
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Show times in the time zone from the browser's cookie; else in UTC.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """
+    known_zones = cache(zoneinfo.available_timezones)
 
     def middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
+        with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
-
-
-ZONE_COOKIE = "time_zone"
-
-
-@cache
-def _known_zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())

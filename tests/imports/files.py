@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.imports.read_file import read_file
 from pipeline.imports.store import store_import
 from pipeline.models import Application, ImportRefusal, ImportRun
@@ -51,7 +51,7 @@ def unread(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
 
 def imported(job_id: UUID, content: bytes) -> ImportRun:
     """A file that was taken into a job."""
-    return take_in(stored(job_id, content))
+    return admit_rows(stored(job_id, content))
 
 
 def refusals(run: ImportRun) -> list[tuple[int, str]]:

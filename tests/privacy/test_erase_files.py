@@ -14,7 +14,7 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import write
 from pipeline.files.read import file_of
 from pipeline.files.write import FileWriter
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.imports.rows import rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from pipeline.privacy import erase as erasing
@@ -90,7 +90,7 @@ def test_a_file_that_no_worker_has_read_yet_is_blanked_too(zelda: factories.Appl
 
     erase(applicant_id=zelda.id)
 
-    run = take_in(with_her)
+    run = admit_rows(with_her)
     assert (run.accepted, run.refused) == (1, 1)
     assert not ImportRun.objects.get(file_id=without).is_read
     assert EMAIL.lower() not in everything_in("pipeline_importrefusal")
