@@ -25,9 +25,13 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A person's past at a job; `eligible_at` is the end of the last cool-down."""
+    """A person's past at a job; `eligible_at` is the end of the last cool-down.
+
+    `unverified` is the id of their live application if its address is not proved.
+    """
 
     live: bool
+    unverified: UUID | None
     decided: bool
     misses: int
     eligible_at: datetime | None
@@ -78,6 +82,14 @@ def read_histories(job: LockedJob, applicant_ids: Collection[UUID]) -> dict[UUID
     return {row[0]: _history(row[1:]) for row in rows if not row[-1].startswith(ERASED)}
 
 
+def read_application(job: LockedJob, application_id: UUID) -> Application:
+    """Read an application of a locked job. Raises ApplicationNotFound."""
+    (rows,) = fetch(sql.READ_APPLICATION, parameters={"application": application_id})
+    if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
+        raise ApplicationNotFound
+    return job.attach(as_application(rows[0]))
+
+
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the job that has been due for longest and is not locked, if there is one."""
     (rows,) = fetch(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
@@ -107,7 +119,7 @@ def _policy(*values: Any) -> Policy:
 
 
 def _history(row: Row) -> History:
-    live, decided, misses, eligible_at, address = row
+    live, unverified, decided, misses, eligible_at, address = row
     if address is None or address.startswith(ERASED):
         raise ApplicantNotFound
-    return History(bool(live), bool(decided), misses, eligible_at)
+    return History(bool(live), unverified, bool(decided), misses, eligible_at)

@@ -1,5 +1,7 @@
 """Settling of a job: overdue acknowledgements decay or lapse, then free seats are filled.
 
+Applications that nobody verified in time lapse too, without a miss.
+
 A closed job is closed out instead, in slices.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 from django.db import connection
 
 from jobs.models import JobStatus
-from pipeline.domain.states import EventType, Move
+from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import as_application
@@ -35,10 +37,16 @@ def settle_due(job: LockedJob) -> int:
         cursor.nextset()
         job.next_due_at = cursor.fetchone()[0]
     for application in overdue:
+        if application.status == Status.WAITLIST:
+            facts = {"reason": UNVERIFIED}
+            make_move(
+                job, application, Move.EXPIRE, effective_at=application.verify_by, facts=facts
+            )
+            continue
         deadline, misses = application.acknowledge_by, application.decay_count + 1
         if job.policy.keeps_place(misses):
-            facts = {"places": job.policy.places_lost(misses)}
-            make_move(job, application, Move.DECAY, effective_at=deadline, facts=facts)
+            places = {"places": job.policy.places_lost(misses)}
+            make_move(job, application, Move.DECAY, effective_at=deadline, facts=places)
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
     fill_seats(job)

@@ -30,7 +30,7 @@ class Seen:
     email: str
     people_waiting: int
     max_decays: int | None
-    # 1 is the next in line; None when the application does not wait.
+    # 1 is the next in line; None when the application does not wait or is not verified.
     position: int | None
     now: datetime
 
@@ -78,7 +78,7 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
         place = {"ticket": application.ticket, "tie": application.tie}
         cursor.execute(sql.STANDING, {"job": application.job_id, **place})
         waiting, max_decays, position, now = cursor.fetchone()
-    if application.ticket is None:
+    if application.ticket is None or not application.is_verified:
         position = None
     return Seen(
         application=application,

@@ -26,7 +26,9 @@ def apply(
     """Admit a person to a job's line: a seat if one is free for them, else a place at the back.
 
     `verified`: the person has proved their address, or the company itself submits them. Anybody
-    else must acknowledge even a seat that was free. Misses of earlier applications still count.
+    else only keeps a place in line. An unverified application with their address is taken over: it
+    is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
+    still count.
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
     has an application of that id already, it is returned as it stands, and nothing else is done.
     Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.

@@ -20,6 +20,7 @@ class Told(Protocol):
     """Part of a row of the log that a sentence is made from."""
 
     event: str
+    from_status: str | None
     to_status: str | None
     outcome: str | None
     actor_kind: str
@@ -50,6 +51,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
         "everyone ahead in line has had a turn.{cooldown}"
+    ),
+    (EventType.VERIFIED, None): (
+        "{They} verified the email address: from now on {they} can be promoted, at the place in "
+        "line that {they} had."
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
@@ -102,6 +107,17 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 }
 
 
+_UNVERIFIED = (
+    "Somebody applied with {their} email address, which is not verified yet. The application keeps "
+    "its place in line, but no seat is offered before the address is verified. It ends at "
+    "{verify_by} otherwise."
+)
+_NEVER_VERIFIED = (
+    "Nobody verified the email address by {missed}, so the application ended. It cost no miss, and "
+    "nothing of it counts when {they} apply."
+)
+
+
 def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
@@ -109,17 +125,22 @@ def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
         "applied": _applied(event, words),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone),
+        "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "missed": time_in_words(event.effective_at, zone),
         "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
         "loss": _loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
-        "why": _why(event.data.get("reason")),
+        "why": _why(event),
     }
     return _template(event).format_map(words | facts)
 
 
 def _template(event: Told) -> str:
     kind = EventType(event.event)
+    if kind is EventType.APPLIED and event.data.get("verify_by"):
+        return _UNVERIFIED
+    if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
+        return _NEVER_VERIFIED
     for what in (event.outcome, event.to_status, None):
         found = SENTENCES.get((kind, what))  # type: ignore[arg-type]
         if found:
@@ -150,5 +171,6 @@ def _loss(places: int, words: Mapping[str, str]) -> str:
     )
 
 
-def _why(reason: str | None) -> str:
+def _why(event: Told) -> str:
+    reason = event.data.get("reason") if event.event == EventType.REMOVED else None
     return f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else ""
