@@ -94,8 +94,25 @@ def send_code(
         f"{about}\n\n"
         f"{if_not_you}\n"
     )
+    address = _hash("address", email)
+    values: dict[str, Any] = {
+        "turn": int.from_bytes(address[:8], "big", signed=True),
+        "request": _hash("request", email, by.handle),
+        "address": address,
+        "network": _hash("network", email, by.network),
+        "digest": _digest_of(email, code),
+        "tries": MOST_TRIES,
+        "lifetime": LIFETIME,
+        "window": WINDOW,
+        "most": MOST_CODES,
+        "own": OWN_CODES,
+    }
     with transaction.atomic():
-        if _issue(email, code, by):
+        with connection.cursor() as cursor:
+            cursor.execute(TAKE_TURN, values)
+            cursor.execute(ISSUE, values)
+            is_kept = cursor.fetchone() is not None
+        if is_kept:
             mail.post(to=email, subject=SUBJECT, text=text)
     over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
     some = list(over.order_by("counted_until").values_list("request", flat=True)[:CLEARED_AT_ONCE])
@@ -126,27 +143,6 @@ def kept_about(email: str) -> dict[str, Any] | None:
     kept = SignInCode.objects.filter(address=_hash("address", email)).order_by("-expires_at")
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
-
-
-def _issue(email: str, code: str, by: Requester) -> bool:
-    """Keep a new code, unless the address has had too many; return if it is kept."""
-    address = _hash("address", email)
-    values: dict[str, Any] = {
-        "turn": int.from_bytes(address[:8], "big", signed=True),
-        "request": _hash("request", email, by.handle),
-        "address": address,
-        "network": _hash("network", email, by.network),
-        "digest": _digest_of(email, code),
-        "tries": MOST_TRIES,
-        "lifetime": LIFETIME,
-        "window": WINDOW,
-        "most": MOST_CODES,
-        "own": OWN_CODES,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_TURN, values)
-        cursor.execute(ISSUE, values)
-        return cursor.fetchone() is not None
 
 
 def _hash(what: str, *values: str) -> bytes:

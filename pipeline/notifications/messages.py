@@ -23,7 +23,6 @@ class EventForMail(Protocol):
     application_id: UUID | None
     seq: int
     event: str
-    from_status: str | None
     to_status: str | None
     outcome: str | None
     actor_kind: str

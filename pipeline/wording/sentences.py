@@ -11,16 +11,15 @@ from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
-from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.domain.states import UNVERIFIED, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.wording.english import capitalized, count, plural, time_in_words
 from pipeline.wording.event_words import REASON_WORDS
 
 
-class Told(Protocol):
+class DescribedEvent(Protocol):
     """Part of a row of the log that a sentence is made from."""
 
     event: str
-    from_status: str | None
     to_status: str | None
     outcome: str | None
     actor_kind: str
@@ -43,7 +42,16 @@ class Reader(Enum):
 _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
 
 # A sentence for each kind of event; where it depends, for the status or outcome it led to.
-SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
+SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
+    (EventType.APPLIED, UNVERIFIED): (
+        "Somebody applied with {their} email address, which is not verified yet. The application "
+        "keeps its place in line, but no seat is offered before the address is verified. It ends "
+        "at {verify_by} otherwise."
+    ),
+    (EventType.LAPSED, UNVERIFIED): (
+        "Nobody verified the email address by {missed}, so the application ended. It cost no miss, "
+        "and nothing of it counts when {they} apply."
+    ),
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
         "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
@@ -107,58 +115,37 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 }
 
 
-_UNVERIFIED = (
-    "Somebody applied with {their} email address, which is not verified yet. The application keeps "
-    "its place in line, but no seat is offered before the address is verified. It ends at "
-    "{verify_by} otherwise."
-)
-_NEVER_VERIFIED = (
-    "Nobody verified the email address by {missed}, so the application ended. It cost no miss, and "
-    "nothing of it counts when {they} apply."
-)
-
-
-def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
+def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
+    reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    decided = event.event == EventType.REMOVED
+    cooldown = ""
+    if eligible_at is not None:
+        until = time_in_words(eligible_at, zone)
+        cooldown = f" After a miss, {words['they']} cannot be promoted again before {until}."
     facts = {
-        "applied": _applied(event, words),
+        "applied": (
+            f"{words['They']} {words['were']} put forward by the company"
+            if event.actor_kind == ActorKind.COMPANY
+            else f"{words['They']} applied"
+        ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone),
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "missed": time_in_words(event.effective_at, zone),
-        "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
+        "cooldown": cooldown,
         "loss": _loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
-        "why": _why(event),
+        "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
     }
-    return _template(event).format_map(words | facts)
-
-
-def _template(event: Told) -> str:
     kind = EventType(event.event)
-    if kind is EventType.APPLIED and event.data.get("verify_by"):
-        return _UNVERIFIED
-    if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
-        return _NEVER_VERIFIED
-    for what in (event.outcome, event.to_status, None):
-        found = SENTENCES.get((kind, what))  # type: ignore[arg-type]
-        if found:
-            return found
+    unverified = UNVERIFIED if event.data.get("verify_by") else None
+    for what in (unverified, event.outcome, event.to_status, None):
+        template = SENTENCES.get((kind, what))  # type: ignore[arg-type]
+        if template:
+            return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
-
-
-def _applied(event: Told, words: Mapping[str, str]) -> str:
-    if event.actor_kind == ActorKind.COMPANY:
-        return f"{words['They']} {words['were']} put forward by the company"
-    return f"{words['They']} applied"
-
-
-def _cooldown(eligible_at: str | None, words: Mapping[str, str], zone: tzinfo) -> str:
-    if eligible_at is None:
-        return ""
-    until = time_in_words(eligible_at, zone)
-    return f" After a miss, {words['they']} cannot be promoted again before {until}."
 
 
 def _loss(places: int, words: Mapping[str, str]) -> str:
@@ -169,8 +156,3 @@ def _loss(places: int, words: Mapping[str, str]) -> str:
         f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "
         + (words["they"])
     )
-
-
-def _why(event: Told) -> str:
-    reason = event.data.get("reason") if event.event == EventType.REMOVED else None
-    return f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else ""

@@ -1,4 +1,4 @@
-"""Unverified applications: a place in line, no seat, and no trace on the person whose address it is."""
+"""Unverified applications: a place in line, no seat, no trace on whose address it is."""
 
 from __future__ import annotations
 
