@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -155,9 +156,9 @@ def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
     factories.applicant(email=ANN)
     statements = []
     for address in (ANN, "nobody@example.org"):
-        with django_assert_num_queries(4) as captured:  # BEGIN, the code, COMMIT, what to clear
+        with django_assert_num_queries(5) as captured:  # BEGIN, turn, code, COMMIT, what to clear
             send_code(address, by=HERE)
-        statements.append([query["sql"].split("VALUES")[0] for query in captured])
+        statements.append([re.sub(r"'[^']*'|-?\d{9,}", "?", q["sql"]) for q in captured])
 
     assert statements[0][2:] == statements[1][2:]
     assert "applicants_applicant" not in str(statements).replace("applicants_applicanttoken", "")
