@@ -29,8 +29,8 @@ class Line:
     active: list[Place] = field(default_factory=list)
     pending: list[Place] = field(default_factory=list)
     waitlist: list[Place] = field(default_factory=list)
-    # Whether others wait behind the last of `waitlist`.
-    more: bool = False
+    # The number of people before the next page of those who waited; None on the last page.
+    next_after: int | None = None
 
 
 def replay_page(
@@ -41,15 +41,15 @@ def replay_page(
     after: int = 0,
     limit: int,
 ) -> Line:
-    """Return the same as `replay`, but of the waitlist only who stood behind place `after`.
+    """Return the same as `replay`, but of the waitlist only who stood behind the first `after`.
 
     At most `limit` of them, and only with the first of them who held a seat.
     """
     line = _line_at(job_id, seq, as_of)
     places = stretch_after(job_id, line.seq, after=after, limit=limit + 1)
     waiting = [place for place in places if place.status is Status.WAITLIST]
-    line.more = len(waiting) > limit
     line.waitlist = waiting[:limit]
+    line.next_after = after + limit if len(waiting) > limit else None
     _add_seats(line, places)
     return line
 
@@ -67,7 +67,8 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
     _add_seats(line, places)
     line.waitlist = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
-    for position, place in enumerate(line.waitlist, start=1):
+    verified = (place for place in line.waitlist if place.is_verified)
+    for position, place in enumerate(verified, start=1):
         place.position = position
     return line
 

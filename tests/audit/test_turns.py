@@ -84,7 +84,7 @@ def test_the_pages_of_a_replay_are_the_whole_line_of_one_moment() -> None:
         page = replay_page(job_id, seq=whole.seq, after=after, limit=10)
         assert page.active == (whole.active if after == 0 else [])
         assert page.pending == (whole.pending if after == 0 else [])
-        assert page.more == (after + 10 < len(whole.waitlist))
+        assert page.next_after == (after + 10 if after + 10 < len(whole.waitlist) else None)
         waiting += page.waitlist
 
     assert waiting == whole.waitlist

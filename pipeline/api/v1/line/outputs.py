@@ -22,6 +22,7 @@ class PlaceOut(TypedDict):
 
     application_id: UUID
     status: Annotated[str, Status]
+    verified: bool
     position: int | None
     decay_count: Count
     acknowledge_by: datetime | None
@@ -87,19 +88,16 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "active": [_place_out(place, as_of) for place in line.active],
         "pending": [_place_out(place, as_of) for place in line.pending],
         "waitlist": [_place_out(place, as_of) for place in line.waitlist],
-        "next_cursor": _cursor_behind(line) if line.more else None,
+        "next_cursor": encode_cursor(line.seq, line.next_after) if line.next_after else None,
         "server_time": server_time,
     }
-
-
-def _cursor_behind(line: Line) -> str:
-    return encode_cursor(line.seq, line.waitlist[-1].position or 0)
 
 
 def _place_out(place: Place, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
+        "verified": place.is_verified,
         "position": place.position,
         "decay_count": place.decay_count,
         "acknowledge_by": place.acknowledge_by,

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0008_work'),
+        ('pipeline', '0009_verified'),
     ]
 
     operations = [
