@@ -144,6 +144,8 @@ class Supervisor:
         """Plan the next start of a program that ended. Raises ProgramEnded if it has none."""
         ended = ProgramEnded(name, process.returncode)
         del self._running[name]
+        if process.stdin:
+            process.stdin.close()
         if not self._programs[name].restarts:
             raise ended
         has_run_well = time.monotonic() - self._started[name] >= LIFE_SECONDS

@@ -28,12 +28,26 @@ def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
         yield url.removeprefix("http://")
 
 
+@pytest.fixture(autouse=True)
+def closed_afterwards() -> Iterator[None]:
+    """Streams are closed at the end of each test."""
+    yield
+    for each in _open:
+        each.close()
+    _open.clear()
+
+
+_open: list[http.client.HTTPConnection | http.client.HTTPResponse] = []
+
+
 def opened(site: str, token: str, session_key: str = "") -> http.client.HTTPResponse:
-    """The head of a stream, which stays open as long as the answer is kept."""
+    """The head of a stream, which stays open until the end of the test."""
     client = http.client.HTTPConnection(site, timeout=30)
     cookie = f"{settings.SESSION_COOKIE_NAME}={session_key}"
     client.request("GET", f"/live/{token}", headers={"Cookie": cookie} if session_key else {})
-    return client.getresponse()
+    answer = client.getresponse()
+    _open.extend([client, answer])
+    return answer
 
 
 def test_one_token_opens_no_more_streams_than_a_page_needs(site: str) -> None:

@@ -50,7 +50,7 @@ def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
 
 def test_a_program_that_does_not_restart_ends_the_wait(tmp_path: Path) -> None:
     programs = [Program("web", ENDS), Program("decay", STAYS, restarts=True)]
-    running = Supervisor(programs, folder=ROOT, say=print)
+    running = Supervisor(programs, folder=ROOT, say=lambda _: None)
 
     with pytest.raises(ProgramEnded), running:
         running.wait()

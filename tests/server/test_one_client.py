@@ -82,7 +82,7 @@ def test_slow_readers_of_large_answers_hold_no_threads(port: int, neighbour: str
     key, path = key_of(company), f"/api/v1/jobs/{job}/replay"
     assert len(ask(port, path, key)[2]["waitlist"]) == 1_000
 
-    with all_slow([slow_reader(port, path, key) for _ in range(16)]):
+    with all_slow([slow_reader(port, path, key) for _ in range(40)]):
         took = seconds_of(lambda: ask(port, ME, neighbour), during=4)
 
     assert max(took) < 5
