@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
 
@@ -10,8 +11,9 @@ class TasksConfig(AppConfig):
     verbose_name = "Background work"
 
     def ready(self) -> None:
-        """Learn every app's types: those of `<app>.tasks`, and our own."""
-        from tasks import demo_task  # noqa: F401 -- registers its types
+        """Learn every app's types: those of `<app>.tasks` and, where switched on, the demo's."""
+        if settings.DEMO_TASKS:
+            from tasks import demo_task  # noqa: F401 -- registers its types
 
         autodiscover_modules("tasks")
         post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.registry")

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.files.quota import refuse_beyond_quota
 from pipeline.models import StoredFile
 from tasks.advisory_locks import BEGIN_FILE
 
@@ -82,8 +83,12 @@ class FileWriter:
         name: str,
         content_type: str,
     ) -> FileWriter:
-        """Begin the file of that id; anything that an earlier attempt has written is removed."""
+        """Begin the file of that id; anything that an earlier attempt has written is removed.
+
+        Raises FilesFull.
+        """
         with transaction.atomic():
+            refuse_beyond_quota(company_id)
             _wait_for_erasing()
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
