@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.backends.postgresql import base
+from django.db.backends.postgresql.base import Database
 
 from pipeline.database.cluster import PORT
 
@@ -18,4 +19,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if cluster := settings.EMBEDDED_POSTGRES:
             cluster.ensure()
         # Said aloud, or libpq would take it from the environment's PGPORT.
-        return super().get_new_connection({"port": PORT, **conn_params})
+        given = {"port": PORT, **conn_params}
+        try:
+            return super().get_new_connection(given)
+        except Database.OperationalError as error:
+            if not cluster or "does not exist" not in str(error):
+                raise
+            cluster.prepare_roles()  # an earlier release has started this server, and runs it still
+            return super().get_new_connection(given)

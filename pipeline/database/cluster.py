@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.database.binaries import find_binaries, reachable_copy
 from pipeline.database.data_dir import home_of, make_reachable, server_user, socket_dir_of
 from pipeline.database.file_locks import Seat, alone
-from pipeline.database.server import PORT, Server
+from pipeline.database.roles import prepare_cluster
+from pipeline.database.server import PORT, SUPERUSER, Server
 
 __all__ = ["PORT", "Cluster"]
 
@@ -37,6 +38,11 @@ class Cluster:
             self._sit_down()
             if not self.server.is_ready():
                 self.server.start(lock=lock)
+                self.prepare_roles()
+
+    def prepare_roles(self) -> None:
+        """Create the roles of owner and application, and hand them the database."""
+        prepare_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def _sit_down(self) -> None:
         """Register this process as a user: once per process, and before starting the server."""
