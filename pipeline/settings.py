@@ -43,13 +43,14 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "pipeline.web.request_metrics.measured",
     "pipeline.web.middleware.request_id",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "pipeline.web.page_middleware.api_headers",
+    "pipeline.web.page_middleware.Security",
+    "pipeline.web.page_middleware.StaticFiles",
+    "pipeline.web.page_middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "pipeline.web.page_middleware.Common",
+    "pipeline.web.page_middleware.CSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -161,7 +162,7 @@ EMBEDDED_POSTGRES: Cluster | None = None
 # not. None: one role for both.
 MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
 if env.DATABASE_URL:
-    DATABASES = {"default": _database(**env.database_from_url())}
+    DATABASES = {"default": _database(**env.database_from_url() | {"ENGINE": "pipeline.database"})}
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
@@ -187,6 +188,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["pipeline.api.rendering.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["pipeline.api.parsing.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline.api.rendering.Negotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
     "URL_FORMAT_OVERRIDE": None,

@@ -12,14 +12,13 @@ class TasksConfig(AppConfig):
 
     def ready(self) -> None:
         """Learn every app's types: those of `<app>.tasks` and, where switched on, the demo's."""
+        from tasks import registry
+
         if settings.DEMO_TASKS:
             from tasks import demo_task  # noqa: F401 -- registers its types
 
+        def write_types(using: str, **_: Any) -> None:
+            registry.sync()
+
         autodiscover_modules("tasks")
-        post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.registry")
-
-
-def _write_types(using: str, **_: Any) -> None:
-    from tasks import registry
-
-    registry.sync()
+        post_migrate.connect(write_types, sender=self, weak=False, dispatch_uid="tasks.registry")

@@ -31,9 +31,9 @@ def authorize(caller: Caller, action: Action) -> None:
             raise PermissionDenied("Only a company can do this.")
     elif caller.role is None:
         if not rule.allows_key(caller.scopes):
-            raise PermissionDenied(_missing_of_key(rule))
+            raise PermissionDenied(_missing(rule, of_key=True))
     elif not rule.allows_member(caller.role):
-        raise PermissionDenied(_missing_of_member(rule))
+        raise PermissionDenied(_missing(rule, of_key=False))
 
 
 def as_company(caller: Caller, action: Action) -> CompanyCaller:
@@ -132,17 +132,14 @@ def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts
     return facts
 
 
-def _missing_of_key(rule: Rule) -> str:
-    if rule.scope is not None:
+def _missing(rule: Rule, *, of_key: bool) -> str:
+    """Return the reason why a key, or a member, cannot do something."""
+    if of_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."
-    if rule.role is not None:
-        return "Only an owner who is signed in can do this; a key cannot."
-    return "Only an applicant can do this."
-
-
-def _missing_of_member(rule: Rule) -> str:
     if rule.role is None:
         return "Only an applicant can do this."
+    if of_key:
+        return "Only an owner who is signed in can do this; a key cannot."
     if rule.role is Role.OWNER:
         return "Only an owner of the company can do this."
     return "Your role in the company does not allow this."

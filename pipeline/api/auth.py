@@ -58,7 +58,12 @@ class SessionAuthentication(BaseAuthentication):
         Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
         """
         browser = request._request
-        caller: Caller | None = _member(request, browser)
+        user = get_user(browser)
+        caller: Caller | None = None
+        if isinstance(user, User):
+            roles = roles_of(user.id)
+            if company_id := _company(request, list(roles)):
+                caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
             applicant_id = applicant_id_of(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
@@ -86,15 +91,6 @@ def _caller_with(secret: str) -> Caller | None:
         token = find_token(secret)
         return PersonCaller(token.applicant_id, token.id) if token else None
     return None
-
-
-def _member(request: Request, browser: HttpRequest) -> Caller | None:
-    user = get_user(browser)
-    if not isinstance(user, User):
-        return None
-    roles = roles_of(user.id)
-    company_id = _company(request, list(roles))
-    return CompanyCaller(company_id, user.id, role=roles[company_id]) if company_id else None
 
 
 def _company(request: Request, theirs: list[UUID]) -> UUID | None:

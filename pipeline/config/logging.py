@@ -32,26 +32,23 @@ _SHARED: list[Any] = [
 
 def configure_logging(*, level: str, as_json: bool) -> None:
     """Send every record to standard error, as JSON lines or as text for a person."""
-    logging.config.dictConfig(
-        {
-            "version": 1,
-            "disable_existing_loggers": False,
-            "formatters": {"line": _formatter(as_json=as_json)},
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-            "root": {"handlers": ["stderr"], "level": level},
-        }
-    )
-
-
-def _formatter(*, as_json: bool) -> dict[str, Any]:
+    last: list[Any]
     if as_json:  # JSON does not render exceptions by itself
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
         plain = structlog.dev.plain_traceback  # the others show local variables: keys, addresses
         last = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
-    remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    return {
+    formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "processors": [remove_meta, *last],
+        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         "foreign_pre_chain": _SHARED,
     }
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"line": formatter},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+            "root": {"handlers": ["stderr"], "level": level},
+        }
+    )

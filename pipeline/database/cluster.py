@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.database.binaries import find_binaries, reachable_copy
-from pipeline.database.data_dir import home_of, make_reachable, server_user, socket_dir_of
+from pipeline.database.data_dir import home_of, make_reachable, socket_dir_of
 from pipeline.database.file_locks import Seat, alone
 from pipeline.database.roles import prepare_cluster
-from pipeline.database.server import PORT, SUPERUSER, Server
+from pipeline.database.server import PORT, SUPERUSER, Server, server_user
 
 __all__ = ["PORT", "Cluster"]
 
@@ -35,7 +35,11 @@ class Cluster:
         """
         make_reachable(self.base, self._user)
         with alone(self.base / "start.lock") as lock:
-            self._sit_down()
+            if not (self._seat and self._seat.is_mine()):  # once per process, before the start
+                if self._seat:
+                    self._seat.forget()
+                self._seat = Seat(self.base / "users.lock")
+                atexit.register(self.release)
             if not self.server.is_ready():
                 self.server.start(lock=lock)
                 self.prepare_roles()
@@ -43,15 +47,6 @@ class Cluster:
     def prepare_roles(self) -> None:
         """Create the roles of owner and application, and hand them the database."""
         prepare_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
-
-    def _sit_down(self) -> None:
-        """Register this process as a user: once per process, and before starting the server."""
-        if self._seat and self._seat.is_mine():
-            return
-        if self._seat:
-            self._seat.forget()
-        self._seat = Seat(self.base / "users.lock")
-        atexit.register(self.release)
 
     def release(self) -> None:
         """Leave the server's users; the last one stops it. Runs at exit."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -70,7 +71,7 @@ class Batch:
     lock_seconds: float = 0.0
 
 
-def take_in(
+def admit_rows(
     import_id: UUID,
     *,
     is_cancelled: Callable[[], bool] = lambda: False,
@@ -85,7 +86,10 @@ def take_in(
     """
     parts = FIRST_PARTS
     while True:
-        run, batch = _next_batch(import_id, parts)
+        try:
+            run, batch = _take_batch(import_id, parts)
+        except JobNotOpen:
+            run, batch = _end_early(import_id), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -98,13 +102,6 @@ def _fitting(parts: int, seconds: float) -> int:
     """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
-
-
-def _next_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    try:
-        return _take_batch(import_id, parts)
-    except JobNotOpen:
-        return _end_early(import_id), Batch([])
 
 
 @transaction.atomic(durable=True)
@@ -151,16 +148,12 @@ def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     if status != JobStatus.OPEN:
         raise JobNotOpen(status=status)
-    return find_or_create_applicants(
-        [row.email for row in batch.rows if not row.refusal and _is_address(row.email)]
-    )
-
-
-def _is_address(email: str) -> bool:
-    try:
-        return checked_address(email) == email
-    except ValidationError:
-        return False
+    addresses = []
+    for row in batch.rows:
+        with suppress(ValidationError):
+            if not row.refusal and checked_address(row.email) == row.email:
+                addresses.append(row.email)
+    return find_or_create_applicants(addresses)
 
 
 def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor) -> None:
@@ -201,23 +194,22 @@ def _enter(
 
 def _count(run: ImportRun, batch: Batch) -> None:
     if batch.refused:
-        refused = json.dumps([_as_record(run, row, why) for row, why in batch.refused])
+        records = [
+            {
+                "run_id": str(run.file_id),
+                "row": row.number,
+                "reason": why.value,
+                "name": row.name,
+                "email": row.email,
+            }
+            for row, why in batch.refused
+        ]
         with connection.cursor() as cursor, connection.wrap_database_errors:
-            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [refused])
+            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [json.dumps(records)])
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)
     run.save(update_fields=["next_row", "accepted", "refused"])
-
-
-def _as_record(run: ImportRun, row: Row, why: Refusal) -> dict[str, object]:
-    return {
-        "run_id": str(run.file_id),
-        "row": row.number,
-        "reason": why.value,
-        "name": row.name,
-        "email": row.email,
-    }
 
 
 @transaction.atomic(durable=True)

@@ -124,9 +124,8 @@ def read_seen(statement: str, **parameters: Any) -> list[Seen]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
-
-
-def _seen(row: tuple[Any, ...]) -> Seen:
+        rows = cursor.fetchall()
     own = len(APPLICATION)
-    return Seen(Application.from_db("default", APPLICATION, row[:own]), *row[own:])
+    return [
+        Seen(Application.from_db("default", APPLICATION, row[:own]), *row[own:]) for row in rows
+    ]

@@ -12,6 +12,10 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from pipeline.web.page_middleware import pages_only
+
+ZONE_COOKIE = "time_zone"
+
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -33,23 +37,17 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     return middleware
 
 
+@pages_only
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Show times in the time zone from the browser's cookie; else in UTC.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """
+    known_zones = cache(zoneinfo.available_timezones)
 
     def middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
+        with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
-
-
-ZONE_COOKIE = "time_zone"
-
-
-@cache
-def _known_zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())

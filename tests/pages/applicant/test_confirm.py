@@ -136,10 +136,10 @@ def test_a_forged_or_ancient_link_leads_back_in(visitor: Client, monkeypatch: An
     token = token_of(offered())
 
     for bad in ("nonsense", f"{token}x", token.replace(":", "", 1)):
-        assert "It may be incomplete or expired." in refused(visitor, bad)
+        assert "This link doesn’t work It may be incomplete or expired." in refused(visitor, bad)
     later = time.time() + MAX_AGE.total_seconds() + 9
     monkeypatch.setattr("time.time", lambda: later)
-    assert "we mail you a code" in refused(visitor, token)
+    assert "we’ll email you a code" in refused(visitor, token)
 
 
 def test_a_form_of_somebody_else_takes_no_seat() -> None:
