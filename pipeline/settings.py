@@ -202,6 +202,8 @@ TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
 DEMO_TASKS = env.DEMO_TASKS
+ANCHOR_FILE = env.ANCHOR_FILE
+ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 
 # The default is shared by all processes, because allauth counts in it; every look is a query. What
 # one process may keep for itself goes into "local".

@@ -52,7 +52,7 @@ NAMES = (
     "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN"
     " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
     " SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
-    " FILE_BYTES_PER_COMPANY DEMO_TASKS"
+    " FILE_BYTES_PER_COMPANY DEMO_TASKS ANCHOR_FILE ANCHOR_KEY_FILE"
 ).split()
 
 _env = _Env()
@@ -91,6 +91,9 @@ TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and of files to download may be one company's.
 FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+# The signed file of the logs' heads, and the key that signs it.
+ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
+ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
 # Whether companies may start the types that only try the engine out; some take memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")

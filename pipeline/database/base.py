@@ -45,7 +45,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             connection = super().get_new_connection(conn_params)
         except Database.OperationalError as error:
-            if not cluster or "does not exist" not in str(error):
+            if not cluster or 'role "' not in str(error):
                 raise
             cluster.prepare_roles()  # an earlier release has started this server, and runs it still
             connection = super().get_new_connection(conn_params)
