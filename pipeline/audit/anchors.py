@@ -241,7 +241,7 @@ def _public_key(path: Path) -> Ed25519PublicKey:
         if b"PRIVATE" in content:
             key = serialization.load_pem_private_key(content, password=None).public_key()
         else:
-            key = serialization.load_pem_public_key(content)  # type: ignore[assignment]
+            key = serialization.load_pem_public_key(content)
     except OSError as error:
         raise BadAnchors(f"Cannot read the key {path}: {error.strerror}.") from None
     except ValueError:

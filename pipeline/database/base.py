@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import monotonic
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.db.backends.postgresql import base
-from django.db.backends.postgresql.base import Database
 
 from pipeline.database.cluster import PORT
 
@@ -44,7 +44,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             conn_params = {"port": PORT, **conn_params}
         try:
             connection = super().get_new_connection(conn_params)
-        except Database.OperationalError as error:
+        except psycopg.OperationalError as error:
             if not cluster or 'role "' not in str(error):
                 raise
             cluster.prepare_roles()  # an earlier release has started this server, and runs it still
