@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.sql.enqueue import QUICK
 from tasks.sql.queues import LANES, STOPPED_OWNERS
-from tasks.sql.turns import CANDIDATES, IN_TURNS, OWNER
+from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, OWNER
 
 # Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
 # snapshot: it sees what the last holder of the lock has claimed.
@@ -25,7 +25,7 @@ least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
 # `MARK_BEGUN` says so, any other one does at once. It looks at `reach` candidates, more than it
 # takes, because other workers may be taking the first ones. The last columns say how many there
 # were (with fewer taken than seen, it is worth asking again), and when it looked.
-CLAIM = f"""
+_CLAIM = f"""
 WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
     WHERE k.breaker = 'OPEN' AND NOT k.paused AND k.id = ANY(%(types)s)
@@ -46,8 +46,8 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     WHERE k.id = ANY(%(types)s) AND NOT k.paused
       AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
 ), trial AS MATERIALIZED (
-    SELECT t.*, b.id AS breaker_id FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id
-    CROSS JOIN LATERAL (
+    SELECT t.*, ready.quota, b.id AS breaker_id
+    FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, p.owner_id AS owner FROM tasks_task p
         WHERE p.owner_id = b.owner_id AND p.status = 'PENDING' AND p.type_id = b.type_id
           AND p.run_after <= statement_timestamp()
@@ -57,7 +57,8 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
       AND b.breaker = 'OPEN' AND b.probe_at <= statement_timestamp() AND NOT EXISTS (
         SELECT FROM tasks_taskpause z WHERE z.type_id = b.type_id AND z.owner_id = b.owner_id)
 ), oldest AS MATERIALIZED (
-    SELECT t.*, lane.queue FROM ready JOIN lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
+    SELECT t.*, lane.queue, ready.quota
+    FROM ready JOIN lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
           AND p.queue = lane.queue AND p.priority = lane.priority
@@ -66,7 +67,7 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
         ORDER BY p.run_after, p.id LIMIT %(reach)s) t
     WHERE (ready.quota IS NULL OR ready.quota > 0)
       AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))
-), {CANDIDATES}, {IN_TURNS}, picked AS MATERIALIZED (
+), CANDIDATES, {IN_TURNS}, picked AS MATERIALIZED (
     SELECT t.id, first.number FROM first JOIN tasks_task t ON t.id = first.id
     WHERE t.status = 'PENDING'
     ORDER BY first.number LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
@@ -95,6 +96,10 @@ SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.ow
        (SELECT count(*) FROM first) AS seen, statement_timestamp() AS looked
 FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.number
 """
+
+CLAIM = _CLAIM.replace("CANDIDATES", AS_FOUND)
+# The same where more was due than the last claim looked at.
+CLAIM_FROM_ALL_OWNERS = _CLAIM.replace("CANDIDATES", FROM_ALL_OWNERS)
 
 # Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
 #

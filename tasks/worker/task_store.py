@@ -52,6 +52,7 @@ class TaskStore:
         self._bound: list[int] = []  # types with a cap or a rate
         self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
+        self._is_crowded = False
         self._last_turns: dict[int, str] = {}  # by priority: the owner claimed last
 
     def claim(self, limit: int) -> tuple[list[Attempt], int]:
@@ -67,7 +68,7 @@ class TaskStore:
             "lease": self.options.lease_seconds,
             "after": as_json(self._last_turns),
         }
-        rows = self.connection.claim(parameters, self._bound)
+        rows = self.connection.claim(parameters, self._bound, is_crowded=self._is_crowded)
         ends = now + self.options.lease_seconds
         attempts = []
         for task, type_id, payload, number, most, request, owner, trace, *more in rows:
@@ -79,6 +80,7 @@ class TaskStore:
                 self._last_turns[priority] = str(owner or NO_OWNER)
                 attempts.append(attempt)
         *_, seen, self._looked = rows[0]
+        self._is_crowded = seen >= parameters["reach"]
         return attempts, seen
 
     def renew_leases(self, held: Iterable[Attempt], *, running: int) -> dict[str, bool]:
