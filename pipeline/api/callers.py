@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
 
 from rest_framework.request import Request
 
+from applicants.codes import Requester
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.selectors.applications import ApplicationFacts
+from pipeline.selectors.jobs import JobFacts
+from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
     """A caller who showed no credential."""
+
+
+# What a request is about, where its address names a job or an application.
+Subject = JobFacts | ApplicationFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class CompanyCaller:
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
     role: Role | None = None  # of a member; None for a key
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
@@ -48,6 +57,7 @@ class PersonCaller:
 
     applicant_id: UUID
     token_id: UUID | None = None  # of the token that says so; None when a session does
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
@@ -61,3 +71,9 @@ Caller = Nobody | CompanyCaller | PersonCaller
 def caller_of(request: Request) -> Caller:
     """Return the caller of an authenticated request."""
     return cast(Caller, request.user)
+
+
+def requester_of(request: Request) -> Requester:
+    """Return who asks for a code by the API: a network, for there is no cookie."""
+    client = client_address(request)
+    return Requester(f"api {client}", client)

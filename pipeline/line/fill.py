@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import connection
-
 from jobs.models import JobStatus
 from pipeline.domain.states import Move, Status
 from pipeline.line import sql
 from pipeline.line.lock import as_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
+from pipeline.line.round_trips import fetch
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
@@ -21,12 +20,10 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     stay free because everybody waiting is in a cool-down, the job becomes due when the first
     cool-down ends.
     """
-    if job.status is not JobStatus.OPEN or not job.seats_free or not job.waitlist_count:
+    if job.status is not JobStatus.OPEN or not job.seats_free or not job.people_waiting:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_NEXT_IN_LINE, values)
-        rows = cursor.fetchall()
+    (rows,) = fetch(sql.READ_NEXT_IN_LINE, parameters=values)
     chosen = [job.attach(as_application(row[:-1])) for row in rows]
     if chosen:
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
@@ -34,23 +31,22 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
             cause = job.freed_by.popleft() if job.freed_by else cause_seq
             make_move(job, application, Move.PROMOTE, cause_seq=cause)
         # The next promotion looks from here on. The last promoted ticket alone would pass over
-        # people in a cool-down, who stay behind when later ones are promoted, and over newcomers:
-        # a miss can give a ticket beyond the next newcomer's.
+        # people in a cool-down or unverified, who stay behind when later ones are promoted, and
+        # over newcomers: a miss can give a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
-    if job.seats_free and job.waitlist_count:
+    if job.seats_free and job.people_waiting:
         _await_cooldown(job)
     return len(chosen)
 
 
 def _await_cooldown(job: LockedJob) -> None:
     """Make the job due when the first cool-down in its line ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_NEXT_COOLDOWN, {"job": job.id, "now": job.now})
-        ends = [end for (end,) in cursor.fetchall() if end]
+    (rows,) = fetch(sql.READ_NEXT_COOLDOWN, parameters={"job": job.id, "now": job.now})
+    ends = [end for (end,) in rows if end]
     ends += [
         person.eligible_at
         for person in job.changed.values()
-        if person.status == Status.WAITLIST and person.eligible_at
+        if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
     ]
     if ends:
         job.due(min(ends))

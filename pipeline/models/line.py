@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, NamedTuple
 
 import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
@@ -23,12 +24,25 @@ def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tupl
     return [(word.value, word.value) for word in words]
 
 
+class Standing(NamedTuple):
+    """Surroundings of an application right after a change: its job's line, and when that was.
+
+    `position` is None unless the application has just joined the waitlist.
+    """
+
+    people_waiting: int
+    max_decays: int | None
+    position: int | None
+    now: datetime
+
+
 class Application(models.Model):
     """One person's application to one job, as it stands now.
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it
     waits; `acknowledge_by` is the deadline while it is pending; `eligible_at` is the end of the
-    cool-down after the last miss.
+    cool-down after the last miss. `verify_by` is set until the address is proved: until then the
+    application holds no seat, and at that time it lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -43,6 +57,7 @@ class Application(models.Model):
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
     eligible_at = models.DateTimeField(null=True)
+    verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
     applied_at = models.DateTimeField()
@@ -50,6 +65,9 @@ class Application(models.Model):
     acknowledged_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     status_since = models.DateTimeField()
+
+    # Set by the change that this instance comes from; not stored.
+    standing: Standing | None = None
 
     class Meta:
         constraints = [
@@ -70,6 +88,10 @@ class Application(models.Model):
                 | (~Q(status="PENDING_ACKNOWLEDGMENT") & Q(acknowledge_by__isnull=True)),
             ),
             models.CheckConstraint(
+                name="no_seat_unverified",
+                condition=Q(verify_by__isnull=True) | Q(status__in=["WAITLIST", "INACTIVE"]),
+            ),
+            models.CheckConstraint(
                 name="an_outcome_when_ended",
                 condition=Q(status="INACTIVE", outcome__isnull=False, ended_at__isnull=False)
                 | (~Q(status="INACTIVE") & Q(outcome__isnull=True, ended_at__isnull=True)),
@@ -82,6 +104,19 @@ class Application(models.Model):
                 "eligible_at",
                 name="waitlist_cooldown",
                 condition=Q(status="WAITLIST", eligible_at__isnull=False),
+            ),
+            models.Index(
+                "job",
+                "ticket",
+                "tie",
+                name="waitlist_unverified",
+                condition=Q(status="WAITLIST", verify_by__isnull=False),
+            ),
+            models.Index(
+                "job",
+                "verify_by",
+                name="unverified_deadline",
+                condition=Q(status="WAITLIST", verify_by__isnull=False),
             ),
             models.Index(
                 "job",
@@ -101,6 +136,11 @@ class Application(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
 
 
 class Event(models.Model):

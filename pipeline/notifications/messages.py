@@ -60,8 +60,10 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     """Compose the email about an event for the applicant; None when there is none.
 
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
-    the database cannot change.
+    the database cannot change. An unverified application has none: its address may be a stranger's.
     """
+    if event.data.get("verify_by"):
+        return None
     compose = MAILS.get(event.outcome or event.event)
     message = compose(event, facts) if compose else None
     if message is None:

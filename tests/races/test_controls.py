@@ -17,6 +17,7 @@ from django.db import IntegrityError
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import AcknowledgmentExpired
 from pipeline.line import sql, write
+from pipeline.line.turns import Turns
 from pipeline.services import acknowledge as acknowledging
 from pipeline.services import apply as applying
 from pipeline.services import withdraw as withdrawing
@@ -27,6 +28,7 @@ from tests.support.together import (
     held_lock,
     kinds,
     started,
+    take_alone,
     together,
     wait_until_somebody_waits_for_a_lock,
 )
@@ -45,14 +47,16 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
         assert statement.count(LOCK) == 1
         if not request.param:
             monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
-    for service in (applying, withdrawing, acknowledging):
-        monkeypatch.setattr(service, "write", _after_thinking(write.write))
+    for service, seconds in ((applying, 1), (withdrawing, 1), (acknowledging, 2)):
+        thinking = _after_thinking(write.write, seconds * THINK_SECONDS)
+        monkeypatch.setattr(service, "write", thinking)
+    monkeypatch.setattr(Turns, "take", take_alone)  # else a process's threads would not race
     return bool(request.param)
 
 
-def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
+def _after_thinking(act: Callable[..., None], seconds: float) -> Callable[..., None]:
     def run(job: Any, *, commit: bool = False) -> None:
-        time.sleep(THINK_SECONDS)
+        time.sleep(seconds)
         act(job, commit=commit)
 
     return run

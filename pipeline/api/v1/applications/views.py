@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from applicants.services import find_or_create_applicant, normal_address
 from pipeline.api.access import (
     knows,
     own_application,
@@ -19,7 +18,7 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
-from pipeline.api.callers import CompanyCaller, Nobody, caller_of
+from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.idempotency import row_id
 from pipeline.api.parameters import as_id
@@ -55,6 +54,8 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.apply_unverified import apply_unverified
 from pipeline.services.remove import remove
+from pipeline.services.rename import rename
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from pipeline.web.client_address import client_address
 
@@ -83,8 +84,8 @@ class JobApplications(Endpoint):
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
             given = body_of(request, SubmissionIn)
-            person = _submitted_person(caller, given)
-            name = given.get("name") or person.name
+            person = _known_person(caller, given)
+            name = given.get("name") or (person.name if person else "")
         else:
             job = visible_job(caller, job_id)
             given = body_of(request, OwnApplicationIn)
@@ -93,7 +94,8 @@ class JobApplications(Endpoint):
 
         application = apply(
             job_id=job.id,
-            applicant_id=person.id,
+            applicant_id=person.id if person else None,
+            email="" if person else given["email"],
             name=name,
             actor=caller.actor,
             application_id=application_id,
@@ -102,9 +104,9 @@ class JobApplications(Endpoint):
             id=application.id,
             job_id=job.id,
             company_id=job.company_id,
-            applicant_id=person.id,
+            applicant_id=application.applicant_id,
             job_title=job.title,
-            email=person.email,
+            email=person.email if person else given["email"],
         )
         answer = application_out(seen_after_change(facts, application))
         location = reverse("api_application", args=[application.id])
@@ -113,6 +115,8 @@ class JobApplications(Endpoint):
 
 class OneApplication(Endpoint):
     """`/applications/{id}`"""
+
+    without_facts = frozenset({"GET", "HEAD"})
 
     @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
@@ -142,6 +146,28 @@ class Acknowledge(Endpoint):
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
         body_of(request, Nothing)
         return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
+
+
+class Verify(Endpoint):
+    """`/applications/{id}/verify`"""
+
+    @describes(
+        "verify_application",
+        Tag.APPLICATIONS,
+        Action.TAKE_OVER,
+        ApplicationOut,
+        takes=(OwnApplicationIn,),
+        refuses=(INVALID_TRANSITION,),
+        about="Signing in by a code verifies every application with the address already.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Take over an application with one's own address, and rename it if a name is given."""
+        caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
+        name = body_of(request, OwnApplicationIn).get("name")
+        application = verify(application_id=application_id, actor=caller.actor)
+        if name:
+            application.name = rename(application_id=application_id, name=name).name
+        return _answer(facts, application)
 
 
 class Withdraw(Endpoint):
@@ -193,17 +219,21 @@ def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | Non
     given = body_of(request, UnprovedApplicationIn)
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
-    check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
+    check_throttle(request, "code_request", f"{client} {given['email']}")
     apply_unverified(
-        job=job, name=given["name"], email=given["email"], application_id=application_id
+        job=job,
+        name=given["name"],
+        email=given["email"],
+        requester=requester_of(request),
+        application_id=application_id,
     )
     return Response({"detail": TAKEN}, status=202)
 
 
-def _submitted_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
-    """Return the person whom a company submits; by id only someone whom it knows already."""
+def _known_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
+    """Return the person whom a company submits by id: one whom it knows already."""
     if "applicant_id" not in given:
-        return find_or_create_applicant(given["email"])
+        return None
     applicant_id = as_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
