@@ -25,6 +25,8 @@ class PipelineConfig(AppConfig):
 
 def _keep_upkeep(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
+    from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention
 
     ensure_retention()
+    ensure_anchoring()
