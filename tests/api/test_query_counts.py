@@ -83,9 +83,7 @@ def test_a_read_costs_so_many_statements(
     assert answer.status_code == 200
 
 
-def test_a_submission_takes_three_round_trips(
-    acme: Caller, company: Company
-) -> None:
+def test_a_submission_takes_three_round_trips(acme: Caller, company: Company) -> None:
     job, applicant = factories.job(company_id=company.id), factories.applicant()
     body = {"name": "Ann", "email": applicant.email}
     answers: list[Any] = []
