@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
@@ -26,6 +27,7 @@ from jobs.errors import (
 )
 from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Role, Scope, User
 from jobs.team import locked_member
+from tasks.sql.prepared import Statement
 
 KEY_USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -122,12 +124,30 @@ def create_api_key(
     return row, key
 
 
-def find_api_key(key: str) -> ApiKey | None:
-    """Return a key's row if it is genuine and not revoked; one look-up by hash."""
-    return ApiKey.objects.filter(digest=keys.digest_of(key), revoked_at=None).first()
+class KnownKey(NamedTuple):
+    """Genuine API key, and what it stands for."""
+
+    id: UUID
+    company_id: UUID
+    scopes: list[str]
+    last_used_at: datetime | None
 
 
-def note_use(key: ApiKey) -> None:
+FIND_KEY = Statement(
+    """
+SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
+WHERE digest = %(digest)s AND revoked_at IS NULL
+""",
+    KnownKey,
+)
+
+
+def find_api_key(key: str) -> KnownKey | None:
+    """Return a key if it is genuine and not revoked; one look-up by hash."""
+    return FIND_KEY.first(digest=keys.digest_of(key))
+
+
+def note_use(key: KnownKey) -> None:
     """Record that a key was just used, unless that was recorded within the last minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:

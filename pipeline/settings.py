@@ -25,7 +25,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.humanize",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # read with the addresses: workers have none
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
@@ -138,7 +138,10 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs with the
 # lock in its hands loses it.
-_SESSION = "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+_SESSION = (
+    "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+    " -c plan_cache_mode=force_generic_plan"  # a prepared statement is planned once
+)
 # A network that swallows everything is noticed after ten seconds, not after minutes; sockets of
 # this machine ignore it.
 _NETWORK = {
@@ -152,7 +155,7 @@ _NETWORK = {
 def _database(**config: Any) -> dict[str, Any]:
     given = config.get("OPTIONS", {})
     session = f"{_SESSION} {given.get('options', '')}".strip()
-    options = {"prepare_threshold": 1} | _NETWORK | given | {"options": session}
+    options = _NETWORK | given | {"options": session}
     return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 

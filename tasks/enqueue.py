@@ -8,21 +8,22 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg
-import structlog
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
 from tasks import registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
+from tasks.log_context import log_fields
 from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
+from tasks.sql.prepared import Statement, values
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
+_ENQUEUE = Statement(ENQUEUE, values)
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,7 @@ def wake() -> None:
 
 def _insert(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
     """Insert rows; the statement is prepared, because planning takes longer than running it."""
-    with connection.cursor() as cursor, connection.wrap_database_errors:
-        session = psycopg.Cursor(cursor.connection)
-        session.execute(ENQUEUE, {"tasks": as_json(rows)}, prepare=True)
-        return {n: (type_id, new_id) for n, type_id, new_id in session.fetchall()}
+    return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 
 def _row(n: int, task: NewTask) -> dict[str, Any]:
@@ -129,7 +127,7 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
         _within("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
     request_id = task.request_id
     if request_id is None:
-        request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+        request_id = log_fields().get("request_id", "")
     return {
         "n": n,
         "id": str(uuid7()),

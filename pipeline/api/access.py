@@ -54,7 +54,9 @@ def as_person(caller: Caller, action: Action) -> PersonCaller:
 
 def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     """Return a job that this caller can see: a draft only of their company. Raises JobNotFound."""
-    facts = job_facts(job_id)
+    facts = getattr(caller, "subject", None)
+    if not isinstance(facts, JobFacts):
+        facts = job_facts(job_id)
     if not sees(caller, facts.company_id, facts.status):
         raise JobNotFound
     return facts
@@ -126,7 +128,9 @@ def is_person(caller: Caller, applicant_id: UUID) -> bool:
 def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
     if isinstance(caller, Nobody):
         raise NotAuthenticated
-    facts = application_facts(application_id)
+    facts = caller.subject
+    if not isinstance(facts, ApplicationFacts):
+        facts = application_facts(application_id)
     if not knows(caller, facts.company_id, facts.applicant_id):
         raise ApplicationNotFound
     return facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
 
@@ -11,12 +11,18 @@ from rest_framework.request import Request
 from applicants.codes import Requester
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.selectors.applications import ApplicationFacts
+from pipeline.selectors.jobs import JobFacts
 from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
     """A caller who showed no credential."""
+
+
+# What a request is about, where its address names a job or an application.
+Subject = JobFacts | ApplicationFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,7 @@ class CompanyCaller:
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
     role: Role | None = None  # of a member; None for a key
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
@@ -50,6 +57,7 @@ class PersonCaller:
 
     applicant_id: UUID
     token_id: UUID | None = None  # of the token that says so; None when a session does
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:

@@ -30,6 +30,8 @@ class Endpoint(APIView):
     answers_hold_secrets: ClassVar[bool] = False
 
     most_bytes: ClassVar[int] = MOST_BYTES  # the longest body that is read
+    # Methods that read what the address names by themselves, and not its facts with the credential.
+    without_facts: ClassVar[frozenset[str]] = frozenset()
 
     def get_parsers(self) -> list[Any]:
         """Return the parsers of bodies: they keep nothing, so all requests share them."""
@@ -50,7 +52,8 @@ class Endpoint(APIView):
     @property
     def allowed_methods(self) -> list[str]:
         """Return the methods that have an answer."""
-        return _methods_of(type(self))
+        cls: Any = type(self)
+        return _methods_of(cls)
 
     @property
     def default_response_headers(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -55,13 +55,13 @@ class Negotiation(DefaultContentNegotiation):
     """Content negotiation with a short way for what nearly all clients ask for."""
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[Any], format_suffix: str | None = None
+        self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[Any, str]:
         """Return the renderer and its media type. Raises NotAcceptable."""
         usual = renderers[0]
         if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", usual.media_type):
             return usual, usual.media_type
-        return super().select_renderer(request, renderers, format_suffix)  # type: ignore[arg-type, return-value]
+        return super().select_renderer(request, renderers, format_suffix)
 
 
 def as_json(data: Any) -> bytes:

@@ -14,22 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.services import checked_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import AlreadyApplied, JobNotOpen
+from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.line.admission import admit
-from pipeline.line.lock import History, lock_job, read_histories
+from pipeline.line.lock import People, lock_job, read_people
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
+from tasks.sql.prepared import Statement, values
 
 # About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
@@ -54,11 +54,14 @@ WITH taken AS (
 SELECT data FROM taken ORDER BY number
 """
 
-_KEEP_REFUSED = """
+_KEEP_REFUSED = Statement(
+    """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
-FROM json_populate_recordset(NULL::pipeline_importrefusal, %s)
-"""
+FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
+""",
+    values,
+)
 
 
 @dataclass(slots=True)
@@ -164,29 +167,26 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
     settle_due(job)
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    histories = read_histories(job, people.values())
+    known = read_people(job, applicant_ids=people.values())
     for row in batch.rows:
-        applicant_id = people.get(row.email) if row.refusal is None else None
-        no_address = Refusal.BAD_EMAIL if applicant_id is None else None
-        refusal = row.refusal or no_address or _enter(job, histories, row, applicant_id, actor)
+        applicant_id = people.get(row.email)
+        refusal = row.refusal or _admit_row(job, known, row, applicant_id, actor)
         if refusal:
             batch.refused.append((row, refusal))
         else:
             batch.accepted += 1
 
 
-def _enter(
-    job: LockedJob,
-    histories: dict[UUID, History],
-    row: Row,
-    applicant_id: UUID | None,
-    actor: Actor,
+def _admit_row(
+    job: LockedJob, known: People, row: Row, applicant_id: UUID | None, actor: Actor
 ) -> Refusal | None:
-    history = histories.get(applicant_id) if applicant_id else None
-    if history is None or applicant_id is None:
-        return Refusal.ERASED
+    if applicant_id is None:
+        return Refusal.BAD_EMAIL
     try:
+        history = known.find(applicant_id).history
         admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+    except ApplicantNotFound:
+        return Refusal.ERASED
     except AlreadyApplied:
         return Refusal.ALREADY_APPLIED
     return None
@@ -204,8 +204,7 @@ def _count(run: ImportRun, batch: Batch) -> None:
             }
             for row, why in batch.refused
         ]
-        with connection.cursor() as cursor, connection.wrap_database_errors:
-            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [json.dumps(records)])
+        _KEEP_REFUSED.all(refused=json.dumps(records))
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)

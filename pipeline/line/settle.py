@@ -7,8 +7,6 @@ A closed job is closed out instead, in slices.
 
 from __future__ import annotations
 
-from django.db import connection
-
 from jobs.models import JobStatus
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
@@ -16,6 +14,7 @@ from pipeline.line.fill import fill_seats
 from pipeline.line.lock import as_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
+from pipeline.line.round_trips import fetch
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 
@@ -31,11 +30,10 @@ def settle_due(job: LockedJob) -> int:
     if not job.is_due or job.status is JobStatus.CLOSED:
         return 0
     before = job.seq
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", {"job": job.id, "now": job.now})
-        overdue = [job.attach(as_application(row)) for row in cursor.fetchall()]
-        cursor.nextset()
-        job.next_due_at = cursor.fetchone()[0]
+    moment = {"job": job.id, "now": job.now}
+    rows, next_deadline = fetch(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
+    overdue = [job.attach(as_application(row)) for row in rows]
+    ((job.next_due_at,),) = next_deadline
     for application in overdue:
         if application.status == Status.WAITLIST:
             facts = {"reason": UNVERIFIED}
@@ -75,6 +73,5 @@ def close_out(job: LockedJob) -> int:
 
 
 def _read(statement: str, job: LockedJob, *, most: int) -> list[Application]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"job": job.id, "head": job.head_ticket, "most": most})
-        return [job.attach(as_application(row)) for row in cursor.fetchall()]
+    (rows,) = fetch(statement, parameters={"job": job.id, "head": job.head_ticket, "most": most})
+    return [job.attach(as_application(row)) for row in rows]

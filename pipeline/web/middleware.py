@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import cache
 from uuid import uuid4
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from pipeline.web.page_middleware import pages_only
+from tasks.log_context import bound_log_fields
 
 ZONE_COOKIE = "time_zone"
 
@@ -29,7 +29,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         given = request.headers.get("X-Request-ID", "")
         name = given if _SANE.fullmatch(given) else uuid4().hex
         request.request_id = name  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=name):
+        with bound_log_fields(request_id=name):
             response = get_response(request)
         response["X-Request-ID"] = name
         return response

@@ -63,7 +63,7 @@ class Security(PagesOnly, SecurityMiddleware):
     """Django's security headers."""
 
 
-class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]
+class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
     """WhiteNoise's static files."""
 
 

@@ -142,7 +142,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
     for what in (unverified, event.outcome, event.to_status, None):
-        template = SENTENCES.get((kind, what))  # type: ignore[arg-type]
+        template = SENTENCES.get((kind, what))
         if template:
             return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))

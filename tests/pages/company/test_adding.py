@@ -26,7 +26,7 @@ def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -
 
     again = recruiter.post(path, given)
     assert again.status_code == 422
-    assert "already is an application" in again.content.decode()
+    assert "This person already has an application in this line." in again.content.decode()
     bad = recruiter.post(path, {"name": "A\nB", "email": "nobody"})
     assert bad.status_code == 422
     assert Application.objects.filter(job_id=job).count() == 6

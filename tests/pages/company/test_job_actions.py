@@ -59,7 +59,7 @@ def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> Non
         (lambda job: pause_job(job_id=job, actor=SYSTEM), "while the job is paused"),
         (
             lambda job: factories.alter(job, capacity=1),
-            "promoted, 1 person still holds 1 seat",
+            "nobody is promoted: 1 person still holds 1 seat",
         ),
     ],
 )
@@ -204,12 +204,12 @@ def test_seats_say_what_they_do_before_and_after(owner: Client, job: UUID) -> No
     more = page_of(owner, f"{path}?capacity=4")
     assert "Cy Okafor and Dee Rao are promoted at once" in more
     less = page_of(owner, f"{path}?capacity=1")
-    assert "1 person more than that holds a seat now" in less
+    assert "2 people hold a seat now, 1 more than that allows." in less
 
     done = follow(owner, path, {"capacity": 4})
-    assert "The job has 4 seats now. Cy Okafor and Dee Rao were promoted." in done
+    assert "The job now has 4 seats. Cy Okafor and Dee Rao were promoted." in done
     drained = follow(owner, path, {"capacity": 1})
-    assert "3 people above it keep their seats" in drained
+    assert "3 people above that keep their seats" in drained
     assert owner.post(path, {"capacity": 0}).status_code == 422
 
 

@@ -48,7 +48,7 @@ def test_a_job_without_data_says_what_will_appear(viewer: Client, company: Compa
     draft = factories.job(company_id=company.id, open_now=False)
     empty = factories.job(company_id=company.id)
 
-    assert "No charts yet Open the job" in text_of(viewer, draft)
+    assert "Open the job to see how full its seats are" in text_of(viewer, draft)
     for words in ("No confirmed offers", "No offers", "No missed deadlines"):
         assert words in text_of(viewer, empty)
 

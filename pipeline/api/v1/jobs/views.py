@@ -107,6 +107,8 @@ class Jobs(Endpoint):
 class OneJob(Endpoint):
     """`/jobs/{id}`"""
 
+    without_facts = frozenset({"GET", "HEAD"})
+
     @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job, with its ETag; 304 if the client has it already."""
