@@ -16,6 +16,11 @@ from pipeline.domain.states import Actor, ActorKind
 class Nobody:
     """A caller who showed no credential."""
 
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return "anonymous"
+
 
 @dataclass(frozen=True, slots=True)
 class CompanyCaller:
@@ -37,6 +42,11 @@ class CompanyCaller:
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return self.producer
+
+    @property
     def key_id(self) -> UUID | None:
         """Return the key's id; None for a member."""
         return None if self.role else self.actor_id
@@ -53,6 +63,11 @@ class PersonCaller:
     def actor(self) -> Actor:
         """Return the actor as the log names it."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return f"applicant:{self.applicant_id}"
 
 
 Caller = Nobody | CompanyCaller | PersonCaller

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging.config
 import re
+from http import HTTPStatus
 from typing import Any
 
+import psycopg
 import structlog
 
 _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']+")
@@ -20,12 +22,25 @@ def without_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dic
     return event
 
 
+def without_expected_tracebacks(
+    _logger: object, _method: str, event: dict[str, Any]
+) -> dict[str, Any]:
+    """Remove the tracebacks of refusals (a status below 500) and of locks that were not free."""
+    status, info = event.get("status_code"), event.get("exc_info")
+    error = info[1] if isinstance(info, tuple) else info
+    is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_refusal or isinstance(getattr(error, "__cause__", None), psycopg.errors.LockNotAvailable):
+        event.pop("exc_info", None)
+    return event
+
+
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.stdlib.ExtraAdder(),
     without_secrets,
+    without_expected_tracebacks,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 
@@ -36,14 +51,15 @@ def configure_logging(*, level: str, as_json: bool) -> None:
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "formatters": {"line": _formatter(as_json=as_json)},
+            "formatters": {"line": line_format(as_json=as_json)},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": level},
         }
     )
 
 
-def _formatter(*, as_json: bool) -> dict[str, Any]:
+def line_format(*, as_json: bool) -> dict[str, Any]:
+    """Return the configuration of the formatter, as JSON lines or as text."""
     if as_json:  # JSON does not render exceptions by itself
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:

@@ -6,11 +6,16 @@ import re
 import zoneinfo
 from collections.abc import Callable
 from functools import cache
+from http import HTTPStatus
 from uuid import uuid4
 
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.log import log_response
+
+from pipeline.web.caller import CallerName
+from pipeline.web.client_address import client_address
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -18,15 +23,24 @@ _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
 
-    It stands on every log line of the request, in problem bodies, and on the response.
+    It stands on every log line of the request, beside the caller and the client's address; in
+    problem bodies, and on the response. A refusal is logged here: after the last middleware, Django
+    would log it without them.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         name = given if _SANE.fullmatch(given) else uuid4().hex
         request.request_id = name  # type: ignore[attr-defined]
-        with structlog.contextvars.bound_contextvars(request_id=name):
+        caller = CallerName(request)
+        with structlog.contextvars.bound_contextvars(
+            request_id=name, caller=caller, address=client_address(request)
+        ):
             response = get_response(request)
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                caller.look_up()
+                words = (response.reason_phrase, request.path)
+                log_response("%s: %s", *words, response=response, request=request)
         response["X-Request-ID"] = name
         return response
 
