@@ -6,6 +6,7 @@ processes that ask at the same time update a row one after the other.
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,8 @@ from django.utils.crypto import salted_hmac
 
 from applicants import mail, tokens
 from applicants.models import SignInCode
+
+security = logging.getLogger("security")
 
 LIFETIME = timedelta(minutes=15)
 # Guesses at one code.
@@ -73,6 +76,9 @@ def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) 
     with transaction.atomic():
         if _issue(email, code):
             mail.post(to=email, subject=SUBJECT, text=text)
+            security.info("code.sent")
+        else:
+            security.warning("code.withheld")
     over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
     some = list(over.order_by("counted_until").values_list("address", flat=True)[:CLEARED_AT_ONCE])
     if some:
@@ -88,6 +94,8 @@ def guess(email: str, code: str) -> bool | None:
     with connection.cursor() as cursor:
         cursor.execute(GUESS, {"address": _key_of(email), "digest": _digest_of(email, code)})
         row = cursor.fetchone()
+    if row is None or not row[0]:
+        security.warning("code.refused", extra={"reason": "wrong" if row else "none_valid"})
     return row[0] if row else None
 
 

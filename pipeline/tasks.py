@@ -3,6 +3,7 @@
 from pipeline.exports import task as exports
 from pipeline.imports import task as imports
 from pipeline.maintenance import task as maintenance
+from pipeline.privacy import task as privacy
 from pipeline.reports import task as reports
 
-__all__ = ["exports", "imports", "maintenance", "reports"]
+__all__ = ["exports", "imports", "maintenance", "privacy", "reports"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
+from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
@@ -16,11 +17,15 @@ from applicants.http import applicant_id_of
 from applicants.services import applicant_exists, find_token
 from jobs import keys
 from jobs.models import User
-from jobs.selectors import roles_of
+from jobs.selectors import locked_companies, roles_of
 from jobs.services import find_api_key, note_use
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller
 from pipeline.api.parameters import as_id, refuse
 
+CONFIRM = (
+    "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
+    " this within ten minutes."
+)
 _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
 
 
@@ -75,6 +80,20 @@ class SessionAuthentication(BaseAuthentication):
         return "Bearer"
 
 
+def refuse_long_signed_in(request: Request) -> None:
+    """Refuse a member who has not proved who they are of late. Raises PermissionDenied.
+
+    Somebody who finds an open browser must not leave with a key.
+    """
+    browser = request._request
+    theirs, browser.user = browser.user, get_user(browser)
+    try:
+        if is_reauthentication_required(browser, app=""):
+            raise PermissionDenied(CONFIRM)
+    finally:
+        browser.user = theirs
+
+
 def _caller_with(secret: str) -> Caller | None:
     if secret.startswith(keys.PREFIX):
         key = find_api_key(secret)
@@ -93,6 +112,8 @@ def _member(request: Request, browser: HttpRequest) -> Caller | None:
     if not isinstance(user, User):
         return None
     roles = roles_of(user.id)
+    if not roles and (locked := locked_companies(user.id)):
+        raise PermissionDenied(f"{locked[0]} requires two-step verification: see /account/.")
     company_id = _company(request, list(roles))
     return CompanyCaller(company_id, user.id, role=roles[company_id]) if company_id else None
 

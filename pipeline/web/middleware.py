@@ -47,6 +47,32 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     return middleware
 
 
+# Features of browsers that no page uses. Passkeys are used on pages of this site only.
+_UNUSED = (
+    "accelerometer autoplay camera display-capture fullscreen geolocation gyroscope hid"
+    " idle-detection local-fonts magnetometer microphone midi payment screen-wake-lock"
+    " serial usb web-share xr-spatial-tracking"
+)
+PERMISSIONS_POLICY = ", ".join(
+    [*(f"{name}=()" for name in _UNUSED.split())]
+    + [f"publickey-credentials-{act}=(self)" for act in ("get", "create")]
+)
+
+
+def browser_policies(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Switch off what no page needs, and let no other site embed an answer of this one."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        return response
+
+    return middleware
+
+
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Show times in the time zone from the browser's cookie; else in UTC.
 

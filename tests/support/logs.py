@@ -35,7 +35,7 @@ class Log:
 
     def security(self) -> list[dict[str, Any]]:
         """Return the lines of the security log without what every line has."""
-        every = ("logger", "level", "timestamp", "request_id", "address")
+        every = ("logger", "level", "timestamp", "request_id", "address", "message")
         rows = self.lines("security")
         return [{name: row[name] for name in row if name not in every} for row in rows]
 
