@@ -73,8 +73,19 @@ def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) 
         f"{about}\n\n"
         f"{if_not_you}\n"
     )
+    values: dict[str, Any] = {
+        "address": _key_of(email),
+        "digest": _digest_of(email, code),
+        "tries": MOST_TRIES,
+        "lifetime": LIFETIME,
+        "window": WINDOW,
+        "most": MOST_CODES,
+    }
     with transaction.atomic():
-        if _issue(email, code):
+        with connection.cursor() as cursor:
+            cursor.execute(ISSUE, values)
+            is_kept = cursor.fetchone() is not None
+        if is_kept:
             mail.post(to=email, subject=SUBJECT, text=text)
             security.info("code.sent")
         else:
@@ -109,21 +120,6 @@ def kept_about(email: str) -> dict[str, Any] | None:
     kept = SignInCode.objects.filter(address=_key_of(email))
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
-
-
-def _issue(email: str, code: str) -> bool:
-    """Keep a new code, unless the address has had MOST_CODES; return if it is kept."""
-    values: dict[str, Any] = {
-        "address": _key_of(email),
-        "digest": _digest_of(email, code),
-        "tries": MOST_TRIES,
-        "lifetime": LIFETIME,
-        "window": WINDOW,
-        "most": MOST_CODES,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(ISSUE, values)
-        return cursor.fetchone() is not None
 
 
 def _key_of(email: str) -> bytes:

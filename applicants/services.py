@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-import psycopg
 from django.core.validators import validate_email
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from applicants import codes, tokens
 from applicants.models import ERASED, Applicant, ApplicantToken
+from tasks.sql.prepared import Statement, values
 
 security = logging.getLogger("security")
 
@@ -44,13 +44,13 @@ def find_or_create_applicant(email: str) -> Applicant:
     """
     email = checked_address(email)
     while True:  # again if another transaction has just committed the same address
-        values = {"id": uuid4(), "email": email}
-        for found in Applicant.objects.raw(_FIND_OR_CREATE, values):
+        if found := _FIND_OR_CREATE.first(id=uuid4(), email=email):
             return found
 
 
 # One round trip for what would be four by a look and an INSERT in a savepoint.
-_FIND_OR_CREATE = """
+_FIND_OR_CREATE = Statement(
+    """
 WITH made AS (
     INSERT INTO applicants_applicant (id, email, name, created_at)
     VALUES (%(id)s, %(email)s, '', statement_timestamp())
@@ -60,11 +60,14 @@ WITH made AS (
 SELECT * FROM made
 UNION ALL
 SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(email)s
-"""
+""",
+    Applicant,
+)
 
 
 # In the order of addresses: two who do this at once wait for each other in one direction only.
-_FIND_OR_CREATE_MANY = """
+_FIND_OR_CREATE_MANY = Statement(
+    """
 WITH wanted AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email)
 ), made AS (
@@ -76,7 +79,9 @@ WITH wanted AS (
 SELECT email, id FROM made
 UNION ALL
 SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
-"""
+""",
+    values,
+)
 
 
 def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
@@ -84,10 +89,7 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
     found: dict[str, UUID] = {}
     while missing := [email for email in set(emails) if email not in found]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
-        with connection.cursor() as cursor, connection.wrap_database_errors:
-            # the addresses are parameters, not text, so that the statement can be prepared
-            many = psycopg.Cursor(cursor.connection).execute(_FIND_OR_CREATE_MANY, wanted)
-            found |= dict(many.fetchall())
+        found |= dict(_FIND_OR_CREATE_MANY.all(**wanted))
     return found
 
 
@@ -156,7 +158,22 @@ def applicant_exists(applicant_id: UUID) -> bool:
     return people.exclude(email__startswith=ERASED).exists()
 
 
-def find_token(token: str) -> ApplicantToken | None:
-    """Return a token's row if it is genuine, not revoked and not expired; one look-up by hash."""
-    valid = ApplicantToken.objects.filter(revoked_at=None, expires_at__gt=Now())
-    return valid.filter(digest=tokens.digest_of(token)).first()
+class KnownToken(NamedTuple):
+    """Genuine token, and the person it stands for."""
+
+    id: UUID
+    applicant_id: UUID
+
+
+FIND_TOKEN = Statement(
+    """
+SELECT id, applicant_id FROM applicants_applicanttoken
+WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_timestamp()
+""",
+    KnownToken,
+)
+
+
+def find_token(token: str) -> KnownToken | None:
+    """Return a token if it is genuine, not revoked and not expired; one look-up by hash."""
+    return FIND_TOKEN.first(digest=tokens.digest_of(token))

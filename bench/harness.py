@@ -16,7 +16,8 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from pipeline.database.cluster import Cluster
 
-ROOT = Path(__file__).resolve().parent.parent
+# The checkout that is measured: this one, unless a benchmark compares it with another.
+ROOT = Path(os.environ.get("BENCH_ROOT") or Path(__file__).resolve().parent.parent)
 sys.path.insert(0, str(ROOT))
 DATABASE = "bench"
 SETTINGS = "pipeline.settings"
@@ -43,6 +44,22 @@ def start(*, durable: bool = True) -> Cluster:
 
     call_command("migrate", verbosity=0)
     return cluster
+
+
+def copy_database(source: str, target: str) -> None:
+    """Replace a database by a copy of another one, whose connections are ended."""
+    import psycopg
+    from django.conf import settings
+    from django.db import connection
+
+    connection.close()
+    host = settings.DATABASES["default"]["HOST"]
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [source]
+        )
+        server.execute(f"DROP DATABASE IF EXISTS {target} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {target} TEMPLATE {source}")
 
 
 def setup() -> None:

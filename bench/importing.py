@@ -41,7 +41,7 @@ def _ratio(singly: int, imported: int) -> None:
     taken: dict[str, list[list[float]]] = {"apply": [], "import": []}
     for n in range(ROUNDS + 1):
         one_by_one = _timed(partial(_apply, apply_job, n, singly), singly)
-        many = _timed(partial(_import, import_job, f"many-{n}", imported), imported)
+        many = _timed(partial(import_people, import_job, f"many-{n}", imported), imported)
         if n:  # the first round prepares statements and fills caches
             taken["apply"].append(one_by_one)
             taken["import"].append(many)
@@ -79,10 +79,10 @@ def _apply(job_id: UUID, n: int, count: int) -> None:
         apply(job_id=job_id, applicant_id=person.id, name=f"Person {who}", actor=_actor())
 
 
-def _import(job_id: UUID, prefix: str, count: int) -> list[float]:
+def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
     """Read, store and take in so many people; gives the times of the parts of it."""
     from jobs.models import Job
-    from pipeline.imports.admit import take_in
+    from pipeline.imports.admit import admit_rows
     from pipeline.imports.store import store_import
 
     company_id = Job.objects.values_list("company_id", flat=True).get(id=job_id)
@@ -95,7 +95,7 @@ def _import(job_id: UUID, prefix: str, count: int) -> list[float]:
         actor=_actor(),
     )
     times.append(time.perf_counter())
-    run = take_in(import_id)
+    run = admit_rows(import_id)
     times.append(time.perf_counter())
     assert (run.accepted, run.refused) == (count, 0)
     return [later - earlier for earlier, later in pairwise(times)]
@@ -121,7 +121,7 @@ def _whole(rows: int) -> None:
 
     job_id = UUID(harness.make_job())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stored, taken = _import(job_id, "whole", rows)
+    stored, taken = import_people(job_id, "whole", rows)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{rows:,} rows: read and stored in {stored:.1f} s, taken in in {taken:.1f} s")
     print(f"memory: {(after - before) / 1024:.0f} MB more than before, at most")

@@ -1,5 +1,5 @@
-"""Cost of a job's pages to the server: its pipeline with 1,000,000 waiting against 100; or every
-page of a job with a log of 1,000,000 events (--log).
+"""Cost of pages to the server: board, dashboard, opening and status with 1,000,000 people waiting
+against 100; or every page of a job with a log of 1,000,000 events (--log).
 
 Both lines are in one database, and the requests alternate between them. The lines are filled by
 plain SQL (their logs do not tell of it), then vacuumed: the statistics are those of a line at rest.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import harness
@@ -17,6 +18,17 @@ from promotion import COUNT, FILL
 
 SHORT, LONG = 100, 1_000_000
 SEATS = 10
+PERSONAL = ("status", "dashboard")
+
+
+@dataclass
+class Figures:
+    """Times and CPU of this thread for one page, in milliseconds, and its statements."""
+
+    times: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    statements: int = 0
+
 
 # Pages by their addresses behind a job's, or whole.
 PAGES = {
@@ -65,8 +77,7 @@ def main() -> None:
         return
     harness.make_people(options.waiting + SEATS)
     lines = {size: _line(size) for size in (SHORT, options.waiting)}
-    took = _measure(lines, options.requests)
-    _report(took, options.waiting)
+    _report(_measure(lines, options.requests), options.waiting)
 
 
 def _line(waiting: int) -> str:
@@ -89,18 +100,73 @@ def _line(waiting: int) -> str:
     return job_id
 
 
-def _measure(lines: dict[int, str], requests: int) -> dict[int, list[float]]:
-    browser = _browser()
-    took: dict[int, list[float]] = {size: [] for size in lines}
+def _addresses(job_id: str) -> dict[str, str]:
+    """The pages that people open most, of one job."""
+    from django.urls import reverse
+
+    (one,) = harness.execute(
+        f"SELECT id FROM pipeline_application WHERE job_id = '{job_id}' AND status = 'WAITLIST'"
+        " ORDER BY ticket LIMIT 1"
+    )
+    return {
+        "board": reverse("board", args=[job_id]),
+        "company's jobs": reverse("company_jobs"),
+        "opening": reverse("opening", args=[job_id]),
+        "status": reverse("my_application", args=[one[0]]),
+        "dashboard": reverse("dashboard"),
+    }
+
+
+def _measure(lines: dict[int, str], requests: int) -> dict[tuple[str, int], Figures]:
+    """Ask for each page of each line in turn: in this process, as the company or the person."""
+    company = _browser()
+    found: dict[tuple[str, int], Figures] = {}
+    pages = {size: _addresses(job_id) for size, job_id in lines.items()}
+    people = {size: _person(job_id) for size, job_id in lines.items()}
     for turn in range(requests + 20):
-        for size, job_id in lines.items():
-            start = time.perf_counter()
-            answer = browser.get(f"/company/jobs/{job_id}/")
-            if answer.status_code != 200:
-                raise SystemExit(f"the page answered {answer.status_code}")
-            if turn >= 20:  # until then caches warm up
-                took[size].append((time.perf_counter() - start) * 1e3)
-    return took
+        for size, addresses in pages.items():
+            company.get(addresses["board"])  # from now on the browser acts for this company
+            for name, address in addresses.items():
+                figures = found.setdefault((name, size), Figures())
+                browser = people[size] if name in PERSONAL else company
+                _ask(browser, address, figures, counts=turn >= 20)  # until then caches warm up
+    return found
+
+
+def _ask(browser: Any, address: str, figures: Figures, *, counts: bool) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    if not counts:
+        with CaptureQueriesContext(connection) as queries:
+            answer = browser.get(address)
+        figures.statements = len(queries)
+        if answer.status_code != 200:
+            raise SystemExit(f"{address} answered {answer.status_code}")
+        return
+    start, cpu = time.perf_counter(), time.thread_time()
+    browser.get(address)
+    figures.times.append((time.perf_counter() - start) * 1e3)
+    figures.cpu.append((time.thread_time() - cpu) * 1e3)
+
+
+def _person(job_id: str) -> Any:
+    """The browser of the first person who waits for a job."""
+    from django.conf import settings
+    from django.contrib.sessions.backends.db import SessionStore
+    from django.test import Client, RequestFactory
+
+    from applicants.http import sign_in
+    from pipeline.models import Application
+
+    request = RequestFactory().get("/")
+    request.session = SessionStore()
+    waiting = Application.objects.filter(job_id=job_id, status="WAITLIST").order_by("ticket")
+    sign_in(request, waiting[0].applicant)
+    request.session.save()
+    browser = Client()
+    browser.cookies[settings.SESSION_COOKIE_NAME] = str(request.session.session_key)
+    return browser
 
 
 def _browser() -> Any:
@@ -119,14 +185,19 @@ def _browser() -> Any:
     return browser
 
 
-def _report(took: dict[int, list[float]], long: int) -> None:
-    for size, times in took.items():
+def _report(found: dict[tuple[str, int], Figures], long: int) -> None:
+    print(
+        "| page | waiting | p50, ms | p99, ms | CPU, ms | statements |\n|---|---|---|---|---|---|"
+    )
+    for (name, size), each in found.items():
         print(
-            f"{size:>9,} waiting: median {harness.median(times):.2f} ms, "
-            f"p99 {harness.percentile(times, 0.99):.2f} ms, {len(times)} requests"
+            f"| {name} | {size:,} | {harness.median(each.times):.1f}"
+            f" | {harness.percentile(each.times, 0.99):.1f} | {harness.median(each.cpu):.1f}"
+            f" | {each.statements} |"
         )
-    ratio = harness.median(took[long]) / harness.median(took[SHORT])
-    print(f"ratio: {ratio:.2f} (goal: at most 1.20)")
+    for name in dict.fromkeys(name for name, _ in found):
+        ratio = harness.median(found[name, long].times) / harness.median(found[name, SHORT].times)
+        print(f"{name}: {long:,} against {SHORT} waiting {ratio:.2f} (goal: at most 1.20)")
 
 
 def _measure_a_long_log(events: int) -> None:

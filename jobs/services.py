@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
@@ -31,6 +32,7 @@ from jobs.errors import (
 from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Retention, Role, Scope, User
 from jobs.selectors import has_second_step
 from jobs.team import locked_member
+from tasks.sql.prepared import Statement
 
 security = logging.getLogger("security")
 
@@ -178,13 +180,31 @@ def create_api_key(
     return row, key
 
 
-def find_api_key(key: str) -> ApiKey | None:
-    """Return a key's row if it is genuine, not revoked and not expired; one look-up by hash."""
-    valid = ApiKey.objects.filter(revoked_at=None).exclude(expires_at__lte=Now())
-    return valid.filter(digest=keys.digest_of(key)).first()
+class KnownKey(NamedTuple):
+    """Genuine API key, and what it stands for."""
+
+    id: UUID
+    company_id: UUID
+    scopes: list[str]
+    last_used_at: datetime | None
 
 
-def note_use(key: ApiKey) -> None:
+FIND_KEY = Statement(
+    """
+SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
+WHERE digest = %(digest)s AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > statement_timestamp())
+""",
+    KnownKey,
+)
+
+
+def find_api_key(key: str) -> KnownKey | None:
+    """Return a key if it is genuine, not revoked and not expired; one look-up by hash."""
+    return FIND_KEY.first(digest=keys.digest_of(key))
+
+
+def note_use(key: KnownKey) -> None:
     """Record that a key was just used, unless that was recorded within the last minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:

@@ -45,14 +45,15 @@ MIDDLEWARE = [
     "pipeline.web.request_metrics.measured",
     "pipeline.web.middleware.request_id",
     "pipeline.web.middleware.browser_policies",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "pipeline.web.page_middleware.api_headers",
+    "pipeline.web.page_middleware.Security",
+    "pipeline.web.page_middleware.StaticFiles",
+    "pipeline.web.page_middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private",
     "pipeline.pages.staff.middleware.idle_sessions",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "pipeline.web.page_middleware.Common",
+    "pipeline.web.page_middleware.CSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -149,7 +150,10 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs with the
 # lock in its hands loses it.
-_SESSION = "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+_SESSION = (
+    "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+    " -c plan_cache_mode=force_generic_plan"  # a prepared statement is planned once
+)
 # A network that swallows everything is noticed after ten seconds, not after minutes; sockets of
 # this machine ignore it.
 _NETWORK = {
@@ -163,13 +167,13 @@ _NETWORK = {
 def _database(**config: Any) -> dict[str, Any]:
     given = config.get("OPTIONS", {})
     session = f"{_SESSION} {given.get('options', '')}".strip()
-    options = {"prepare_threshold": 1} | _NETWORK | given | {"options": session}
+    options = _NETWORK | given | {"options": session}
     return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
 EMBEDDED_POSTGRES: Cluster | None = None
 if env.DATABASE_URL:
-    DATABASES = {"default": _database(**env.database_from_url())}
+    DATABASES = {"default": _database(**env.database_from_url() | {"ENGINE": "pipeline.database"})}
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
@@ -192,6 +196,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["pipeline.api.rendering.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["pipeline.api.parsing.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline.api.rendering.Negotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
     "URL_FORMAT_OVERRIDE": None,

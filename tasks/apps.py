@@ -11,13 +11,10 @@ class TasksConfig(AppConfig):
 
     def ready(self) -> None:
         """Learn every app's types: those of `<app>.tasks`, and our own."""
-        from tasks import demo_task  # noqa: F401 -- registers its types
+        from tasks import demo_task, registry  # noqa: F401 -- the former registers its types
+
+        def write_types(using: str, **_: Any) -> None:
+            registry.sync()
 
         autodiscover_modules("tasks")
-        post_migrate.connect(_write_types, sender=self, dispatch_uid="tasks.registry")
-
-
-def _write_types(using: str, **_: Any) -> None:
-    from tasks import registry
-
-    registry.sync()
+        post_migrate.connect(write_types, sender=self, weak=False, dispatch_uid="tasks.registry")

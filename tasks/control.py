@@ -59,12 +59,17 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     Return its status: CANCELLED, or CANCELLING. Cancelling twice is no error. Raises TaskNotFound
     (also when it is not the owner's), WrongStatus when it has ended otherwise.
     """
+
+    def announce() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(_ANNOUNCE_CANCEL)
+
     with connection.cursor() as cursor:
         cursor.execute(_CANCEL, {"task": task_id, "owner": owner_id, "actor": actor})
         found = cursor.fetchone()
     status = Status(found[0]) if found else _status_of(task_id, owner_id)
     if status is Status.CANCELLING:
-        transaction.on_commit(_announce_cancel, robust=True)
+        transaction.on_commit(announce, robust=True)
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
@@ -173,8 +178,3 @@ def _change(rows: list[TaskType], **columns: Any) -> None:
 
 def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:
     return Status(find_task(task_id, owner_id=owner_id).status)
-
-
-def _announce_cancel() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_ANNOUNCE_CANCEL)

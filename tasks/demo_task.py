@@ -69,12 +69,8 @@ def _misbehave(how: str | None) -> None:
     if how == "discard":
         raise Discard("told that nobody wants it")
     if how == "hog":
-        _take_all_memory()
+        taken: list[bytearray] = []
+        while len(taken) < MOST_BLOCKS:
+            taken.append(bytearray(16 * MEBIBYTE))
     if how == "die":
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _take_all_memory() -> None:
-    taken: list[bytearray] = []
-    while len(taken) < MOST_BLOCKS:
-        taken.append(bytearray(16 * MEBIBYTE))

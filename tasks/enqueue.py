@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import structlog
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
@@ -20,9 +19,11 @@ from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
+from tasks.sql.prepared import Statement, values
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
+_ENQUEUE = Statement(ENQUEUE, values)
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,15 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
         registry.sync()
         found |= _insert([row for row in rows if row["n"] not in found])
     wake_after_commit()
-    return [
-        Enqueued(new_id, True) if new_id else Enqueued(_id_of_first(row, type_id), False)
-        for row, (type_id, new_id) in ((row, found[row["n"]]) for row in rows)
-    ]
+    enqueued = []
+    for row in rows:
+        type_id, new_id = found[row["n"]]
+        # The first task of an idempotency key is found by a later statement, whose snapshot has it.
+        first = Task.objects.values_list("id", flat=True).filter(
+            type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
+        )
+        enqueued.append(Enqueued(new_id or first.get(), bool(new_id)))
+    return enqueued
 
 
 def as_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
@@ -105,17 +111,7 @@ def wake() -> None:
 
 def _insert(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
     """Insert rows; the statement is prepared, because planning takes longer than running it."""
-    with connection.cursor() as cursor, connection.wrap_database_errors:
-        session = psycopg.Cursor(cursor.connection)
-        session.execute(ENQUEUE, {"tasks": as_json(rows)}, prepare=True)
-        return {n: (type_id, new_id) for n, type_id, new_id in session.fetchall()}
-
-
-def _id_of_first(row: dict[str, Any], type_id: int) -> UUID:
-    """Find the task with this idempotency key, by a later statement, whose snapshot has it."""
-    return Task.objects.values_list("id", flat=True).get(
-        type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
-    )
+    return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 
 def _row(n: int, task: NewTask) -> dict[str, Any]:

@@ -32,8 +32,11 @@ class Rest:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Stop on SIGTERM and SIGINT, inside this context; use it once."""
-        names = (signal.SIGTERM, signal.SIGINT)
-        before = [(name, signal.signal(name, self._stop)) for name in names]
+
+        def stop(*_: object) -> None:
+            self.stopped = True
+
+        before = [(name, signal.signal(name, stop)) for name in (signal.SIGTERM, signal.SIGINT)]
         wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         try:
             yield
@@ -49,9 +52,6 @@ class Rest:
         if not self.stopped:
             ends = [self._reader.fileno(), *sources]
             select.select(ends, [], [], max(0.0, seconds))
-
-    def _stop(self, *_: object) -> None:
-        self.stopped = True
 
 
 def run_forever(
@@ -69,21 +69,12 @@ def run_forever(
     rest = Rest()
     with rest.listening():
         while not rest.stopped:
-            _turn(rest, step, idle_seconds, sources)
+            close_old_connections()
+            try:
+                if not step() and not rest.stopped:
+                    rest.for_seconds(idle_seconds(), *sources())
+            except Exception:
+                log.exception("a step failed; going on in %s s", AFTER_A_FAILURE_SECONDS)
+                connections.close_all()
+                rest.for_seconds(AFTER_A_FAILURE_SECONDS)
     connections.close_all()
-
-
-def _turn(
-    rest: Rest,
-    step: Callable[[], int],
-    idle_seconds: Callable[[], float],
-    sources: Callable[[], list[int]],
-) -> None:
-    close_old_connections()
-    try:
-        if not step() and not rest.stopped:
-            rest.for_seconds(idle_seconds(), *sources())
-    except Exception:
-        log.exception("a step failed; going on in %s s", AFTER_A_FAILURE_SECONDS)
-        connections.close_all()
-        rest.for_seconds(AFTER_A_FAILURE_SECONDS)

@@ -149,22 +149,21 @@ def sync() -> dict[tuple[str, int], int]:
 
     Rows of types that this process does not know stay as they are: another release runs them.
     """
+    types = [
+        {
+            "key": spec.key,
+            "version": spec.version,
+            "queue": spec.queue,
+            "max_attempts": spec.max_attempts,
+            "cap": spec.cap,
+            "rate_count": spec.rate[0] if spec.rate else None,
+            "rate_seconds": spec.rate[1] if spec.rate else None,
+            "sensitive": spec.sensitive,
+            "schema": spec.schema,
+        }
+        for spec in known()
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(_SYNC, [as_json([_row(spec) for spec in known()])])
+        cursor.execute(_SYNC, [as_json(types)])
     rows = TaskType.objects.values_list("key", "version", "id")
     return {(key, version): row_id for key, version, row_id in rows if (key, version) in _specs}
-
-
-def _row(spec: TaskSpec) -> dict[str, Any]:
-    count, seconds = spec.rate or (None, None)
-    return {
-        "key": spec.key,
-        "version": spec.version,
-        "queue": spec.queue,
-        "max_attempts": spec.max_attempts,
-        "cap": spec.cap,
-        "rate_count": count,
-        "rate_seconds": seconds,
-        "sensitive": spec.sensitive,
-        "schema": spec.schema,
-    }

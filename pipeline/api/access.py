@@ -31,9 +31,9 @@ def authorize(caller: Caller, action: Action) -> None:
             raise PermissionDenied("Only a company can do this.")
     elif caller.role is None:
         if not rule.allows_key(caller.scopes):
-            raise PermissionDenied(_missing_of_key(rule))
+            raise PermissionDenied(_missing(rule, of_key=True))
     elif not rule.allows_member(caller.role):
-        raise PermissionDenied(_missing_of_member(rule))
+        raise PermissionDenied(_missing(rule, of_key=False))
 
 
 def as_company(caller: Caller, action: Action) -> CompanyCaller:
@@ -54,7 +54,9 @@ def as_person(caller: Caller, action: Action) -> PersonCaller:
 
 def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     """Return a job that this caller can see: a draft only of their company. Raises JobNotFound."""
-    facts = job_facts(job_id)
+    facts = getattr(caller, "subject", None)
+    if not isinstance(facts, JobFacts):
+        facts = job_facts(job_id)
     if not sees(caller, facts.company_id, facts.status):
         raise JobNotFound
     return facts
@@ -126,23 +128,22 @@ def is_person(caller: Caller, applicant_id: UUID) -> bool:
 def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
     if isinstance(caller, Nobody):
         raise NotAuthenticated
-    facts = application_facts(application_id)
+    facts = caller.subject
+    if not isinstance(facts, ApplicationFacts):
+        facts = application_facts(application_id)
     if not knows(caller, facts.company_id, facts.applicant_id):
         raise ApplicationNotFound
     return facts
 
 
-def _missing_of_key(rule: Rule) -> str:
-    if rule.scope is not None:
+def _missing(rule: Rule, *, of_key: bool) -> str:
+    """Return the reason why a key, or a member, cannot do something."""
+    if of_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."
-    if rule.role is not None:
-        return "Only an owner who is signed in can do this; a key cannot."
-    return "Only an applicant can do this."
-
-
-def _missing_of_member(rule: Rule) -> str:
     if rule.role is None:
         return "Only an applicant can do this."
+    if of_key:
+        return "Only an owner who is signed in can do this; a key cannot."
     if rule.role is Role.OWNER:
         return "Only an owner of the company can do this."
     return "Your role in the company does not allow this."

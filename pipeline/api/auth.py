@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
 from uuid import UUID
 
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required
@@ -14,17 +16,27 @@ from rest_framework.request import Request
 
 from applicants import tokens
 from applicants.http import applicant_id_of
-from applicants.services import applicant_exists, find_token
+from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
 from jobs.selectors import locked_companies, roles_of
-from jobs.services import find_api_key, note_use
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller
+from jobs.services import FIND_KEY, note_use
+from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import as_id, refuse
+from pipeline.selectors.applications import APPLICATION_FACTS
+from pipeline.selectors.jobs import JOB_FACTS
+from tasks.sql.prepared import Statement, run
 
 CONFIRM = (
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
     " this within ten minutes."
+)
+C = TypeVar("C")
+
+# The facts of what an address names, by the name of its id there.
+_SUBJECTS: tuple[tuple[str, Statement[Any]], ...] = (
+    ("job", JOB_FACTS),
+    ("application", APPLICATION_FACTS),
 )
 _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
 
@@ -42,7 +54,7 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller_with(bearer[1]) if bearer else None
+        caller = _caller_with(bearer[1], _named_by(request)) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
@@ -63,7 +75,16 @@ class SessionAuthentication(BaseAuthentication):
         Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
         """
         browser = request._request
-        caller: Caller | None = _member(request, browser)
+        user = get_user(browser)
+        caller: Caller | None = None
+        if isinstance(user, User):
+            roles = roles_of(user.id)
+            if not roles and (locked := locked_companies(user.id)):
+                raise PermissionDenied(
+                    f"{locked[0]} requires two-step verification: see /account/."
+                )
+            if company_id := _company(request, list(roles)):
+                caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
             applicant_id = applicant_id_of(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
@@ -94,28 +115,41 @@ def refuse_long_signed_in(request: Request) -> None:
         browser.user = theirs
 
 
-def _caller_with(secret: str) -> Caller | None:
+def _named_by(request: Request) -> Mapping[str, Any]:
+    """Return the ids in the address of which the facts are wanted."""
+    context = request.parser_context or {}
+    if request.method in getattr(context.get("view"), "without_facts", ()):
+        return {}
+    kwargs: Mapping[str, Any] = context.get("kwargs", {})
+    return kwargs
+
+
+def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:
+    """Return whom a secret stands for; what the address names is read in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        key = find_api_key(secret)
-        if key is None:
-            return None
-        note_use(key)
-        return CompanyCaller(key.company_id, key.id, frozenset(key.scopes))
+        digest = keys.digest_of(secret)
+        for key, subject in _with_subject(FIND_KEY, digest, address):
+            note_use(key)
+            return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
-        token = find_token(secret)
-        return PersonCaller(token.applicant_id, token.id) if token else None
+        digest = tokens.digest_of(secret)
+        for token, subject in _with_subject(FIND_TOKEN, digest, address):
+            return PersonCaller(token.applicant_id, token.id, subject)
     return None
 
 
-def _member(request: Request, browser: HttpRequest) -> Caller | None:
-    user = get_user(browser)
-    if not isinstance(user, User):
-        return None
-    roles = roles_of(user.id)
-    if not roles and (locked := locked_companies(user.id)):
-        raise PermissionDenied(f"{locked[0]} requires two-step verification: see /account/.")
-    company_id = _company(request, list(roles))
-    return CompanyCaller(company_id, user.id, role=roles[company_id]) if company_id else None
+def _with_subject(
+    credential: Statement[C], digest: bytes, address: Mapping[str, Any]
+) -> list[tuple[C, Subject]]:
+    statements: list[Statement[Any]] = [credential]
+    parameters: dict[str, Any] = {"digest": digest}
+    for name, statement in _SUBJECTS:
+        if isinstance(address.get(f"{name}_id"), UUID):
+            statements.append(statement)
+            parameters[name] = address[f"{name}_id"]
+    found = run(statements, parameters)
+    subject = found[-1][0] if len(found) > 1 and found[-1] else None
+    return [(known, subject) for known in found[0]]
 
 
 def _company(request: Request, theirs: list[UUID]) -> UUID | None:

@@ -32,7 +32,11 @@ def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
     match reason_of(exc):
         case InvalidPayload(problems=problems):
-            return [_error(f"{start}/payload{_steps(path)}", why) for path, why in problems]
+            escaped = [(path.replace("~", "~0").replace("/", "~1"), why) for path, why in problems]
+            return [
+                _error("/".join([f"{start}/payload", *(path.split(".") if path else [])]), why)
+                for path, why in escaped
+            ]
         case OutOfRange(name=name) as reason:
             return [_error(f"{start}/{name}", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
@@ -42,9 +46,3 @@ def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
 
 def _error(pointer: str, why: str) -> dict[str, str]:
     return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}
-
-
-def _steps(path: str) -> str:
-    """Return the engine's path, as a JSON pointer goes on."""
-    steps = path.split(".") if path else []
-    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
 
@@ -10,6 +10,8 @@ from rest_framework.request import Request
 
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.selectors.applications import ApplicationFacts
+from pipeline.selectors.jobs import JobFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,10 @@ class Nobody:
         return "anonymous"
 
 
+# What a request is about, where its address names a job or an application.
+Subject = JobFacts | ApplicationFacts | None
+
+
 @dataclass(frozen=True, slots=True)
 class CompanyCaller:
     """Somebody who acts for a company: one of its keys, or a member who is signed in."""
@@ -30,6 +36,7 @@ class CompanyCaller:
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
     role: Role | None = None  # of a member; None for a key
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
@@ -58,6 +65,7 @@ class PersonCaller:
 
     applicant_id: UUID
     token_id: UUID | None = None  # of the token that says so; None when a session does
+    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:

@@ -20,15 +20,27 @@ def strong_tag(seq: int, posting_version: int) -> str:
     return f'"{seq}-{posting_version}"'
 
 
+def version_tag(*versions: int) -> str:
+    """Return the ETag of an answer that changes only when one of the versions does.
+
+    They must have been read before what the answer shows, or together with it.
+    """
+    return f'W/"{"-".join(map(str, versions))}"'
+
+
 def weak_tag(payload: Any) -> str:
     """Return an ETag over everything that a payload shows, but what only tells the time."""
     return f'W/"{sha256(as_json(_timeless(payload))).hexdigest()[:32]}"'
 
 
 def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
-    """Return a payload with its ETag; 304 without it if the client has that state already."""
+    """Return a payload with its ETag; 304 without it if the client has that state already.
+
+    If-None-Match is compared weakly (RFC 9110, 13.1.2).
+    """
     headers = {"ETag": tag}
-    if _has_seen(request.META.get("HTTP_IF_NONE_MATCH"), tag):
+    seen = request.META.get("HTTP_IF_NONE_MATCH", "").strip()
+    if seen == "*" or _opaque(tag) in map(_opaque, _TAG.findall(seen)):
         return Response(status=304, headers=headers)
     return Response(payload, headers=headers)
 
@@ -39,13 +51,6 @@ def tags_to_match(request: Request) -> list[str] | None:
     if header is None:
         return None
     return ["*"] if header.strip() == "*" else _TAG.findall(header)
-
-
-def _has_seen(header: str | None, tag: str) -> bool:
-    """Return whether If-None-Match names the tag, compared weakly (RFC 9110, 13.1.2)."""
-    if header is None:
-        return False
-    return header.strip() == "*" or _opaque(tag) in map(_opaque, _TAG.findall(header))
 
 
 def _opaque(tag: str) -> str:

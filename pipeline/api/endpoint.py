@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.exceptions import AuthenticationFailed, NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -28,6 +30,30 @@ class Endpoint(APIView):
     answers_hold_secrets: ClassVar[bool] = False
 
     most_bytes: ClassVar[int] = MOST_BYTES  # the longest body that is read
+    # Methods that read what the address names by themselves, and not its facts with the credential.
+    without_facts: ClassVar[frozenset[str]] = frozenset()
+
+    def get_parsers(self) -> list[Any]:
+        """Return the parsers of bodies: they keep nothing, so all requests share them."""
+        return _made_once(tuple(self.parser_classes))
+
+    def get_authenticators(self) -> list[Any]:
+        """Return the shared authenticators."""
+        return _made_once(tuple(self.authentication_classes))
+
+    def get_renderers(self) -> list[Any]:
+        """Return the shared renderers."""
+        return _made_once(tuple(self.renderer_classes))
+
+    def get_content_negotiator(self) -> Any:
+        """Return the shared negotiator."""
+        return _made_once((self.content_negotiation_class,))[0]
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        """Return the methods that have an answer."""
+        cls: Any = type(self)
+        return _methods_of(cls)
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -86,11 +112,34 @@ class NothingHere(Endpoint):
         raise NotFound
 
 
+@cache
+def _made_once(classes: tuple[type, ...]) -> list[Any]:
+    return [each() for each in classes]
+
+
+@cache
+def _methods_of(view: type[Endpoint]) -> list[str]:
+    return [name.upper() for name in view.http_method_names if hasattr(view, name)]
+
+
 def body_of(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
     """Return the request's body in the given shape. Raises ValidationError, ParseError."""
-    serializer = shape(data=request.data, **options)
+    data = request.data
+    if not options:
+        with suppress(ValidationError):  # the serializer below says it as the framework does
+            return _reader(shape).run_validation(data)
+    serializer = shape(data=data, **options)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
+
+
+@cache
+def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
+    """Return the shared serializer of a shape: making its fields costs more than reading by them.
+
+    It is never bound to a request, and reading changes nothing in it.
+    """
+    return shape()
 
 
 def page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
@@ -98,9 +147,12 @@ def page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
     return Response(payload, headers=link_to_next(request, payload["next_cursor"]))
 
 
-def tagged_answer(request: Request, payload: Mapping[str, Any]) -> Response:
-    """Answer a job-scoped read with a weak ETag and, for a list, the link to the next page."""
-    response = answer_with_tag(request, payload, weak_tag(payload))
+def tagged_answer(request: Request, payload: Mapping[str, Any], tag: str = "") -> Response:
+    """Answer a read with a weak ETag and, for a list, the link to the next page.
+
+    `tag`: a version of what the payload shows; made from the payload if there is none.
+    """
+    response = answer_with_tag(request, payload, tag or weak_tag(payload))
     for name, value in link_to_next(request, payload.get("next_cursor")).items():
         response[name] = value
     return response

@@ -19,7 +19,8 @@ def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             whole = name == "non_field_errors"
-            yield from _flatten(pointer if whole else f"{pointer}/{_escaped(name)}", inner)
+            escaped = str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")  # RFC 6901
+            yield from _flatten(pointer if whole else f"{pointer}/{escaped}", inner)
     elif isinstance(detail, list):
         for number, inner in enumerate(detail):
             inside = isinstance(inner, Mapping)  # of the objects of a list, which one
@@ -27,8 +28,3 @@ def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
     else:
         code = str(getattr(detail, "code", "invalid")).upper()
         yield {"pointer": pointer, "code": code, "detail": str(detail)}
-
-
-def _escaped(name: Any) -> str:
-    """Return a name as a JSON pointer holds it (RFC 6901)."""
-    return str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")

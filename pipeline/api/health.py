@@ -26,18 +26,17 @@ def live(request: HttpRequest) -> JsonResponse:
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 if everything needed is reachable; else 503, naming what is missing."""
-    missing = _missing()
+    try:
+        checks = {"migrations": migrations_are_applied()}
+        if checks["migrations"]:
+            checks = {
+                "decay_worker": decay_worker_is_alive(),
+                "task_worker": task_worker_is_alive(),
+            }
+    except (OperationalError, InterfaceError, ClusterError):
+        checks = {"database": False}
+    missing = [name for name, is_well in checks.items() if not is_well]
     body = {"status": "unavailable" if missing else "ok", "missing": missing}
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
     return response
-
-
-def _missing() -> list[str]:
-    try:
-        if not migrations_are_applied():
-            return ["migrations"]
-        workers = {"decay_worker": decay_worker_is_alive(), "task_worker": task_worker_is_alive()}
-    except (OperationalError, InterfaceError, ClusterError):
-        return ["database"]
-    return [name for name, is_alive in workers.items() if not is_alive]

@@ -46,8 +46,14 @@ class StrictJSONParser(JSONParser):
                 parse_constant=_refuse_constant,
             )
             _check_strings(value)
-        except (ValueError, RecursionError, UnreadablePostError) as error:
-            raise ParseError(_reason(error)) from None
+        except _Unfit as error:
+            raise ParseError(str(error)) from None
+        except UnicodeDecodeError:
+            raise ParseError("The body is not in UTF-8.") from None
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        except (ValueError, UnreadablePostError):
+            raise ParseError("The body is not valid JSON.") from None
         return value
 
 
@@ -80,16 +86,6 @@ def refuse_unfit_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
 def is_fit(text: str) -> bool:
     """Return whether a string can be stored and sent again."""
     return not _UNFIT.search(text)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, _Unfit):
-        return str(error)
-    if isinstance(error, UnicodeDecodeError):
-        return "The body is not in UTF-8."
-    if isinstance(error, RecursionError):
-        return "The body is nested too deeply."
-    return "The body is not valid JSON."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -154,8 +154,9 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     """
     kind = problem_type_of(exc)
     if kind.status >= 500:
+        severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
         trace = None if kind is BUSY else exc
-        logger.log(_severity(kind), "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
+        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
     headers = headers_of(kind, exc)
     body = problem(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
@@ -185,15 +186,13 @@ def problem(
         "detail": detail,
         "code": kind.code,
         "request_id": getattr(request, "request_id", None),
-        "errors": _errors(exc),
+        "errors": (
+            field_errors(exc.detail)
+            if isinstance(exc, rest.ValidationError)
+            else background_errors(exc)
+        ),
         "error": {"code": kind.code, "message": detail},
     }
-
-
-def _errors(exc: BaseException | None) -> list[dict[str, str]]:
-    if isinstance(exc, rest.ValidationError):
-        return field_errors(exc.detail)
-    return background_errors(exc)
 
 
 def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
@@ -217,7 +216,3 @@ def _detail(kind: ProblemType, exc: BaseException | None) -> str:
     if kind not in _DETAILS and isinstance(exc, rest.APIException):
         return str(exc.detail)
     return _DETAILS.get(kind, f"{kind.title}.")
-
-
-def _severity(kind: ProblemType) -> int:
-    return logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING

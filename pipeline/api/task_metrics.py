@@ -20,11 +20,6 @@ WINDOW_SECONDS = 300.0
 
 def task_families() -> Iterator[Metric]:
     """Yield the numbers of `tasks.stats.site`, each by one statement."""
-    yield from _standing()
-    yield from _moving()
-
-
-def _standing() -> Iterator[Metric]:
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site.depth().items()
     }
@@ -51,9 +46,6 @@ def _standing() -> Iterator[Metric]:
         [],
         {(): site.workers_alive()},
     )
-
-
-def _moving() -> Iterator[Metric]:
     yield from _runs()
     yield _gauge(
         "tasks_enqueued_5m",

@@ -52,19 +52,15 @@ def subjects_of(company_id: UUID, tasks: Iterable[Task]) -> Subjects:
 def subjects_of_payloads(company_id: UUID, given: Iterable[object]) -> Subjects:
     """Return the subjects of payloads; two queries at most."""
     payloads = [payload for payload in given if isinstance(payload, dict)]
-    imports = _imports(company_id, _ids(payloads, "import_id"))
+    imports = {}
+    if ids := _ids(payloads, "import_id"):
+        runs = ImportRun.objects.filter(file_id__in=ids, file__company_id=company_id)
+        for file_id, job_id, rows in runs.values_list("file_id", "file__job_id", "total_rows"):
+            imports[str(file_id)] = Import(job_id, rows)
     wanted = _ids(payloads, "job_id") | {found.job_id for found in imports.values()}
     titles = JobPosting.objects.filter(job_id__in=wanted, job__company_id=company_id)
     found = titles.values_list("job_id", "title") if wanted else []
     return Subjects({str(job_id): title for job_id, title in found}, imports)
-
-
-def _imports(company_id: UUID, ids: set[UUID]) -> dict[str, Import]:
-    if not ids:
-        return {}
-    runs = ImportRun.objects.filter(file_id__in=ids, file__company_id=company_id)
-    rows = runs.values_list("file_id", "file__job_id", "total_rows")
-    return {str(file_id): Import(job_id, total) for file_id, job_id, total in rows}
 
 
 def _ids(payloads: list[dict[str, object]], name: str) -> set[UUID]:
@@ -93,7 +89,7 @@ def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
     return list(held.order_by("-started_at", "-id")[:limit])
 
 
-class Lately(NamedTuple):
+class RecentlyDone(NamedTuple):
     """Number of a company's tasks done within the hour; `more` if there may be more."""
 
     done: int
@@ -101,7 +97,7 @@ class Lately(NamedTuple):
     now: datetime
 
 
-_LATELY = """
+_RECENTLY_DONE = """
 WITH clock AS MATERIALIZED (SELECT statement_timestamp() AS now)
 SELECT count(*) FILTER (WHERE t.status = 'SUCCEEDED' AND t.finished_at > now - interval '1 hour'),
        count(t.*) = %(most)s AND min(t.created_at) > min(now) - interval '1 hour', min(clock.now)
@@ -111,12 +107,12 @@ FROM clock LEFT JOIN LATERAL (
 """
 
 
-def done_lately(company_id: UUID) -> Lately:
+def recently_done(company_id: UUID) -> RecentlyDone:
     """Count the done tasks among the company's newest; also read the database's time."""
     with connection.cursor() as cursor:
-        cursor.execute(_LATELY, {"owner": company_id, "most": MOST_READ})
+        cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
         done, more, now = cursor.fetchone()
-    return Lately(done, bool(more), now)
+    return RecentlyDone(done, bool(more), now)
 
 
 class DeadOfType(NamedTuple):
@@ -178,7 +174,7 @@ def stopped_types() -> tuple[set[str], set[str]]:
     return stopped, {key for key, _, breaker in found if breaker == Breaker.OPEN}
 
 
-def told_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
+def events_for_people(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
     """Return a task's events for people, oldest first.
 
     Of progress that follows on progress only the last is told: work that takes long tells of it

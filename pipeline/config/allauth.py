@@ -16,19 +16,14 @@ _STAFF = "pipeline.pages.staff"
 def account_settings(rates: Rates) -> dict[str, Any]:
     """Return Django's settings for allauth; `rates` are the site's, for codes.
 
-    allauth counts in the default cache, so that must be one that all processes share.
+    Emails caused by one client are limited, and those to one address. allauth counts in the default
+    cache, so that must be one that all processes share.
     """
-    return _SIGNING_IN | _SECOND_STEP | {"ACCOUNT_RATE_LIMITS": _limits(rates)}
-
-
-def _limits(rates: Rates) -> dict[str, str]:
-    """Return the limits on emails caused by one client, and on emails to one address."""
-    mails = f"{_per_client(rates['code_request'])}5/15m/key"
-    return {"request_login_code": mails, "reset_password": mails}
-
-
-def _per_client(rate: tuple[int, int] | None) -> str:
-    return f"{rate[0]}/{rate[1]}s/ip," if rate else ""
+    rate = rates["code_request"]
+    per_client = f"{rate[0]}/{rate[1]}s/ip," if rate else ""
+    limit = f"{per_client}5/15m/key"
+    limits = {"request_login_code": limit, "reset_password": limit}
+    return _SIGNING_IN | _SECOND_STEP | {"ACCOUNT_RATE_LIMITS": limits}
 
 
 _SIGNING_IN: dict[str, Any] = {

@@ -102,32 +102,34 @@ def throttle_rates() -> dict[str, tuple[int, int] | None]:
 
     Raises ImproperlyConfigured when one is neither off nor like 5/15min.
     """
-    return {name: _rate(f"THROTTLE_{name.upper()}", usual) for name, usual in _RATES.items()}
-
-
-def _rate(variable: str, usual: str) -> tuple[int, int] | None:
-    text = _env.str(variable, default=usual)
-    if text == "off":
-        return None
-    found = _RATE.fullmatch(text)
-    if found is None:
-        raise ImproperlyConfigured(f"{variable} must be off, or a rate like 600/min or 5/15min.")
-    limit, times, unit = found.groups()
-    return int(limit), int(times or 1) * _UNITS[unit]
+    rates: dict[str, tuple[int, int] | None] = {}
+    for name, usual in _RATES.items():
+        variable = f"THROTTLE_{name.upper()}"
+        text = _env.str(variable, default=usual)
+        found = _RATE.fullmatch(text)
+        if found:
+            limit, times, unit = found.groups()
+            rates[name] = int(limit), int(times or 1) * _UNITS[unit]
+        elif text == "off":
+            rates[name] = None
+        else:
+            raise ImproperlyConfigured(
+                f"{variable} must be off, or a rate like 600/min or 5/15min."
+            )
+    return rates
 
 
 def trusted_proxies() -> list[IPv4Network | IPv6Network]:
     """Return the networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
-    return [_network(text.strip()) for text in _env.list("TRUSTED_PROXIES", default=[])]
-
-
-def _network(text: str) -> IPv4Network | IPv6Network:
-    try:
-        return ip_network(text, strict=False)
-    except ValueError:
-        raise ImproperlyConfigured(
-            f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
-        ) from None
+    networks = []
+    for text in (each.strip() for each in _env.list("TRUSTED_PROXIES", default=[])):
+        try:
+            networks.append(ip_network(text, strict=False))
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
+            ) from None
+    return networks
 
 
 def secret_key() -> str:
@@ -145,7 +147,13 @@ def secret_key() -> str:
     path = STATE_DIR / "secret_key"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        _write_whole_or_not_at_all(path, secrets.token_urlsafe(50))
+        # Written whole or not at all: of several processes that start together, one wins.
+        mine = path.with_suffix(f".{os.getpid()}")
+        mine.touch(mode=0o600)
+        mine.write_text(secrets.token_urlsafe(50))
+        with suppress(FileExistsError):
+            os.link(mine, path)
+        mine.unlink()
     return path.read_text()
 
 
@@ -175,16 +183,6 @@ def debug() -> bool:
             " DATABASE_URL. Remove one of them."
         )
     return DEBUG
-
-
-def _write_whole_or_not_at_all(path: Path, text: str) -> None:
-    """Write the file atomically: of several processes that start together, one wins."""
-    mine = path.with_suffix(f".{os.getpid()}")
-    mine.touch(mode=0o600)
-    mine.write_text(text)
-    with suppress(FileExistsError):
-        os.link(mine, path)
-    mine.unlink()
 
 
 def database_from_url() -> dict[str, Any]:

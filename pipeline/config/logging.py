@@ -60,14 +60,14 @@ def configure_logging(*, level: str, as_json: bool) -> None:
 
 def line_format(*, as_json: bool) -> dict[str, Any]:
     """Return the configuration of the formatter, as JSON lines or as text."""
+    last: list[Any]
     if as_json:  # JSON does not render exceptions by itself
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
         plain = structlog.dev.plain_traceback  # the others show local variables: keys, addresses
         last = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
-    remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     return {
         "()": structlog.stdlib.ProcessorFormatter,
-        "processors": [remove_meta, *last],
+        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         "foreign_pre_chain": _SHARED,
     }

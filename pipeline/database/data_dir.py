@@ -1,4 +1,4 @@
-"""Location of a cluster's data, and the user that its server runs as.
+"""Location of a cluster's data, and who can reach it.
 
 PostgreSQL refuses to run as root, so root hands the server to an ordinary user. That user must be
 able to reach the files, and no existing directory's mode is ever loosened for it.
@@ -22,16 +22,6 @@ SHORT_FOLDER = Path("/tmp")  # noqa: S108 -- what is found there is checked by `
 # Bytes of a socket's path, without the closing zero: sun_path has 108 on Linux, 104 elsewhere.
 SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
 SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
-
-
-def server_user() -> pwd.struct_passwd | None:
-    """Return the user who runs the server in root's place; None when this process is not root."""
-    if os.geteuid() != 0:
-        return None
-    try:
-        return pwd.getpwnam("postgres")
-    except KeyError:
-        return pwd.getpwnam("nobody")
 
 
 def open_to_all(path: Path) -> bool:
@@ -71,15 +61,11 @@ def make_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
     """
     for folder in [*reversed(path.parents), path]:
         if not folder.exists():
-            _make(folder, open_it=user is not None)
+            with suppress(FileExistsError):  # another process was quicker
+                folder.mkdir()
+                if user is not None:
+                    folder.chmod(0o755)
     _check_owner(path, {os.geteuid()})
-
-
-def _make(folder: Path, *, open_it: bool) -> None:
-    with suppress(FileExistsError):  # another process was quicker
-        folder.mkdir()
-        if open_it:
-            folder.chmod(0o755)
 
 
 def make_private(path: Path, user: pwd.struct_passwd | None) -> Path:

@@ -46,6 +46,16 @@ DEFAULTS = {
 }
 
 
+def server_user() -> pwd.struct_passwd | None:
+    """Return the user who runs the server in root's place; None when this process is not root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
 @dataclass(frozen=True)
 class Server:
     """The server of `base`/data-<major>, reached through a socket in `socket_dir`.
@@ -77,22 +87,16 @@ class Server:
 
     def is_ready(self) -> bool:
         """Return whether it takes queries: during crash recovery it listens but takes none."""
-        return self._status() == "ready" and self._answers()
-
-    def _answers(self) -> bool:
-        """Return whether it replies: a server killed a moment ago can still accept connections."""
-        with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+        with socket.socket(socket.AF_UNIX) as client, suppress(OSError, IndexError):
+            status = (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
+            if status != "ready":  # it is starting or stopping
+                return False
+            # A server that was killed a moment ago can still accept connections, but never replies.
             client.settimeout(CONNECT_SECONDS)
             client.connect(str(self.socket))
             client.sendall(SSL_REQUEST)
             return client.recv(1) != b""
         return False
-
-    def _status(self) -> str:
-        """Return the eighth line of postmaster.pid: starting, ready or stopping."""
-        with suppress(OSError, IndexError):
-            return (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
-        return ""
 
     def start(self, *, lock: int) -> None:
         """Start the server and wait until it is ready; its files are created the first time.
@@ -104,8 +108,17 @@ class Server:
         make_private(self.socket_dir, self.user)
         if not self.data.exists():
             self._create(lock)
-        self._write_settings()
-        self._turn_the_log_over()
+        # At each start, so that changes of `conf` or the folder apply.
+        durability = (
+            {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
+        )
+        folder = {"unix_socket_directories": str(self.socket_dir)}
+        settings = DEFAULTS | folder | durability | dict(self.conf)
+        path = self.base / "embedded.conf"
+        path.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
+        path.chmod(0o644)  # whatever the umask says: the server may be another user
+        with suppress(FileNotFoundError):
+            self.log.replace(self.log.with_suffix(".log.1"))
         self._start_patiently()
 
     def _create(self, lock: int) -> None:
@@ -113,7 +126,12 @@ class Server:
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
         make_private(half_made, self.user)
-        options = [*self._locale(), *([] if self._is_durable() else ["--no-sync"])]
+        options = [] if self._is_durable() else ["--no-sync"]
+        # The same order of letters on every machine, and lower() beyond ASCII.
+        if self.binaries.major >= BUILTIN_LOCALE_SINCE:
+            options += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        else:
+            options += ["--locale=C.UTF-8"]
         made = self._run(
             "initdb", "-D", half_made, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", *options,
             pass_fds=(lock,),
@@ -127,31 +145,8 @@ class Server:
             settings.write("include '../embedded.conf'\n")
         os.rename(half_made, self.data)
 
-    def _locale(self) -> list[str]:
-        """Return the same order of letters on every machine, and lower() beyond ASCII."""
-        if self.binaries.major >= BUILTIN_LOCALE_SINCE:
-            return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        return ["--locale=C.UTF-8"]
-
     def _is_durable(self) -> bool:
         return self.conf.get("fsync") != "off"
-
-    def _write_settings(self) -> None:
-        """Write the settings, at each start, so that changes of `conf` or the folder apply."""
-        lazy = (
-            {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
-        )
-        settings = (
-            DEFAULTS | {"unix_socket_directories": str(self.socket_dir)} | lazy | dict(self.conf)
-        )
-        lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
-        path = self.base / "embedded.conf"
-        path.write_text("".join(lines))
-        path.chmod(0o644)  # whatever the umask says: the server may be another user
-
-    def _turn_the_log_over(self) -> None:
-        with suppress(FileNotFoundError):
-            self.log.replace(self.log.with_suffix(".log.1"))
 
     def _start_patiently(self) -> None:
         for _ in range(START_ATTEMPTS):
@@ -189,7 +184,14 @@ class Server:
     def _run(
         self, program: str, *options: object, pass_fds: tuple[int, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of PostgreSQL's programs as the server's user, out of reach of our Ctrl-C."""
+        """Run one of PostgreSQL's programs as the server's user, out of reach of our Ctrl-C.
+
+        Its environment has no PGPORT, PGDATA or the like, and the locale C.
+        """
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        identity: dict[str, Any] = {}
+        if self.user:
+            identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
         return subprocess.run(
             [str(self.binaries.folder / program), *map(str, options)],
             capture_output=True,
@@ -197,19 +199,8 @@ class Server:
             errors="replace",
             check=False,
             cwd="/",  # ours may be closed to the server's user
-            env=_plain_environment(),
+            env=plain | {"LC_ALL": "C"},
             start_new_session=True,
             pass_fds=pass_fds,
-            **self._identity(),
+            **identity,
         )
-
-    def _identity(self) -> dict[str, Any]:
-        if self.user is None:
-            return {}
-        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
-
-
-def _plain_environment() -> dict[str, str]:
-    """Return the environment without PGPORT, PGDATA and the like, and in the locale C."""
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return plain | {"LC_ALL": "C"}

@@ -18,18 +18,10 @@ def forget_if_foreign(lock_file: Path, base: Path) -> None:
     """Remove `lock_file` if the process it names is alive and no server of a folder in `base`."""
     with suppress(OSError, ValueError, IndexError):
         process_id = abs(int(lock_file.read_text().split()[0]))
-        if _is_alive(process_id) and not _serves(process_id, base):
+        with suppress(PermissionError):  # then it is alive
+            os.kill(process_id, 0)  # raises ProcessLookupError when it is not
+        if not _serves(process_id, base):
             lock_file.unlink()
-
-
-def _is_alive(process_id: int) -> bool:
-    try:
-        os.kill(process_id, 0)
-    except PermissionError:
-        return True
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def _serves(process_id: int, base: Path) -> bool:
@@ -38,12 +30,9 @@ def _serves(process_id: int, base: Path) -> bool:
     A process that is dead but not yet collected has no working directory, and serves nothing.
     """
     if not (PROC / "self").exists():
-        return str(base) in _command_of(process_id)
+        command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return str(base) in said
     with suppress(OSError):
         return (PROC / str(process_id) / "cwd" / "..").samefile(base)
     return False
-
-
-def _command_of(process_id: int) -> str:
-    command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -19,7 +19,6 @@ from django.utils.text import slugify
 from jobs.models import Job
 from pipeline.exports.rows import APPLICATION_COLUMNS, applications_to, log_until
 from pipeline.line.event_log import canonical, stamp
-from pipeline.models import Event
 
 LOG_COLUMNS = (
     "seq",
@@ -56,7 +55,13 @@ def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
     if not is_known(what, format):
         raise KeyError(f"{what}.{format}")
     columns, rows = _ROWS[what]
-    return csv_lines(columns, rows(job)) if format == "csv" else _jsonl(rows(job))
+    if format == "csv":
+        return csv_lines(columns, rows(job))
+    texts = (
+        json.dumps(row, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        for row in rows(job)
+    )
+    return (f"{text}\n" for text in texts)
 
 
 def is_known(what: str, format: str) -> bool:
@@ -122,31 +127,19 @@ class _Line:
 
 def _applications(job: Job) -> Iterator[Row]:
     for row in applications_to(job.id):
-        yield {name: _plain(value) for name, value in zip(APPLICATION_COLUMNS, row, strict=True)}
+        values = [stamp(value) if isinstance(value, datetime) else value for value in row]
+        plain = [str(value) if isinstance(value, UUID) else value for value in values]
+        yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
 
 
 def _log(job: Job) -> Iterator[Row]:
-    return (_event(event) for event in log_until(job.id, job.seq))
-
-
-def _event(event: Event) -> Row:
     """Return the fields that the hash covers, exactly as it covers them, and the two hashes."""
-    hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
-    return json.loads(canonical(event)) | hashes
+    for event in log_until(job.id, job.seq):
+        hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
+        yield json.loads(canonical(event)) | hashes
 
 
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
     "applications": (APPLICATION_COLUMNS, _applications),
     "log": (LOG_COLUMNS, _log),
 }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return stamp(value)
-    return str(value) if isinstance(value, UUID) else value
-
-
-def _jsonl(rows: Iterable[Row]) -> Iterator[str]:
-    for row in rows:
-        yield json.dumps(row, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"

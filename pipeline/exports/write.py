@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from jobs.models import Job
 from pipeline.domain.errors import JobNotFound
 from pipeline.exports.formats import TYPES, in_pieces, lines_of, name_of
 from pipeline.files.write import FileWriter, remove_files
@@ -54,14 +53,15 @@ def write_export(
     if job.company_id != company_id:
         raise JobNotFound
     writer = FileWriter.begin(
-        file_id=_file_of(task_id),
+        file_id=uuid5(NAMESPACE_OID, f"export {task_id}"),  # the same at every attempt
         company_id=company_id,
         job_id=job_id,
         task_id=task_id,
         name=name_of(job, what, format),
         content_type=TYPES[format],
     )
-    total = _rows(job, what)
+    # About how many rows there will be: the line goes on while it is read.
+    total = job.seq if what == "log" else Application.objects.filter(job_id=job_id).count()
     counted = _Counted(lines_of(job, what, format), rows=-1 if format == "csv" else 0)
     for piece in in_pieces(counted, characters=PIECE, first_at_once=False):
         if is_cancelled():
@@ -70,13 +70,3 @@ def write_export(
         writer.write(piece)
         tell(counted.rows, max(total, counted.rows))
     return writer.finish(rows=counted.rows)
-
-
-def _file_of(task_id: UUID) -> UUID:
-    """Return the id of a task's file: the same at every attempt, and no other task's."""
-    return uuid5(NAMESPACE_OID, f"export {task_id}")
-
-
-def _rows(job: Job, what: str) -> int:
-    """Return roughly how many rows there will be."""
-    return job.seq if what == "log" else Application.objects.filter(job_id=job.id).count()

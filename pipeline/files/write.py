@@ -40,11 +40,6 @@ def hold_new_files() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
 
 
-def _wait_for_erasing() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
-
-
 @transaction.atomic
 def remove_files(files: QuerySet[StoredFile]) -> None:
     """Remove files and their parts, also those that are being written.
@@ -84,7 +79,8 @@ class FileWriter:
     ) -> FileWriter:
         """Begin the file of that id; anything that an earlier attempt has written is removed."""
         with transaction.atomic():
-            _wait_for_erasing()
+            with connection.cursor() as cursor:  # waits until an erasing is over
+                cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
                 id=file_id,
@@ -117,24 +113,17 @@ class FileWriter:
         """Store full parts; with `whole` everything that is left too."""
         data = b"".join(self._kept)
         while len(data) > PART_BYTES or (whole and data):
-            end = len(data) if len(data) <= PART_BYTES else _end_of_part(data)
+            end = len(data)
+            if end > PART_BYTES:  # behind the last line that fits, or behind the first
+                end = data.rfind(b"\n", 0, PART_BYTES) + 1 or data.find(b"\n") + 1
             if not end and not whole:
                 break  # a line that has not ended yet
             end = end or len(data)
-            self._keep(data[:end])
+            with transaction.atomic():
+                if not self._mine.select_for_update().exists():  # another run began it anew
+                    raise StoredFileNotFound
+                keep_parts(self.file_id, [(self._number, data[:end])])
+            self._number += 1
+            self._size_bytes += end
             data = data[end:]
         self._kept, self._kept_bytes = [data], len(data)
-
-    def _keep(self, part: bytes) -> None:
-        """Store a part, unless another run of the same task has begun the file anew."""
-        with transaction.atomic():
-            if not self._mine.select_for_update().exists():
-                raise StoredFileNotFound
-            keep_parts(self.file_id, [(self._number, part)])
-        self._number += 1
-        self._size_bytes += len(part)
-
-
-def _end_of_part(data: bytes) -> int:
-    """Return the end of the first part: after the last line that fits; 0 if no line ends."""
-    return data.rfind(b"\n", 0, PART_BYTES) + 1 or data.find(b"\n") + 1

@@ -10,25 +10,26 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.services import checked_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import AlreadyApplied, JobNotOpen
+from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.line.admission import admit
-from pipeline.line.lock import History, lock_job, read_histories
+from pipeline.line.lock import People, lock_job, read_people
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
+from tasks.sql.prepared import Statement, values
 
 # About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
@@ -53,11 +54,14 @@ WITH taken AS (
 SELECT data FROM taken ORDER BY number
 """
 
-_KEEP_REFUSED = """
+_KEEP_REFUSED = Statement(
+    """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
-FROM json_populate_recordset(NULL::pipeline_importrefusal, %s)
-"""
+FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
+""",
+    values,
+)
 
 
 @dataclass(slots=True)
@@ -70,7 +74,7 @@ class Batch:
     lock_seconds: float = 0.0
 
 
-def take_in(
+def admit_rows(
     import_id: UUID,
     *,
     is_cancelled: Callable[[], bool] = lambda: False,
@@ -85,7 +89,10 @@ def take_in(
     """
     parts = FIRST_PARTS
     while True:
-        run, batch = _next_batch(import_id, parts)
+        try:
+            run, batch = _take_batch(import_id, parts)
+        except JobNotOpen:
+            run, batch = _end_early(import_id), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -98,13 +105,6 @@ def _fitting(parts: int, seconds: float) -> int:
     """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
-
-
-def _next_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    try:
-        return _take_batch(import_id, parts)
-    except JobNotOpen:
-        return _end_early(import_id), Batch([])
 
 
 @transaction.atomic(durable=True)
@@ -151,16 +151,12 @@ def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     if status != JobStatus.OPEN:
         raise JobNotOpen(status=status)
-    return find_or_create_applicants(
-        [row.email for row in batch.rows if not row.refusal and _is_address(row.email)]
-    )
-
-
-def _is_address(email: str) -> bool:
-    try:
-        return checked_address(email) == email
-    except ValidationError:
-        return False
+    addresses = []
+    for row in batch.rows:
+        with suppress(ValidationError):
+            if not row.refusal and checked_address(row.email) == row.email:
+                addresses.append(row.email)
+    return find_or_create_applicants(addresses)
 
 
 def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor) -> None:
@@ -171,29 +167,26 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
     settle_due(job)
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    histories = read_histories(job, people.values())
+    known = read_people(job, applicant_ids=people.values())
     for row in batch.rows:
-        applicant_id = people.get(row.email) if row.refusal is None else None
-        no_address = Refusal.BAD_EMAIL if applicant_id is None else None
-        refusal = row.refusal or no_address or _enter(job, histories, row, applicant_id, actor)
+        applicant_id = people.get(row.email)
+        refusal = row.refusal or _admit_row(job, known, row, applicant_id, actor)
         if refusal:
             batch.refused.append((row, refusal))
         else:
             batch.accepted += 1
 
 
-def _enter(
-    job: LockedJob,
-    histories: dict[UUID, History],
-    row: Row,
-    applicant_id: UUID | None,
-    actor: Actor,
+def _admit_row(
+    job: LockedJob, known: People, row: Row, applicant_id: UUID | None, actor: Actor
 ) -> Refusal | None:
-    history = histories.get(applicant_id) if applicant_id else None
-    if history is None or applicant_id is None:
-        return Refusal.ERASED
+    if applicant_id is None:
+        return Refusal.BAD_EMAIL
     try:
+        history = known.find(applicant_id).history
         admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+    except ApplicantNotFound:
+        return Refusal.ERASED
     except AlreadyApplied:
         return Refusal.ALREADY_APPLIED
     return None
@@ -201,23 +194,21 @@ def _enter(
 
 def _count(run: ImportRun, batch: Batch) -> None:
     if batch.refused:
-        refused = json.dumps([_as_record(run, row, why) for row, why in batch.refused])
-        with connection.cursor() as cursor, connection.wrap_database_errors:
-            psycopg.Cursor(cursor.connection).execute(_KEEP_REFUSED, [refused])
+        records = [
+            {
+                "run_id": str(run.file_id),
+                "row": row.number,
+                "reason": why.value,
+                "name": row.name,
+                "email": row.email,
+            }
+            for row, why in batch.refused
+        ]
+        _KEEP_REFUSED.all(refused=json.dumps(records))
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)
     run.save(update_fields=["next_row", "accepted", "refused"])
-
-
-def _as_record(run: ImportRun, row: Row, why: Refusal) -> dict[str, object]:
-    return {
-        "run_id": str(run.file_id),
-        "row": row.number,
-        "reason": why.value,
-        "name": row.name,
-        "email": row.email,
-    }
 
 
 @transaction.atomic(durable=True)

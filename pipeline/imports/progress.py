@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.exports.formats import csv_lines, in_pieces
-from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, Row, rows_in
+from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -73,8 +73,16 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
         for refusal in some:
             yield _told(refusal.row, refusal.name, refusal.email, words_for(refusal.reason))
         last = some[-1].row
-    if seen.is_over:
-        yield from _left(seen.run)
+    if not seen.is_over:
+        return
+    why = LEFT_WORDS.get(seen.run.ending, LEFT_WORDS[""])
+    parts = StoredPart.objects.filter(file_id=seen.run.file_id).order_by("number")
+    last = -1
+    while part := parts.filter(number__gt=last).first():
+        for row in rows_in(bytes(part.data)):
+            reason = words_for(row.refusal) if row.refusal else why
+            yield _told(row.number, row.name, row.email, reason)
+        last = part.number
 
 
 def report_of(seen: SeenImport) -> Iterator[bytes]:
@@ -98,20 +106,6 @@ def _seen(runs: QuerySet[ImportRun]) -> SeenImport:
         raise StoredFileNotFound
     tasks = Task.objects.filter(id__in=[run.file.task_id] if run.file.task_id else [])
     return SeenImport(run, tasks.values_list("status", flat=True).first() or "")
-
-
-def _left(run: ImportRun) -> Iterator[dict[str, object]]:
-    why = LEFT_WORDS.get(run.ending, LEFT_WORDS[""])
-    for row in _waiting(run):
-        yield _told(row.number, row.name, row.email, words_for(row.refusal) if row.refusal else why)
-
-
-def _waiting(run: ImportRun) -> Iterator[Row]:
-    parts = StoredPart.objects.filter(file_id=run.file_id).order_by("number")
-    last = -1
-    while part := parts.filter(number__gt=last).first():
-        yield from rows_in(bytes(part.data))
-        last = part.number
 
 
 def _told(row: int, name: str, email: str, reason: str) -> dict[str, object]:

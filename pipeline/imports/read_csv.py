@@ -39,8 +39,9 @@ def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
         refusal = _refusal(name, email, seen)
         if refusal is None:
             seen.add(email)
-        told = _CONTROL.sub(" ", name)[:NAME_LENGTH], _CONTROL.sub(" ", email)
-        yield Row(number, told[0], told[1][:LONGEST_KEPT_ADDRESS], refusal)
+        kept_name = _CONTROL.sub(" ", name)[:NAME_LENGTH]
+        kept_email = _CONTROL.sub(" ", email)[:LONGEST_KEPT_ADDRESS]
+        yield Row(number, kept_name, kept_email, refusal)
 
 
 def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
@@ -59,31 +60,24 @@ def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
 
 def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
     """Return the number, the name and the address of each row that is not blank."""
-    header = next(lines, "")
-    delimiter, name_at, email_at = _columns(header)
-    reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
-    found = 0
-    while (row := _next_row(reader, number + 1)) is not None:
-        number += 1
-        if not any(cell.strip() for cell in row):
-            continue
-        found += 1
-        if found > MOST_ROWS:
-            raise ImportFileRefused(
-                what=f"The file has more than {MOST_ROWS:,} rows. Cut it into smaller files."
-            )
-        yield number, _cell(row, name_at), normal_address(_cell(row, email_at))
+    delimiter, name_at, email_at = _columns(next(lines, ""))
+    number, found = 1, 0
+    try:
+        for row in csv.reader(lines, delimiter=delimiter, strict=True):
+            number += 1
+            if not any(cell.strip() for cell in row):
+                continue
+            found += 1
+            if found > MOST_ROWS:
+                raise ImportFileRefused(
+                    what=f"The file has more than {MOST_ROWS:,} rows. Cut it into smaller files."
+                )
+            yield number, _cell(row, name_at), normal_address(_cell(row, email_at))
+    except csv.Error:
+        quotes = "a quotation mark is misplaced or never closed"
+        raise ImportFileRefused(what=f"Row {number + 1:,} cannot be read: {quotes}.") from None
     if not found:
         raise ImportFileRefused(what="The file has no rows below the names of the columns.")
-
-
-def _next_row(reader: Iterator[list[str]], number: int) -> list[str] | None:
-    try:
-        return next(reader, None)
-    except csv.Error:
-        raise ImportFileRefused(
-            what=f"Row {number:,} cannot be read: a quotation mark is misplaced or never closed."
-        ) from None
 
 
 def _cell(row: list[str], at: int) -> str:
@@ -95,7 +89,11 @@ def _columns(header: str) -> tuple[str, int, int]:
     if not header.strip():
         raise ImportFileRefused(what=f"The file is empty. {_HOW}")
     for delimiter in _DELIMITERS:
-        cells = [cell.strip().lower() for cell in _header(header, delimiter)]
+        try:
+            row = next(csv.reader([header], delimiter=delimiter, strict=True), [])
+        except csv.Error:
+            continue
+        cells = [cell.strip().lower() for cell in row]
         emails = [at for at, cell in enumerate(cells) if cell in EMAILS]
         names = [at for at, cell in enumerate(cells) if cell in NAMES]
         if len(emails) == 1 and len(names) == 1:
@@ -106,13 +104,6 @@ def _columns(header: str) -> tuple[str, int, int]:
             missing = "name" if emails else "email"
             raise ImportFileRefused(what=f"The file has no column “{missing}”. {_HOW}")
     raise ImportFileRefused(what=f"The first line names no known columns. {_HOW}")
-
-
-def _header(header: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([header], delimiter=delimiter, strict=True), [])
-    except csv.Error:
-        return []
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:

@@ -46,20 +46,11 @@ def store_import(
         raise JobNotFound
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)
-    file = _file(company_id, job_id, name, file_id or uuid7())
     if actor.id is None:
         raise ValueError("somebody must answer for an import")
-    file.rows = _store(file, read_rows(content))
-    file.is_complete = True
-    file.save()
-    ImportRun.objects.create(file=file, total_rows=file.rows, started_by=actor.id)
-    return file.id
-
-
-def _file(company_id: UUID, job_id: UUID, name: str, file_id: UUID) -> StoredFile:
     plain = "".join(letter for letter in name if letter.isprintable())
-    return StoredFile.objects.create(
-        id=file_id,
+    file = StoredFile.objects.create(
+        id=file_id or uuid7(),
         company_id=company_id,
         job_id=job_id,
         purpose=StoredFile.Purpose.IMPORT,
@@ -67,6 +58,11 @@ def _file(company_id: UUID, job_id: UUID, name: str, file_id: UUID) -> StoredFil
         content_type="application/jsonl",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
+    file.rows = _store(file, read_rows(content))
+    file.is_complete = True
+    file.save()
+    ImportRun.objects.create(file=file, total_rows=file.rows, started_by=actor.id)
+    return file.id
 
 
 def _store(file: StoredFile, rows: Iterator[Row]) -> int:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 from uuid import UUID
 
-from pipeline.imports.admit import left_of, take_in
+from pipeline.imports.admit import admit_rows, left_of
 from pipeline.models import ImportRun, StoredFile
 from pipeline.notifications.delivery import wait_until_sent
 from tasks.context import Context
@@ -54,7 +54,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     if file is None or file.company_id != context.owner_id:
         raise Discard("the company has no such file, or no longer")
     try:
-        run = take_in(
+        run = admit_rows(
             import_id,
             is_cancelled=lambda: context.cancelled,
             after_batch=after_batch,

@@ -118,7 +118,13 @@ def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse
         if taken := cursor.fetchone():
             return Claim(record_id, fingerprint, run, taken[0])
         cursor.execute(_READ, parameters)
-        return _found(cursor.fetchone(), fingerprint)
+        row = cursor.fetchone()
+    if row is None:  # it has just been removed: the client comes again
+        return InUse()
+    theirs, status, headers, body = row
+    if bytes(theirs) != fingerprint:
+        return Reused()
+    return InUse() if status is None else Kept(status, json.loads(headers), bytes(body))
 
 
 def keep(claim: Claim, *, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -129,17 +135,6 @@ def keep(claim: Claim, *, status: int, headers: Mapping[str, str], body: bytes) 
 def release(claim: Claim) -> None:
     """Release the key for any request; the same request still makes the same row."""
     _write(_RELEASE, claim)
-
-
-def _found(row: tuple[Any, ...] | None, fingerprint: bytes) -> Kept | Reused | InUse:
-    if row is None:  # it has just been removed: the client comes again
-        return InUse()
-    theirs, status, headers, body = row
-    if bytes(theirs) != fingerprint:
-        return Reused()
-    if status is None:
-        return InUse()
-    return Kept(status, json.loads(headers), bytes(body))
 
 
 def _write(statement: str, claim: Claim, **values: Any) -> None:

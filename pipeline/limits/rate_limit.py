@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
-import psycopg
 from django.conf import settings
-from django.db import connection
+
+from tasks.sql.prepared import Statement, values
 
 # Take some, and return in how many seconds all are back; no row if too few are left.
 #
@@ -22,7 +23,8 @@ from django.db import connection
 #
 # The table has no write-ahead log, so the commit waits for no disk. Every call of the API runs
 # this, so it is prepared: that takes a third off its time.
-_COUNT = """
+_COUNT = Statement(
+    """
 INSERT INTO pipeline_throttle AS t (id, empty_at)
 VALUES (%(id)s, statement_timestamp() + %(step)s::float8 * interval '1 second')
 ON CONFLICT (id) DO UPDATE
@@ -30,12 +32,17 @@ SET empty_at = greatest(t.empty_at, statement_timestamp()) + %(step)s::float8 * 
 WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
-"""
+""",
+    values,
+)
 
-_LOOK = """
+_LOOK = Statement(
+    """
 SELECT extract(epoch FROM empty_at - clock_timestamp())::float8
 FROM pipeline_throttle WHERE id = %(id)s
-"""
+""",
+    values,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
 
     `cost`: the number of calls that it counts as. All are taken or none; never more than the limit.
     """
-    row = {
+    row: dict[str, Any] = {
         "id": sha256(f"{name}\n{subject}".encode()).digest(),
         "step": rate.step_seconds * cost,
         "seconds": float(rate.seconds),
@@ -96,13 +103,10 @@ def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
         return Tally(
             allowed=False, remaining=0, reset_seconds=rate.seconds, wait_seconds=rate.seconds
         )
-    with connection.cursor() as cursor, connection.wrap_database_errors:
-        session = psycopg.Cursor(cursor.connection)
-        taken = session.execute(_COUNT, row).fetchone()
-        if taken:
-            return _tally(rate, taken[0], cost, allowed=True)
-        left = session.execute(_LOOK, row).fetchone()
-        return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
+    if taken := _COUNT.first(**row):
+        return _tally(rate, taken[0], cost, allowed=True)
+    left = _LOOK.first(id=row["id"])
+    return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
 
 
 def _tally(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:

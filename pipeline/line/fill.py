@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import connection
-
 from jobs.models import JobStatus
 from pipeline.domain.states import Move, Status
 from pipeline.line import sql
 from pipeline.line.lock import as_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
+from pipeline.line.round_trips import fetch
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
@@ -24,9 +23,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     if job.status is not JobStatus.OPEN or not job.seats_free or not job.waitlist_count:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_NEXT_IN_LINE, values)
-        rows = cursor.fetchall()
+    (rows,) = fetch(sql.READ_NEXT_IN_LINE, parameters=values)
     chosen = [job.attach(as_application(row[:-1])) for row in rows]
     if chosen:
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
@@ -44,9 +41,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
 
 def _await_cooldown(job: LockedJob) -> None:
     """Make the job due when the first cool-down in its line ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_NEXT_COOLDOWN, {"job": job.id, "now": job.now})
-        ends = [end for (end,) in cursor.fetchall() if end]
+    (rows,) = fetch(sql.READ_NEXT_COOLDOWN, parameters={"job": job.id, "now": job.now})
+    ends = [end for (end,) in rows if end]
     ends += [
         person.eligible_at
         for person in job.changed.values()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from applicants.models import ERASED
 from jobs.models import JobStatus
@@ -33,6 +33,37 @@ class History:
     eligible_at: datetime | None
 
 
+@dataclass(slots=True)
+class Person:
+    """Person who applies to a job, with their history there."""
+
+    id: UUID
+    email: str
+    history: History
+
+
+class People:
+    """People who apply to a job, by id and by address. Nobody erased is among them.
+
+    None of them can be erased until the change ends.
+    """
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._people: dict[UUID | str, Person] = {}
+        for applicant_id, email, live, decided, misses, eligible_at in rows:
+            if not email.startswith(ERASED):
+                history = History(bool(live), bool(decided), misses, eligible_at)
+                person = Person(applicant_id, email, history)
+                self._people[applicant_id] = self._people[email] = person
+
+    def find(self, name: UUID | str) -> Person:
+        """Return the person with an id or address. Raises ApplicantNotFound, also if erased."""
+        try:
+            return self._people[name]
+        except KeyError:
+            raise ApplicantNotFound from None
+
+
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
     (rows,) = fetch(sql.LOCK_JOB, parameters={"job": job_id})
@@ -51,31 +82,42 @@ def lock_job_of(application_id: UUID) -> LockedJob:
     return job
 
 
-def lock_job_for(job_id: UUID, applicant_id: UUID) -> tuple[LockedJob, History]:
-    """Lock a job, and read a person's history there.
+def lock_job_for(
+    job_id: UUID,
+    *,
+    applicant_ids: Collection[UUID] = (),
+    emails: Collection[str] = (),
+    application_ids: Collection[UUID] = (),
+) -> tuple[LockedJob, People]:
+    """Lock a job, and read people's histories there, by their ids or their addresses.
 
-    The person cannot be erased until the change ends. Raises JobNotFound; ApplicantNotFound, also
-    for an erased person.
+    An address that nobody has becomes an applicant. Applications of the given ids that exist
+    already are attached to the job. Raises JobNotFound.
     """
-    person = {"job": job_id, "applicant": applicant_id}
-    rows, history = fetch(sql.LOCK_JOB, sql.READ_HISTORY, parameters=person)
-    return _locked(rows), _history(history[0])
+    values = {
+        "job": job_id,
+        "applicants": list(applicant_ids),
+        "emails": list(emails),
+        "new_ids": [uuid4() for _ in emails],
+        "applications": list(application_ids),
+    }
+    before = [sql.MAKE_PEOPLE] if emails else []
+    after = [sql.READ_APPLICATIONS] if application_ids else []
+    texts = [*before, sql.LOCK_JOB, sql.READ_PEOPLE, *after]
+    found = dict(zip(texts, fetch(*texts, parameters=values), strict=True))
+    job = _locked(found[sql.LOCK_JOB])
+    for row in found.get(sql.READ_APPLICATIONS, ()):
+        job.attach(as_application(row))
+    return job, People(found[sql.READ_PEOPLE])
 
 
-def read_history(job: LockedJob, applicant_id: UUID) -> History:
-    """Read a person's history at a job again, after a settlement that may have changed it."""
-    (rows,) = fetch(sql.READ_HISTORY, parameters={"job": job.id, "applicant": applicant_id})
-    return _history(rows[0])
-
-
-def read_histories(job: LockedJob, applicant_ids: Collection[UUID]) -> dict[UUID, History]:
-    """Read the histories of many people at a settled job; erased people are left out.
-
-    None of them can be erased until the change ends.
-    """
-    people = {"job": job.id, "applicants": list(applicant_ids)}
-    (rows,) = fetch(sql.READ_HISTORIES, parameters=people)
-    return {row[0]: _history(row[1:]) for row in rows if not row[-1].startswith(ERASED)}
+def read_people(
+    job: LockedJob, *, applicant_ids: Collection[UUID] = (), emails: Collection[str] = ()
+) -> People:
+    """Read people's histories at a locked job, after a settlement that may have changed them."""
+    values = {"job": job.id, "applicants": list(applicant_ids), "emails": list(emails)}
+    (rows,) = fetch(sql.READ_PEOPLE, parameters=values)
+    return People(rows)
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
@@ -104,10 +146,3 @@ def _locked(rows: list[Row]) -> LockedJob:
 def _policy(*values: Any) -> Policy:
     """Cache policies: they are few and frozen, so each is checked once, not at every lock."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
-
-
-def _history(row: Row) -> History:
-    live, decided, misses, eligible_at, address = row
-    if address is None or address.startswith(ERASED):
-        raise ApplicantNotFound
-    return History(bool(live), bool(decided), misses, eligible_at)

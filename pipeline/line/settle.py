@@ -5,8 +5,6 @@ A closed job is closed out instead, in slices.
 
 from __future__ import annotations
 
-from django.db import connection
-
 from jobs.models import JobStatus
 from pipeline.domain.states import EventType, Move
 from pipeline.line import sql
@@ -14,6 +12,7 @@ from pipeline.line.fill import fill_seats
 from pipeline.line.lock import as_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
+from pipeline.line.round_trips import fetch
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 
@@ -29,11 +28,10 @@ def settle_due(job: LockedJob) -> int:
     if not job.is_due or job.status is JobStatus.CLOSED:
         return 0
     before = job.seq
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql.READ_DUE}; {sql.READ_NEXT_DEADLINE}", {"job": job.id, "now": job.now})
-        overdue = [job.attach(as_application(row)) for row in cursor.fetchall()]
-        cursor.nextset()
-        job.next_due_at = cursor.fetchone()[0]
+    moment = {"job": job.id, "now": job.now}
+    rows, next_deadline = fetch(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
+    overdue = [job.attach(as_application(row)) for row in rows]
+    ((job.next_due_at,),) = next_deadline
     for application in overdue:
         deadline, misses = application.acknowledge_by, application.decay_count + 1
         if job.policy.keeps_place(misses):
@@ -67,6 +65,5 @@ def close_out(job: LockedJob) -> int:
 
 
 def _read(statement: str, job: LockedJob, *, most: int) -> list[Application]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"job": job.id, "head": job.head_ticket, "most": most})
-        return [job.attach(as_application(row)) for row in cursor.fetchall()]
+    (rows,) = fetch(statement, parameters={"job": job.id, "head": job.head_ticket, "most": most})
+    return [job.attach(as_application(row)) for row in rows]

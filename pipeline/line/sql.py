@@ -54,31 +54,35 @@ LOCK_DUE_JOB = _LOCKED.format(
 # One application; a statement of its own, so that its snapshot is newer than the lock.
 READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
 
-# A person's history at this job: live, decided, misses, end of the last cool-down, and address.
-# The person cannot be erased before this change is committed.
-READ_HISTORY = """
-WITH person AS (
-    SELECT email FROM applicants_applicant WHERE id = %(applicant)s FOR KEY SHARE
-)
-SELECT count(*) FILTER (WHERE status <> 'INACTIVE'),
-       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
-       coalesce(max(decay_count), 0),
-       max(eligible_at),
-       (SELECT email FROM person)
-FROM pipeline_application WHERE job_id = %(job)s AND applicant_id = %(applicant)s
+# Some applications to a job, by their ids.
+READ_APPLICATIONS = f"""
+SELECT {_application} FROM pipeline_application
+WHERE job_id = %(job)s AND id = ANY(%(applications)s::uuid[])
 """
 
-# The histories of many people at once, each with their id; also of people without a past here.
-READ_HISTORIES = """
+# Make applicants of addresses that nobody has. They go in by their order, so that two transactions
+# with the same new addresses do not wait for each other in a ring.
+MAKE_PEOPLE = """
+INSERT INTO applicants_applicant (id, email, name, created_at)
+SELECT id, email, '', statement_timestamp()
+FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER BY email
+ON CONFLICT (email) DO NOTHING
+"""
+
+# People by their ids or addresses, each with their history at this job: live, decided, misses, end
+# of the last cool-down; also people without a past here. None of them can be erased before this
+# change is committed.
+READ_PEOPLE = """
 WITH people AS MATERIALIZED (
-    SELECT id, email FROM applicants_applicant WHERE id = ANY(%(applicants)s) FOR KEY SHARE
+    SELECT id, email FROM applicants_applicant
+    WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 )
 SELECT people.id,
+       people.email,
        count(*) FILTER (WHERE status <> 'INACTIVE'),
        count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
        coalesce(max(decay_count), 0),
-       max(eligible_at),
-       people.email
+       max(eligible_at)
 FROM people
 LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
 GROUP BY people.id, people.email
@@ -148,6 +152,12 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
     source=_recordset.format(table="pipeline_application", rows="changed"),
 )
 
+# The same for a few, with their ids beside them: of the function that unpacks the rows the planner
+# expects a hundred, and for so many it would read a whole table of 20,000. With many ids this plan
+# would be quadratic.
+FEW = 10
+CHANGE_FEW = f"{CHANGE} AND a.id = ANY(%(changed_ids)s::uuid[])"
+
 # Append a change's events to the log, each with its place in the feed.
 #
 # A transaction can have got its number before it waited for the lock, and so a lower number than
@@ -155,7 +165,7 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
 APPEND = """
 INSERT INTO pipeline_event ({names}, company_id, txid)
 SELECT {names},
-       %(company_id)s,
+       %(company_id)s::uuid,
        (SELECT greatest(pipeline_feed_place(), %(last_txid)s))
 FROM {source}
 """.format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
@@ -166,6 +176,35 @@ UPDATE jobs_job SET {columns}, last_txid = CASE WHEN seq < %(seq)s
     THEN greatest(pipeline_feed_place(), last_txid) ELSE last_txid END
 WHERE id = %(id)s
 """.format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
+
+
+def people_ahead(ticket: str, tie: str) -> str:
+    """Write the expression that counts the people before a place in the line of the job `job`.
+
+    It counts the nearer side, on the index of the waitlist's order: the people ahead, or all the
+    others. Each side also says at which ticket to begin, or the index would be read from the
+    line's first ticket, past the entries of everybody who was promoted.
+    """
+    side = """(
+        SELECT count(*) FROM pipeline_application other
+        WHERE other.job_id = job.id AND other.status = 'WAITLIST'
+          AND other.ticket >= {first} AND (other.ticket, other.tie) {which} ({ticket}, {tie})
+    )"""
+    ahead = side.format(first="job.head_ticket", which="<", ticket=ticket, tie=tie)
+    behind = side.format(first=ticket, which=">=", ticket=ticket, tie=tie)
+    return f"""
+    CASE WHEN {ticket} - job.head_ticket <= job.next_ticket - {ticket}
+         THEN {ahead} ELSE job.waitlist_count - {behind} END
+    """
+
+
+# The positions of people who have just joined the waitlist.
+READ_POSITIONS = f"""
+SELECT joined.id, {people_ahead("joined.ticket", "joined.tie")} + 1
+FROM jobs_job job, unnest(%(joined)s::uuid[], %(tickets)s::bigint[], %(ties)s::bigint[])
+    AS joined (id, ticket, tie)
+WHERE job.id = %(job)s
+"""
 
 # Wake the decay workers for a job that becomes due before they would look again.
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from django.db import transaction
 
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import send
+from pipeline.line.round_trips import fetch
 from pipeline.line.signals import committed
+from pipeline.models import Standing
 
 # The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)
@@ -21,28 +23,55 @@ LOOK_AHEAD = timedelta(seconds=5)
 def write(job: LockedJob, *, commit: bool = False) -> None:
     """Write everything that this change did so far; the job can be changed further after it.
 
-    With `commit`, commit in the same round trip. It is then the last act of a service: until it
-    the lock is held, and every other change of this job waits.
+    With `commit`, commit in the same round trip, and give the applications their `standing`. It is
+    then the last act of a service: until it the lock is held, and every other change of this job
+    waits.
     """
+    few = len(job.changed) <= sql.FEW
     tables = (
         ("created", sql.CREATE, job.created.values(), sql.APPLICATION),
-        ("changed", sql.CHANGE, job.changed.values(), sql.APPLICATION),
+        ("changed", sql.CHANGE_FEW if few else sql.CHANGE, job.changed.values(), sql.APPLICATION),
         ("entries", sql.APPEND, job.entries, sql.ENTRY),
     )
-    parts = [f"{name} AS ({statement})" for name, statement, rows, _ in tables if rows]
     values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
     values |= {name: _as_json(rows, columns) for name, _, rows, columns in tables if rows}
-    statements = [f"WITH {', '.join(parts)} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB]
+    values["changed_ids"] = list(job.changed) if few else []
+    texts = [_joined(*[(name, text) for name, text, rows, _ in tables if rows])]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
-        statements.append(sql.NOTIFY_DUE)
-    send(*statements, parameters=values, commit=commit)
+        texts.append(sql.NOTIFY_DUE)
+    joined = [each for each in job.created.values() if each.ticket is not None] if commit else []
+    if joined:
+        texts.append(sql.READ_POSITIONS)
+        values |= {
+            "job": job.id,
+            "joined": [each.id for each in joined],
+            "tickets": [each.ticket for each in joined],
+            "ties": [each.tie for each in joined],
+        }
+    found = fetch(*texts, parameters=values, commit=commit)
+    if commit:
+        positions: dict[UUID, int] = dict(found[-1]) if joined else {}
+        for application in job.people.values():
+            application.standing = Standing(
+                job.waitlist_count,
+                job.policy.max_decays,
+                positions.get(application.id),
+                job.now,
+            )
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce(job))
         job.announced_entries += job.entries
     job.mark_written()
+
+
+@cache
+def _joined(*parts: tuple[str, str]) -> str:
+    """Join statements into one; the same parts give the same text, which is prepared once."""
+    with_ = ", ".join(f"{name} AS ({text})" for name, text in parts)
+    return f"WITH {with_} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB
 
 
 def _announce(job: LockedJob) -> None:

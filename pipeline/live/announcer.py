@@ -57,13 +57,12 @@ class Announcer:
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
         """Wait until everything is announced, up to a timeout; return whether it was."""
         end = time.monotonic() + seconds
-        while not (done := self._has_told_all()) and time.monotonic() < end:
+        while True:
+            with self._news:  # what is being taken is in neither for a moment
+                done = not self._latest and not self._sending
+            if done or time.monotonic() >= end:
+                return done
             time.sleep(0.005)
-        return done
-
-    def _has_told_all(self) -> bool:
-        with self._news:  # what is being taken is in neither for a moment
-            return not self._latest and not self._sending
 
     def _run(self) -> None:
         while latest := self._take():
@@ -116,7 +115,7 @@ os.register_at_fork(after_in_child=announcer._forget)
 
 def start_announcing() -> None:
     """Announce every change that this process commits, including its last."""
-    committed.connect(_note, dispatch_uid="announcer")
+    committed.connect(announcer.note, dispatch_uid="announcer")
     atexit.register(announcer.flush)
 
 
@@ -125,7 +124,3 @@ def stop_announcing() -> None:
     committed.disconnect(dispatch_uid="announcer")
     announcer.flush()
     announcer.close()
-
-
-def _note(**change: Any) -> None:
-    announcer.note(job_id=change["job_id"], seq=change["seq"])

@@ -68,7 +68,7 @@ class Watcher:
         self.missed = True
         self._wake.set()
 
-    def end(self) -> None:
+    def close_stream(self) -> None:
         """End the stream: the reader or the server is leaving."""
         self.is_over = True
         self._wake.set()
@@ -100,21 +100,6 @@ class Hub:
         if self._is_closed or len(self._watchers) >= self.most_watchers:
             raise HubFull
         watcher = Watcher(token)
-        self._add(watcher)
-        try:
-            yield watcher
-        finally:
-            self._remove(watcher)
-
-    def close(self) -> None:
-        """End all streams and take no new ones."""
-        self._is_closed = True
-        for watcher in list(self._watchers):
-            watcher.end()
-        if self._listening:
-            self._listening.cancel()
-
-    def _add(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)
         STREAMS.inc()
         for job in watcher.jobs:
@@ -123,15 +108,24 @@ class Hub:
             self._listening = asyncio.get_running_loop().create_task(self._listen_on())
         elif self._heard.may_have_changed(watcher):
             watcher.had_better_look()
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+            STREAMS.dec()
+            for job in watcher.jobs:
+                others = self._of_job[job]
+                others.discard(watcher)
+                if not others:
+                    del self._of_job[job]
 
-    def _remove(self, watcher: Watcher) -> None:
-        self._watchers.discard(watcher)
-        STREAMS.dec()
-        for job in watcher.jobs:
-            others = self._of_job[job]
-            others.discard(watcher)
-            if not others:
-                del self._of_job[job]
+    def close(self) -> None:
+        """End all streams and take no new ones."""
+        self._is_closed = True
+        for watcher in list(self._watchers):
+            watcher.close_stream()
+        if self._listening:
+            self._listening.cancel()
 
     async def _listen_on(self) -> None:
         """Listen until cancelled; after each (re)connection every page reloads."""

@@ -36,7 +36,7 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
         return await _refuse(send, 204)
     try:
         with hub.watching(token) as watcher:
-            await _tell(watcher, receive, send)
+            await _send_news(watcher, receive, send)
     except HubFull:
         await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
 
@@ -48,7 +48,7 @@ async def _refuse(send: Send, status: int, *headers: tuple[bytes, bytes]) -> Non
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _tell(watcher: Watcher, receive: Receive, send: Send) -> None:
+async def _send_news(watcher: Watcher, receive: Receive, send: Send) -> None:
     kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
     await _write(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
@@ -58,22 +58,19 @@ async def _tell(watcher: Watcher, receive: Receive, send: Send) -> None:
             pass
 
     gone = ensure_future(until_gone())
-    gone.add_done_callback(lambda _: watcher.end())
+    gone.add_done_callback(lambda _: watcher.close_stream())
     try:
         while not watcher.is_over:
             await watcher.wait(HEARTBEAT_SECONDS)
             if not watcher.is_over:
-                await _write(send, _news(watcher) or ":\n\n")
+                news, missed = watcher.take()
+                changes = [{"job": str(job), "seq": seq} for job, seq in news.items()]
+                events = ["event: check\ndata: {}\n\n"] if missed else []
+                events += [f"event: change\ndata: {json.dumps(each)}\n\n" for each in changes]
+                await _write(send, "".join(events) or ":\n\n")
     finally:
         gone.cancel()
     await send({"type": "http.response.body", "body": b""})
-
-
-def _news(watcher: Watcher) -> str:
-    news, missed = watcher.take()
-    told = [{"job": str(job), "seq": seq} for job, seq in news.items()]
-    events = [f"event: change\ndata: {json.dumps(change)}\n\n" for change in told]
-    return "".join(["event: check\ndata: {}\n\n", *events] if missed else events)
 
 
 async def _write(send: Send, text: str) -> None:

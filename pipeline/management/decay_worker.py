@@ -50,9 +50,16 @@ class DecayWorker:
             self._aside[failure.job_id] = time.monotonic() + SET_ASIDE_SECONDS
             log.exception("set aside for %s s: %s", SET_ASIDE_SECONDS, failure)
             return 1
-        self._beat()
+        now = time.monotonic()
+        if now - self._last_beat >= BEAT_SECONDS:
+            self._last_beat = now
+            Heartbeat.objects.bulk_create(
+                [Heartbeat(worker=NAME, completed_at=Now())],
+                update_conflicts=True,
+                unique_fields=["worker"],
+                update_fields=["completed_at"],
+            )
         if settled is None:
-            now = time.monotonic()
             if now - self._last_learned >= LEARN_SECONDS:
                 self._last_learned = float("-inf") if learn_names() else now
             return 0
@@ -90,14 +97,3 @@ class DecayWorker:
         now = time.monotonic()
         self._aside = {job_id: until for job_id, until in self._aside.items() if until > now}
         return list(self._aside)
-
-    def _beat(self) -> None:
-        now = time.monotonic()
-        if now - self._last_beat >= BEAT_SECONDS:
-            self._last_beat = now
-            Heartbeat.objects.bulk_create(
-                [Heartbeat(worker=NAME, completed_at=Now())],
-                update_conflicts=True,
-                unique_fields=["worker"],
-                update_fields=["completed_at"],
-            )

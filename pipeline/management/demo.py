@@ -100,8 +100,14 @@ def seed() -> Demo:
 
 
 def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
-    """Create a planned job with its people, unless it exists; return its id."""
-    job_id = _id_of(plan, company)
+    """Create a planned job with its people, unless it exists; return its id.
+
+    The id is the same at each start, and of the company's time: lists of jobs are ordered by id.
+    """
+    milliseconds = int(company.created_at.timestamp() * 1_000) + JOBS.index(plan)
+    whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, plan.posting.title).bytes[6:])
+    whole[6] = whole[6] & 0x0F | 0x70
+    job_id = UUID(bytes=bytes(whole))
     if Job.objects.filter(id=job_id).exists():
         return job_id
     create_job(
@@ -121,14 +127,6 @@ def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
     if plan.paused:
         pause_job(job_id=job_id, actor=actor)
     return job_id
-
-
-def _id_of(plan: DemoJob, company: Company) -> UUID:
-    """Make the same id at each start, at the company's time: lists of jobs are ordered by id."""
-    milliseconds = int(company.created_at.timestamp() * 1_000) + JOBS.index(plan)
-    whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, plan.posting.title).bytes[6:])
-    whole[6] = whole[6] & 0x0F | 0x70
-    return UUID(bytes=bytes(whole))
 
 
 def _api_key(company: Company) -> str:

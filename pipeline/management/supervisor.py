@@ -77,7 +77,11 @@ class Supervisor:
         self.is_stopping = False
 
     def __enter__(self) -> Supervisor:
-        on_stop_signals(self._note_signal)
+
+        def note_signal(number: int, frame: FrameType | None) -> None:
+            self.is_stopping = True
+
+        on_stop_signals(note_signal)
         try:
             for program in self._programs.values():
                 self._start(program)
@@ -93,9 +97,6 @@ class Supervisor:
         trace: TracebackType | None,
     ) -> None:
         self._stop_all()
-
-    def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        self.is_stopping = True
 
     def _start(self, program: Program) -> None:
         self._started[program.name] = time.monotonic()

@@ -7,6 +7,7 @@ from pipeline.models.line import (
     DecisionNote,
     Event,
     NameWord,
+    Standing,
 )
 from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
 from pipeline.models.work import (
@@ -30,6 +31,7 @@ __all__ = [
     "ImportRun",
     "NameWord",
     "Producer",
+    "Standing",
     "StoredFile",
     "StoredPart",
     "Throttle",

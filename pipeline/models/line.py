@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, NamedTuple
 
 import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
@@ -21,6 +22,18 @@ FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAW
 
 def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
+
+
+class Standing(NamedTuple):
+    """Surroundings of an application right after a change: its job's line, and when that was.
+
+    `position` is None unless the application has just joined the waitlist.
+    """
+
+    people_waiting: int
+    max_decays: int | None
+    position: int | None
+    now: datetime
 
 
 class Application(models.Model):
@@ -50,6 +63,9 @@ class Application(models.Model):
     acknowledged_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     status_since = models.DateTimeField()
+
+    # Set by the change that this instance comes from; not stored.
+    standing: Standing | None = None
 
     class Meta:
         constraints = [

@@ -61,26 +61,21 @@ def wait_until_sent(seconds: float) -> int:
 
 def _deliver(events: list[EventForMail]) -> None:
     try:
-        _send_all(events)
+        rows = Application.objects.select_related("applicant", "job__posting", "job__company")
+        known = rows.in_bulk({event.application_id for event in events if event.application_id})
+        for event in events:
+            application = known.get(event.application_id) if event.application_id else None
+            if application is None or application.applicant.is_erased:
+                continue
+            if message := message_for(event, _facts(event, application)):
+                address = application.applicant.email
+                mail.send(to=address, subject=message.subject, text=message.text)
+        if settings.DEV_MAIL:
+            _forget_erased([row.applicant for row in known.values()])
     except Exception as error:  # its text may hold an address
         logger.error("Emails about events could not be composed: %s", type(error).__name__)
     finally:
         connection.close()
-
-
-def _send_all(events: list[EventForMail]) -> None:
-    known = Application.objects.select_related("applicant", "job__posting", "job__company").in_bulk(
-        {event.application_id for event in events if event.application_id}
-    )
-    for event in events:
-        application = known.get(event.application_id) if event.application_id else None
-        if application is None or application.applicant.is_erased:
-            continue
-        message = message_for(event, _facts(event, application))
-        if message:
-            mail.send(to=application.applicant.email, subject=message.subject, text=message.text)
-    if settings.DEV_MAIL:
-        _forget_erased([row.applicant for row in known.values()])
 
 
 def _facts(event: EventForMail, application: Application) -> Facts:

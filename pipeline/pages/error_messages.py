@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
+from pipeline.web.page_middleware import pages_only
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ NOT_FOUND = (
 )
 
 
+@pages_only
 def missing_to_404(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:

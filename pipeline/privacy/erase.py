@@ -42,19 +42,17 @@ def erase(*, applicant_id: UUID) -> int:
 
 
 def _leave_lines(person: Applicant) -> int:
-    return sum(_withdraw(application_id, person) for application_id in _live(person))
+    withdrawn = 0
+    for application_id in _live(person):
+        with suppress(IllegalMove):  # it has just ended in another way
+            withdraw(application_id=application_id, actor=Actor(ActorKind.APPLICANT, person.id))
+            withdrawn += 1
+    return withdrawn
 
 
 def _live(person: Applicant) -> list[UUID]:
     theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
     return list(theirs.order_by("id").values_list("id", flat=True))
-
-
-def _withdraw(application_id: UUID, person: Applicant) -> bool:
-    with suppress(IllegalMove):  # it has just ended in another way
-        withdraw(application_id=application_id, actor=Actor(ActorKind.APPLICANT, person.id))
-        return True
-    return False
 
 
 @transaction.atomic(durable=True)
@@ -75,15 +73,10 @@ def _remove_traces(person: Applicant) -> bool:
     ApplicantToken.objects.filter(applicant=person).delete()
     codes.forget(person.email)
     forget_imported(person.email)
-    forget_exported(person.email, _jobs(person))
+    forget_exported(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     forget_in_tasks(person.email)
     _remove_answers(person, list(theirs.values_list("id", flat=True)))
     return True
-
-
-def _jobs(person: Applicant) -> list[UUID]:
-    theirs = Application.objects.filter(applicant=person)
-    return list(theirs.values_list("job_id", flat=True).distinct())
 
 
 # Answers are kept for a day only, so that looking through them takes no index.
@@ -94,9 +87,9 @@ DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
 
 
 def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
-    """Remove the kept answers that speak of the person: each has their address or one of the ids.
+    """Remove the kept answers with the person's address or one of the ids.
 
-    A request that is sent once more under its key is then done once more.
+    A request that is repeated under its key is then carried out again.
     """
     traces = [person.email, *map(str, [person.id, *application_ids])]
     with connection.cursor() as cursor:

@@ -46,7 +46,12 @@ def forget_imported(address: str) -> None:
     """
     pattern = _pattern(address)
     for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
-        rows = [_without(row, pattern) for row in rows_in(bytes(part.data))]
+        rows = [
+            Row(row.number, "", "", Refusal.ERASED)
+            if pattern.search(f"{row.email} {row.name}".lower())
+            else row
+            for row in rows_in(bytes(part.data))
+        ]
         data = b"".join(row.as_line() for row in rows)
         StoredPart.objects.filter(id=part.id).update(data=data)
     for refusal in ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address})):
@@ -85,12 +90,6 @@ def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
             remove_files(exports.filter(id=part.file_id))
-
-
-def _without(row: Row, pattern: re.Pattern[str]) -> Row:
-    if pattern.search(f"{row.email} {row.name}".lower()):
-        return Row(row.number, "", "", Refusal.ERASED)
-    return row
 
 
 def _pattern(address: str) -> re.Pattern[str]:

@@ -37,41 +37,38 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
 
 def _applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
-    told: dict[UUID | None, list[dict[str, Any]]] = {}
+    timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))
     for event in events.order_by("job_id", "seq"):
-        told.setdefault(event.application_id, []).append(_event(event))
-    rows = theirs.select_related("job__posting", "job__company").order_by("id")
-    return [_application(row) | {"timeline": told.get(row.id, [])} for row in rows]
-
-
-def _application(row: Application) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "job": row.job.posting.title,
-        "job_id": row.job_id,
-        "company": row.job.company.name,
-        "name": row.name,
-        "status": row.status,
-        "outcome": row.outcome,
-        "misses": row.decay_count,
-        "applied_at": row.applied_at,
-        "promoted_at": row.promoted_at,
-        "acknowledge_by": row.acknowledge_by,
-        "acknowledged_at": row.acknowledged_at,
-        "eligible_at": row.eligible_at,
-        "ended_at": row.ended_at,
-    }
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {
-        "seq": event.seq,
-        "event": event.event,
-        "at": event.at,
-        "effective_at": event.effective_at,
-        "outcome": event.outcome,
-        "reason": event.data.get("reason"),
-        "what_it_means": sentence(event, Reader.APPLICANT),
-        "hash": bytes(event.hash).hex(),
-    }
+        timelines.setdefault(event.application_id, []).append(
+            {
+                "seq": event.seq,
+                "event": event.event,
+                "at": event.at,
+                "effective_at": event.effective_at,
+                "outcome": event.outcome,
+                "reason": event.data.get("reason"),
+                "what_it_means": sentence(event, Reader.APPLICANT),
+                "hash": bytes(event.hash).hex(),
+            }
+        )
+    return [
+        {
+            "id": row.id,
+            "job": row.job.posting.title,
+            "job_id": row.job_id,
+            "company": row.job.company.name,
+            "name": row.name,
+            "status": row.status,
+            "outcome": row.outcome,
+            "misses": row.decay_count,
+            "applied_at": row.applied_at,
+            "promoted_at": row.promoted_at,
+            "acknowledge_by": row.acknowledge_by,
+            "acknowledged_at": row.acknowledged_at,
+            "eligible_at": row.eligible_at,
+            "ended_at": row.ended_at,
+            "timeline": timelines.get(row.id, []),
+        }
+        for row in theirs.select_related("job__posting", "job__company").order_by("id")
+    ]

@@ -56,12 +56,11 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
-            _stop(context.owner_id, UUID(payload["job_id"]))
+            with suppress(ScheduleNotFound):
+                delete_schedule(
+                    company_id=context.owner_id,
+                    schedule_id=schedule_id(UUID(payload["job_id"])),
+                    actor="site",
+                )
         raise Discard(str(error)) from None
     return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}
-
-
-def _stop(company_id: UUID, job_id: UUID) -> None:
-    """Make no more reports of a job that is over."""
-    with suppress(ScheduleNotFound):
-        delete_schedule(company_id=company_id, schedule_id=schedule_id(job_id), actor="site")

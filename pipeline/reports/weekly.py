@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db.models.functions import Now
 
-from jobs.models import Job, JobStatus
+from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import WeeklyReport
 from pipeline.selectors.jobs import read_job
@@ -41,7 +41,11 @@ def make_weekly_report(
     if job.company_id != company_id:
         raise JobNotFound
     chosen = _week(week, zone)
-    _refuse_outside(job, chosen)
+    if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
+        raise NothingToReport("the job was made after that week")
+    people = job.active_count + job.pending_count + job.waitlist_count
+    if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
+        raise JobOver("the job was over before that week")
     figures = figures_of_week(job_id, chosen)
     before = figures_of_week(job_id, chosen.before)
     WeeklyReport.objects.bulk_create(
@@ -76,12 +80,3 @@ def _week(monday: date | None, zone: str) -> Week:
     if monday > last.monday:
         raise BadWeek("that week is not over yet")
     return Week(monday, zone)
-
-
-def _refuse_outside(job: Job, week: Week) -> None:
-    """Refuse a week before the job was made, or after all in it was over."""
-    if week.monday < job.created_at.date() - timedelta(days=9) or week.end <= job.created_at:
-        raise NothingToReport("the job was made after that week")
-    people = job.active_count + job.pending_count + job.waitlist_count
-    if job.status == JobStatus.CLOSED and not people and job.last_event_at < week.start:
-        raise JobOver("the job was over before that week")

@@ -11,10 +11,12 @@ from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
+from pipeline.line.round_trips import fetch
 from pipeline.line.sql import APPLICATION
-from pipeline.models import Application
+from pipeline.models import Application, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
+from tasks.sql.prepared import Statement
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
@@ -51,14 +53,25 @@ class ApplicationFacts(NamedTuple):
     email: str
 
 
+APPLICATION_FACTS = Statement(
+    """
+SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email
+FROM pipeline_application own
+JOIN jobs_job job ON job.id = own.job_id
+JOIN jobs_jobposting posting ON posting.job_id = own.job_id
+JOIN applicants_applicant person ON person.id = own.applicant_id
+WHERE own.id = %(application)s
+""",
+    ApplicationFacts,
+)
+
+
 def application_facts(application_id: UUID) -> ApplicationFacts:
     """Return the facts of an application, in one query. Raises ApplicationNotFound."""
-    columns = ("id", "job_id", "job__company_id", "applicant_id", "job__posting__title")
-    rows = Application.objects.filter(id=application_id)
-    row = rows.values_list(*columns, "applicant__email").first()
-    if row is None:
+    facts = APPLICATION_FACTS.first(application=application_id)
+    if facts is None:
         raise ApplicationNotFound
-    return ApplicationFacts(*row)
+    return facts
 
 
 def read_application(application_id: UUID) -> Seen:
@@ -70,25 +83,29 @@ def read_application(application_id: UUID) -> Seen:
 
 
 def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
-    """Return an application as a service has just returned it, with what surrounds it.
+    """Complete an application that a service has just returned; in one query if that is needed.
 
-    This takes one query.
+    A change knows the line as it left it. Only the position of somebody who waits is counted,
+    unless the change itself has done it.
     """
-    with connection.cursor() as cursor:
+    standing = application.standing
+    if standing is None or (application.ticket is not None and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
-        cursor.execute(sql.STANDING, {"job": application.job_id, **place})
-        waiting, max_decays, position, now = cursor.fetchone()
-    if application.ticket is None:
-        position = None
+        ((waiting, max_decays, position, now),) = fetch(
+            sql.STANDING, parameters={"job": application.job_id, **place}
+        )[0]
+        standing = Standing(
+            waiting, max_decays, None if application.ticket is None else position, now
+        )
     return Seen(
         application=application,
         company_id=facts.company_id,
         job_title=facts.job_title,
         email=facts.email,
-        people_waiting=waiting,
-        max_decays=max_decays,
-        position=position,
-        now=now,
+        people_waiting=standing.people_waiting,
+        max_decays=standing.max_decays,
+        position=standing.position,
+        now=standing.now,
     )
 
 
@@ -100,7 +117,10 @@ def applications_of(
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(read_seen(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    with connection.cursor() as cursor:  # not prepared: its best plan depends on what is given
+        cursor.execute(sql.OF_PERSON, {**whose, "after": after, "most": limit + 1})
+        rows = [_seen(row) for row in cursor.fetchall()]
+    return Page.cut(rows, limit)
 
 
 def active_in(job_id: UUID) -> list[Seen]:
@@ -122,9 +142,8 @@ def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: 
 
 def read_seen(statement: str, **parameters: Any) -> list[Seen]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
+    (rows,) = fetch(statement, parameters=parameters)
+    return [_seen(row) for row in rows]
 
 
 def _seen(row: tuple[Any, ...]) -> Seen:

@@ -16,7 +16,12 @@ from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, re
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page, one_instant
-from pipeline.selectors.recent_stats import Lately, RecentFacts, lately_in, recent_waits
+from pipeline.selectors.recent_stats import (
+    RecentActivity,
+    RecentFacts,
+    recent_activity,
+    recent_waits,
+)
 from pipeline.wording.promotion_status import LineFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
@@ -45,7 +50,7 @@ class Board:
     seats: Page[Seen]
     waitlist: Page[Seen]
     recent: RecentFacts
-    lately: Lately
+    activity: RecentActivity
     facts: LineFacts
 
     @property
@@ -63,14 +68,14 @@ def board_of(
     """Return the board's data in seven queries; misses are of 24 hours. Raises JobNotFound."""
     with one_instant():
         job = read_job(job_id)
-        lately = lately_in([job_id], timedelta(hours=24))[job_id]
+        activity = recent_activity([job_id], timedelta(hours=24))[job_id]
         return Board(
             job=job,
             seats=seats_of(job_id, after=seats_after, limit=SEATS_SHOWN),
             waitlist=queue_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
             recent=recent_waits([job_id])[job_id],
-            lately=lately,
-            facts=_facts(job, lately),
+            activity=activity,
+            facts=_facts(job, activity),
         )
 
 
@@ -171,7 +176,7 @@ def promoted_since(job_id: UUID, seq: int) -> Promoted:
     return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
 
 
-def _facts(job: Job, lately: Lately) -> LineFacts:
+def _facts(job: Job, activity: RecentActivity) -> LineFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
     cooling = waiting.filter(eligible_at__isnull=False).order_by("eligible_at")
     worker = decay_worker()
@@ -182,9 +187,9 @@ def _facts(job: Job, lately: Lately) -> LineFacts:
         pending=job.pending_count,
         waiting=job.waitlist_count,
         now=worker.now,
-        first_deadline=lately.first_deadline,
+        first_deadline=activity.first_deadline,
         first_eligible=cooling.values_list("eligible_at", flat=True).first(),
-        last_promotion=lately.last_promotion,
+        last_promotion=activity.last_promotion,
         worker_seen=worker.seen,
         worker_alive=worker.alive,
     )

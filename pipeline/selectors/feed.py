@@ -39,14 +39,12 @@ def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]
 
     Raises UnknownPlace when there is no such event of this company.
     """
-    txid, row_id = _order_of(company_id, after) if after else _START
+    txid, row_id = _START
+    if after:
+        events = Event.objects.filter(company_id=company_id, job_id=after.job_id, seq=after.seq)
+        found = events.values_list("txid", "id").first()
+        if found is None:
+            raise UnknownPlace
+        txid, row_id = found
     values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
     return Page.cut(list(Event.objects.raw(_PAGE, values)), limit)
-
-
-def _order_of(company_id: UUID, place: Place) -> tuple[int, int]:
-    events = Event.objects.filter(job_id=place.job_id, seq=place.seq, company_id=company_id)
-    found = events.values_list("txid", "id").first()
-    if found is None:
-        raise UnknownPlace
-    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -69,9 +68,26 @@ def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
     trees = {event.seq: Tree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # what happens after the closing sets nothing off
-        _hang(trees, _set_off_at_once(job_id, others))
+        at_once = {
+            "job": job_id,
+            "newest": others[0].seq,
+            "at": others[0].at,
+            "oldest": others[-1].seq,
+            "causes": [event.seq for event in others],
+            "shown": SHOWN,
+        }
+        _hang(trees, Event.objects.raw(_AT_ONCE, at_once))
     if closing and closing.seq in trees:
-        _hang(trees, _set_off_by_closing(job_id, closing.seq))
+        most = MOST_COUNTED + SHOWN + 1
+        by_closing = {
+            "job": job_id,
+            "cause": closing.seq,
+            "most": most,
+            # Decisions on who is in review may stand in between.
+            "looked_at": most + MAX_CAPACITY,
+            "shown": SHOWN,
+        }
+        _hang(trees, Event.objects.raw(_BY_CLOSING, by_closing))
     return Page(list(trees.values()), roots.more)
 
 
@@ -148,7 +164,9 @@ def _of_kind(
     events = events.filter(event=kind.value)
     if kind in FOUND_BY_KIND:
         if before is not None:
-            events = events.filter(at__lte=_time_in_front_of(job_id, before))
+            earlier = Event.objects.filter(job_id=job_id, seq__lt=before).order_by("-seq")
+            last = earlier.values_list("at", flat=True).first()
+            events = events.filter(at__lte=last) if last else events.none()
         return events.order_by("-at", "-seq")  # `at` never falls: the same order as that of `seq`
     if kind not in ON_APPLICATIONS:
         return events.filter(application_id=None)
@@ -156,12 +174,6 @@ def _of_kind(
     if kind is EventType.CLOSED_OUT:
         return events.filter(seq__gt=closing.seq) if closing else events.none()
     return events.filter(seq__lt=closing.seq) if closing else events
-
-
-def _time_in_front_of(job_id: UUID, seq: int) -> datetime:
-    earlier = Event.objects.filter(job_id=job_id, seq__lt=seq).order_by("-seq")
-    found = earlier.values_list("at", flat=True).first()
-    return found or datetime.min.replace(tzinfo=UTC)
 
 
 def _newest(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
@@ -215,24 +227,3 @@ SELECT {_COLUMNS}, (SELECT count(*) FROM caused) AS total
 FROM (SELECT seq FROM caused ORDER BY seq LIMIT %(shown)s) c
 JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = c.seq ORDER BY e.seq
 """  # noqa: S608
-
-
-def _set_off_at_once(job_id: UUID, causes: list[Event]) -> Iterable[Event]:
-    newest, oldest = causes[0], causes[-1]
-    values = {
-        "job": job_id,
-        "newest": newest.seq,
-        "at": newest.at,
-        "oldest": oldest.seq,
-        "causes": [event.seq for event in causes],
-        "shown": SHOWN,
-    }
-    return Event.objects.raw(_AT_ONCE, values)
-
-
-def _set_off_by_closing(job_id: UUID, cause_seq: int) -> Iterable[Event]:
-    most = MOST_COUNTED + SHOWN + 1
-    looked_at = most + MAX_CAPACITY  # decisions on who is in review may stand in between
-    values = {"job": job_id, "cause": cause_seq, "most": most, "shown": SHOWN}
-    values["looked_at"] = looked_at
-    return Event.objects.raw(_BY_CLOSING, values)

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.paging import Page
+from tasks.sql.prepared import Statement
 
 
 class JobFacts(NamedTuple):
@@ -23,13 +24,22 @@ class JobFacts(NamedTuple):
     posting_version: int
 
 
+JOB_FACTS = Statement(
+    """
+SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version
+FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
+WHERE job.id = %(job)s
+""",
+    JobFacts,
+)
+
+
 def job_facts(job_id: UUID) -> JobFacts:
     """Return the facts of a job, in one query. Raises JobNotFound."""
-    columns = ("id", "company_id", "status", "posting__title", "seq", "posting__version")
-    row = Job.objects.filter(id=job_id).values_list(*columns).first()
-    if row is None:
+    facts = JOB_FACTS.first(job=job_id)
+    if facts is None:
         raise JobNotFound
-    return JobFacts(*row)
+    return facts
 
 
 def read_job(job_id: UUID) -> Job:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -46,7 +45,7 @@ class Mine:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventOfJob:
     """An event of a person's application, and the title of the job it was about."""
 
     event: Event
@@ -65,19 +64,21 @@ def states_of(applicant_id: UUID) -> list[State]:
     return [State(*row) for row in found]
 
 
-def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[Told]]:
+def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
     """Return a person's newest applications, newest first, and their last events.
 
-    This takes three queries.
-
-    All as of one instant. The events are newest first, at most that many.
+    At most `events` events, newest first. All as of one instant, in three queries.
     """
     with one_instant():
         seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
-        jobs = _jobs(each.application.job_id for each in seen)
-        told = _last_events([each.application.id for each in seen], events)
+        applications = [each.application for each in seen]
+        jobs = Job.objects.select_related("posting", "company").in_bulk(
+            {each.job_id for each in applications}
+        )
+        last = Event.objects.filter(application_id__in=[each.id for each in applications])
+        newest = list(last.order_by("-at", "-job_id", "-seq")[:events])
     mine = [Mine(each, jobs[each.application.job_id]) for each in seen]
-    return mine, [Told(event, jobs[event.job_id]) for event in told]
+    return mine, [EventOfJob(event, jobs[event.job_id]) for event in newest]
 
 
 def live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
@@ -109,13 +110,3 @@ def last_events_of(application_id: UUID, *, most: int) -> Page[Event]:
     """Return an application's last events, newest first, in one query."""
     events = Event.objects.filter(application_id=application_id).order_by("-seq")
     return Page.cut(list(events[: most + 1]), most)
-
-
-def _jobs(ids: Iterable[UUID]) -> dict[UUID, Job]:
-    jobs = Job.objects.select_related("posting", "company").filter(id__in=set(ids))
-    return {job.id: job for job in jobs}
-
-
-def _last_events(ids: list[UUID], most: int) -> list[Event]:
-    events = Event.objects.filter(application_id__in=ids)
-    return list(events.order_by("-at", "-job_id", "-seq")[:most])

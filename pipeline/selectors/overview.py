@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from jobs.models import Job
-from pipeline.selectors.recent_stats import Lately, lately_in
+from pipeline.selectors.recent_stats import RecentActivity, recent_activity
 
 WEEK = timedelta(days=7)
 
@@ -17,10 +17,10 @@ class Glance:
     """Job with its figures that may need attention; misses are of the last seven days."""
 
     job: Job
-    lately: Lately
+    activity: RecentActivity
 
 
 def glances(jobs: Sequence[Job]) -> list[Glance]:
     """Return the figures of each of a page of jobs, in one query."""
-    lately = lately_in([job.id for job in jobs], WEEK)
-    return [Glance(job, lately[job.id]) for job in jobs]
+    activity = recent_activity([job.id for job in jobs], WEEK)
+    return [Glance(job, activity[job.id]) for job in jobs]

@@ -37,7 +37,10 @@ class Page(Generic[T]):
 
 def encode_cursor(*parts: int | str | UUID | datetime) -> str:
     """Return the cursor of the page that starts after a row with these values."""
-    plain = [_plain(part) for part in parts]
+    plain: list[int | str] = []
+    for part in parts:
+        text = part.isoformat() if isinstance(part, datetime) else str(part)
+        plain.append(part if isinstance(part, int) else text)
     return urlsafe_b64encode(json.dumps(plain).encode()).decode().rstrip("=")
 
 
@@ -54,12 +57,6 @@ def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
         return tuple(_typed(part, kind) for part, kind in zip(parts, kinds, strict=True))
     except (ValueError, OverflowError, binascii.Error, RecursionError):
         return None
-
-
-def _plain(part: int | str | UUID | datetime) -> int | str:
-    if isinstance(part, datetime):
-        return part.isoformat()
-    return part if isinstance(part, int) else str(part)
 
 
 def _typed(part: Any, kind: type) -> Any:

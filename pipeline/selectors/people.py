@@ -84,7 +84,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 """
 
 
-def lately_applied(company_id: UUID, *, limit: int) -> list[Seen]:
+def recently_applied(company_id: UUID, *, limit: int) -> list[Seen]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Of the company's last EVENTS_LOOKED_AT events: in a lively line they may be fewer than `limit`.

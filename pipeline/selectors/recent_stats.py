@@ -73,7 +73,7 @@ def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
+class RecentActivity:
     """Recent facts of a job that may need attention."""
 
     # Deadlines missed within the span that was asked for, counted up to 1,000.
@@ -85,7 +85,7 @@ class Lately:
 
 
 # Each sub-select is a bounded look into an index that begins with the job.
-_LATELY = """
+_ACTIVITY = """
 SELECT job.id, (
     SELECT count(*) FROM (
         (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'DECAYED'
@@ -104,15 +104,15 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 """
 
 
-def lately_in(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, Lately]:
+def recent_activity(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, RecentActivity]:
     """Return the recent facts of each of these jobs, in one query."""
     if not job_ids:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            _LATELY, {"jobs": list(job_ids), "span": span.total_seconds(), "most": MOST_MISSES}
+            _ACTIVITY, {"jobs": list(job_ids), "span": span.total_seconds(), "most": MOST_MISSES}
         )
         return {
-            job_id: Lately(min(misses, MOST_MISSES), first, last)
+            job_id: RecentActivity(min(misses, MOST_MISSES), first, last)
             for job_id, misses, first, last in cursor.fetchall()
         }

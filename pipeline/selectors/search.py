@@ -94,18 +94,10 @@ def find_by_name(
         )
         looked_at = [(NamePlace(word, id_), fits) for word, id_, fits in cursor.fetchall()]
     fitting = Page.cut([place for place, fits in looked_at if fits], limit)
-    return Found(_read(fitting.rows), _next(fitting, looked_at))
-
-
-def _next(fitting: Page[NamePlace], looked_at: list[tuple[NamePlace, bool]]) -> NamePlace | None:
+    behind = looked_at[-1][0] if len(looked_at) == CANDIDATES else None
     if fitting.more:
-        return fitting.rows[-1]
-    return looked_at[-1][0] if len(looked_at) == CANDIDATES else None
-
-
-def _read(places: list[NamePlace]) -> list[Seen]:
-    ids = list(dict.fromkeys(place.application_id for place in places))
-    if not ids:
-        return []
-    found = {seen.application.id: seen for seen in read_seen(FOUND, applications=ids)}
-    return [found[id_] for id_ in ids]
+        behind = fitting.rows[-1]
+    ids = list(dict.fromkeys(place.application_id for place in fitting.rows))
+    rows = read_seen(FOUND, applications=ids) if ids else []
+    seen = {row.application.id: row for row in rows}
+    return Found([seen[id_] for id_ in ids], behind)

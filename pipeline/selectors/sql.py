@@ -5,30 +5,9 @@ They are put together from the constants here alone: all values are parameters.
 
 from __future__ import annotations
 
-from pipeline.line.sql import APPLICATION
+from pipeline.line.sql import APPLICATION, people_ahead
 
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
-
-
-def _people_ahead(ticket: str, tie: str) -> str:
-    """Return SQL that counts the people ahead of a place in the line of the job `job`.
-
-    Counts the nearer side, on the index of the waitlist's order: who is ahead, or who is not. Each
-    side also says at which ticket to begin, or the index would be read from the line's first
-    ticket, past the entries of all who were promoted.
-    """
-    side = """(
-        SELECT count(*) FROM pipeline_application other
-        WHERE other.job_id = job.id AND other.status = 'WAITLIST'
-          AND other.ticket >= {first} AND (other.ticket, other.tie) {which} ({ticket}, {tie})
-    )"""
-    ahead = side.format(first="job.head_ticket", which="<", ticket=ticket, tie=tie)
-    behind = side.format(first=ticket, which=">=", ticket=ticket, tie=tie)
-    return f"""
-    CASE WHEN {ticket} - job.head_ticket <= job.next_ticket - {ticket}
-         THEN {ahead} ELSE job.waitlist_count - {behind} END
-    """
-
 
 _SEEN = f"""
 SELECT {_columns},
@@ -43,7 +22,7 @@ JOIN applicants_applicant person ON person.id = seen.applicant_id
 _EACH_BY_ITSELF = _SEEN.format(
     source="pipeline_application",
     position=f"CASE WHEN seen.status = 'WAITLIST'"
-    f" THEN {_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
+    f" THEN {people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
 # One application, with its position and its job's counters as of the same instant.
@@ -110,7 +89,7 @@ WITH page AS MATERIALIZED (
 )
 {seen} ORDER BY seen.ticket, seen.tie
 """.format(  # noqa: S608
-    ahead=_people_ahead("first.ticket", "first.tie"),
+    ahead=people_ahead("first.ticket", "first.tie"),
     seen=_SEEN.format(
         source="page",
         position="(SELECT people FROM before) + row_number() OVER (ORDER BY seen.ticket, seen.tie)",
@@ -120,6 +99,6 @@ WITH page AS MATERIALIZED (
 # What surrounds an application that was just changed: the one thing its own row does not say.
 STANDING = f"""
 SELECT job.waitlist_count, job.max_decays,
-       {_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
+       {people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608

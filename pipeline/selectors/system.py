@@ -51,7 +51,16 @@ def machinery_for(company_id: UUID) -> Machinery:
     )
     seen = Heartbeat.objects.filter(worker="decay").values_list("completed_at", flat=True).first()
     workers = TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).count()
-    return Machinery(database_now(), seen, workers, due["overdue"], due["next"], _database())
+    now = database_now()
+    version = connection.connection.info.server_version
+    return Machinery(
+        now=now,
+        decay_seen_at=seen,
+        task_workers=workers,
+        overdue_since=due["overdue"],
+        next_due_at=due["next"],
+        database=f"PostgreSQL {version // 10_000}.{version % 10_000}",
+    )
 
 
 def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
@@ -60,9 +69,3 @@ def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
     if after:
         jobs = jobs.filter(id__lt=after)
     return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)
-
-
-def _database() -> str:
-    connection.ensure_connection()
-    version = connection.connection.info.server_version
-    return f"PostgreSQL {version // 10_000}.{version % 10_000}"

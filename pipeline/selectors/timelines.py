@@ -40,11 +40,7 @@ def timeline_of_person(
         theirs = theirs.filter(job__company_id=company_id)
     events = Event.objects.filter(application_id__in=theirs.values("id"))
     if after:
-        events = events.filter(_behind(after))
+        at, job_id, seq = after
+        same_job = Q(job_id__gt=job_id) | Q(job_id=job_id, seq__gt=seq)
+        events = events.filter(Q(at__gt=at) | Q(same_job, at=at))
     return Page.cut(list(events.order_by("at", "job_id", "seq")[: limit + 1]), limit)
-
-
-def _behind(moment: Moment) -> Q:
-    at, job_id, seq = moment
-    same_job = Q(job_id__gt=job_id) | Q(job_id=job_id, seq__gt=seq)
-    return Q(at__gt=at) | Q(same_job, at=at)

@@ -16,7 +16,9 @@ from pipeline.config import env
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = 4  # of each worker, for everything but live streams
+# Of each worker, for everything but live streams: each has a connection to the database. Measured
+# by bench/side_by_side.py: with more of them, more requests wait for a job's lock together.
+threads = 16
 
 # Time for requests to end when the server stops; live streams are ended at once.
 GRACE_SECONDS = 8

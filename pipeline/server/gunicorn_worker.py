@@ -31,18 +31,17 @@ class _LiveServer(Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         from pipeline.live.hub import process_hub
-
-        process_hub().close()
-        asyncio.get_running_loop().call_later(STUCK_SECONDS, self._drop_stuck_streams)
-        await super().shutdown(sockets)
-
-    def _drop_stuck_streams(self) -> None:
         from pipeline.live.streams import PREFIX
 
-        for connection in list(self.server_state.connections):
-            scope = getattr(connection, "scope", None) or {}
-            if scope.get("path", "").startswith(PREFIX):
-                connection.transport.abort()
+        def drop_stuck_streams() -> None:
+            for connection in list(self.server_state.connections):
+                scope = getattr(connection, "scope", None) or {}
+                if scope.get("path", "").startswith(PREFIX):
+                    connection.transport.abort()
+
+        process_hub().close()
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, drop_stuck_streams)
+        await super().shutdown(sockets)
 
 
 class LiveWorker(UvicornWorker):

@@ -107,7 +107,10 @@ class Closing(asyncio.Transport):
         if self.is_closing():
             return
         if self._protocol.is_receiving:
-            self._linger()
+            self._lingers = True
+            self._inner.write_eof()
+            self._inner.resume_reading()
+            self._later(LINGER_SECONDS, self._end)
         else:
             self._end()
 
@@ -122,27 +125,22 @@ class Closing(asyncio.Transport):
         if self._timer:
             self._timer.cancel()
 
-    def _linger(self) -> None:
-        self._lingers = True
-        self._inner.write_eof()
-        self._inner.resume_reading()
-        self._later(LINGER_SECONDS, self._end)
-
     def _end(self) -> None:
         self._inner.close()
         self._watch(self._inner.get_write_buffer_size())
 
     def _watch(self, left: int) -> None:
         """Wait for a client that takes what is left, and not for one that does not."""
-        if left:
-            self._later(TAKING_SECONDS, lambda: self._look_again(left))
 
-    def _look_again(self, left: int) -> None:
-        now = self._inner.get_write_buffer_size()
-        if now == left:
-            self._inner.abort()
-        else:
-            self._watch(now)
+        def look_again() -> None:
+            now = self._inner.get_write_buffer_size()
+            if now == left:
+                self._inner.abort()
+            else:
+                self._watch(now)
+
+        if left:
+            self._later(TAKING_SECONDS, look_again)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
         self.is_over()

@@ -13,11 +13,11 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
+from pipeline.server.request_threads import RequestThreads
 from pipeline.web.asgi_types import Message, Receive, Send
 
 # More than Django takes. A body that says it is longer is left unread; it is refused by that, and
@@ -47,11 +47,11 @@ class _Refused(Exception):
 class WSGIAdapter:
     """ASGI application that answers HTTP requests by a WSGI application in a pool of threads."""
 
-    threads: ClassVar[int] = 4  # of each process; the worker sets it from gunicorn's --threads
+    threads: ClassVar[int] = 16  # of each process; the worker sets it from gunicorn's --threads
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="request")
+        self._pool = RequestThreads(self.threads)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""
@@ -65,15 +65,12 @@ class WSGIAdapter:
         except _Refused as refused:
             await _refuse(send, refused.args[0])
         else:
-            await self._answer(scope, body, receive, send)
-
-    async def _answer(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        answer = _Answer(loop, receive, send, ends_connection=_is_left_unread(scope))
-        work = partial(answer.make, self._application, environ_of(scope, body))
-        rest = await loop.run_in_executor(self._pool, work)
-        if rest is not None:
-            await answer.finish(rest)
+            loop = asyncio.get_running_loop()
+            answer = _Answer(loop, receive, send, ends_connection=_is_left_unread(scope))
+            work = partial(answer.make, self._application, environ_of(scope, body))
+            rest = await loop.run_in_executor(self._pool, work)
+            if rest is not None:
+                await answer.finish(rest)
 
 
 def _takes_files(scope: Message) -> bool:
@@ -130,7 +127,15 @@ class _Answer:
 
     def make(self, application: WSGIApplication, environ: Environ) -> bytes | None:
         """Run the application, in its thread; gives what is left to send, None if nobody waits."""
-        iterable = application(environ, self._begin)
+
+        def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+            said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
+            if self._ends_connection:
+                said.append((b"connection", b"close"))
+            code = int(status[:3])
+            self._start = {"type": "http.response.start", "status": code, "headers": said}
+
+        iterable = application(environ, start_response)
         try:
             return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
         except (_Gone, TimeoutError):
@@ -150,27 +155,22 @@ class _Answer:
                 pieces, length = [], 0
         return b"".join(pieces)
 
-    def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
-        if self._ends_connection:
-            said.append((b"connection", b"close"))
-        self._start = {"type": "http.response.start", "status": int(status[:3]), "headers": said}
-
     def _hand_over(self, piece: bytes) -> None:
         """Wait until the client has taken a piece. Raises _Gone, TimeoutError."""
-        sending = asyncio.run_coroutine_threadsafe(self._send_if_there(piece), self._loop)
+
+        async def send_if_there() -> None:
+            if self._gone is None:
+                self._gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
+            if self._gone.done():
+                raise _Gone
+            await self._pass_on(piece)
+
+        sending = asyncio.run_coroutine_threadsafe(send_if_there(), self._loop)
         try:
             sending.result(TAKING_SECONDS)
         except TimeoutError:
             sending.cancel()
             raise
-
-    async def _send_if_there(self, piece: bytes) -> None:
-        if self._gone is None:
-            self._gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
-        if self._gone.done():
-            raise _Gone
-        await self._pass_on(piece)
 
     async def finish(self, rest: bytes) -> None:
         """Send what is left, and that this was all; who takes nothing more is not waited for."""
@@ -213,13 +213,12 @@ def environ_of(scope: Message, body: bytes) -> Environ:
         "wsgi.run_once": False,
     }
     for name, value in scope["headers"]:
-        if b"_" not in name:
-            _add_header(environ, name.decode("latin1").upper().replace("-", "_"), value)
+        if b"_" in name:
+            continue
+        key = name.decode("latin1").upper().replace("-", "_")
+        if key not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+            key = f"HTTP_{key}"
+        text = value.decode("latin1")
+        between = "; " if key == "HTTP_COOKIE" else ","
+        environ[key] = f"{environ[key]}{between}{text}" if key in environ else text
     return environ
-
-
-def _add_header(environ: Environ, name: str, value: bytes) -> None:
-    key = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-    text = value.decode("latin1")
-    between = "; " if name == "COOKIE" else ","
-    environ[key] = f"{environ[key]}{between}{text}" if key in environ else text

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.db import transaction
+
+from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor
 from pipeline.line.admission import admit
-from pipeline.line.lock import lock_job_for, read_history
+from pipeline.line.lock import People, lock_job_for, read_people
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
-from pipeline.line.transaction import line_transaction
+from pipeline.line.turns import Turn, Turns
 from pipeline.line.write import write
 from pipeline.models import Application
 
 
-@line_transaction
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Wish of a person, known by an id or an address, to join a line."""
+
+    person: UUID | str
+    name: str
+    actor: Actor
+    verified: bool
+    application_id: UUID | None
+
+
 def apply(
     *,
     job_id: UUID,
-    applicant_id: UUID,
+    applicant_id: UUID | None = None,
+    email: str = "",
     name: str,
     actor: Actor,
     verified: bool = True,
@@ -25,27 +42,59 @@ def apply(
 ) -> Application:
     """Admit a person to a job's line: a seat if one is free for them, else a place at the back.
 
+    The person has an `applicant_id`, or an `email` as `checked_address` returns it; an address
+    that nobody has becomes an applicant. Threads of this process that apply to the same job at
+    once share a transaction (`pipeline.line.turns`).
+
     `verified`: the person has proved their address, or the company itself submits them. Anybody
     else must acknowledge even a seat that was free. Misses of earlier applications still count.
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
     has an application of that id already, it is returned as it stands, and nothing else is done.
     Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
-    job, history = lock_job_for(job_id, applicant_id)
-    if settle_due(job):
-        history = read_history(job, applicant_id)
-    if application_id:
-        theirs = Application.objects.filter(job_id=job.id, applicant_id=applicant_id)
-        if earlier := theirs.filter(id=application_id).first():
-            return earlier
+    return _turns.take(
+        job_id, Request(applicant_id or email, name, actor, verified, application_id)
+    )
+
+
+def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> None:
+    """Admit people in the order of their turns, in one transaction that keeps its settlement."""
+    requests = [turn.request for turn in turns]
+    ids = {request.person for request in requests if isinstance(request.person, UUID)}
+    emails = {request.person for request in requests if isinstance(request.person, str)}
+    repeated = [request.application_id for request in requests if request.application_id]
+    with transaction.atomic(durable=True):
+        job, people = lock_job_for(
+            job_id, applicant_ids=ids, emails=emails, application_ids=repeated
+        )
+        if settle_due(job):
+            people = read_people(job, applicant_ids=ids, emails=emails)
+        for turn in turns:
+            try:
+                turn.result = _admit_one(job, people, turn.request)
+            except LineError as error:
+                turn.error = error
+        if job.created:
+            write(job, commit=True)
+
+
+def _admit_one(job: LockedJob, people: People, request: Request) -> Application:
+    person = people.find(request.person)
+    earlier = job.people.get(request.application_id) if request.application_id else None
+    if earlier and earlier.applicant_id == person.id:
+        return earlier
     application = admit(
         job,
-        history,
-        applicant_id=applicant_id,
-        name=name,
-        actor=actor,
-        verified=verified,
-        application_id=application_id,
+        person.history,
+        applicant_id=person.id,
+        name=request.name,
+        actor=request.actor,
+        verified=request.verified,
+        application_id=request.application_id,
     )
-    write(job, commit=True)
+    job.attach(application)
+    person.history = replace(person.history, live=True)
     return application
+
+
+_turns = Turns(_apply_all)

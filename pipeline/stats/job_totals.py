@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -191,10 +190,6 @@ def figures_of(job_id: UUID) -> Figures:
         events, *row = cursor.fetchone()
     if not events:  # a log starts with JOB_CREATED
         raise JobNotFound
-    return _figures(*row)
-
-
-def _figures(*row: Any) -> Figures:
     statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
     applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]
     return Figures(

@@ -16,6 +16,9 @@ from django.utils.log import log_response
 
 from pipeline.web.caller import CallerName
 from pipeline.web.client_address import client_address
+from pipeline.web.page_middleware import pages_only
+
+ZONE_COOKIE = "time_zone"
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -73,23 +76,17 @@ def browser_policies(
     return middleware
 
 
+@pages_only
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Show times in the time zone from the browser's cookie; else in UTC.
 
     Only what is shown depends on it: every decision is made on the database's clock.
     """
+    known_zones = cache(zoneinfo.available_timezones)
 
     def middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        with timezone.override(zoneinfo.ZoneInfo(name if name in _known_zones() else "UTC")):
+        with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
             return get_response(request)
 
     return middleware
-
-
-ZONE_COOKIE = "time_zone"
-
-
-@cache
-def _known_zones() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())

@@ -62,14 +62,29 @@ class PlaceChange:
 
 def how_the_line_works(policy: Policy, capacity: int) -> list[str]:
     """Return six sentences on seats, joining, offers, a miss, too many misses and the cool-down."""
+    seats = f"{capacity:,} applicants at a time have a seat for review"
+    if capacity == 1:
+        seats = "One applicant at a time has the seat for review"
+    coming_in = (
+        "If a seat is free when you apply, it is yours at once. If your email address is not"
+        " verified yet, you confirm the seat first."
+    )
+    if policy.acknowledge_first_seat:
+        coming_in = (
+            "If a seat is free when you apply, it is offered to you, and you confirm it like"
+            " everyone else."
+        )
+    second = ""
+    if policy.penalty_places and policy.max_decays not in (0, 1):
+        second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
     return [
-        f"{_seats(capacity)}, and everyone else waits in one line, in the order in"
+        f"{seats}, and everyone else waits in one line, in the order in"
         " which they joined. Nobody is put in front of you unless you miss a deadline.",
-        _coming_in(policy),
+        coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
         f"If you do not confirm in time, the seat goes to the next in line and you go"
-        f" {_behind(policy, 1)}{_and_more(policy)}.",
+        f" {_behind(policy, 1)}{second}.",
         _misses_allowed(policy),
         "After a miss, no seat is offered to you for"
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
@@ -117,36 +132,12 @@ def why_moved(change: PlaceChange) -> str:
     return f"{who} ahead of you left the line, so you moved up by {by}."
 
 
-def _seats(capacity: int) -> str:
-    if capacity == 1:
-        return "One applicant at a time has the seat for review"
-    return f"{capacity:,} applicants at a time have a seat for review"
-
-
-def _coming_in(policy: Policy) -> str:
-    if policy.acknowledge_first_seat:
-        return (
-            "If a seat is free when you apply, it is offered to you, and you confirm it like"
-            " everyone else."
-        )
-    return (
-        "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you confirm the seat first."
-    )
-
-
 def _behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
         return "to the back of the line"
     newcomers = plural(places, "next newcomer passes", f"next {places:,} newcomers pass")
     return f"{count_in_words(places, 'place')} behind the back of the line: the {newcomers} you"
-
-
-def _and_more(policy: Policy) -> str:
-    if not policy.penalty_places or policy.max_decays in (0, 1):
-        return ""
-    return f"; a second miss costs {policy.places_lost(2):,} places, and so on"
 
 
 def _misses_allowed(policy: Policy) -> str:

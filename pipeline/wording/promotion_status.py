@@ -148,21 +148,18 @@ def _settling(facts: LineFacts) -> Answer:
 
 def _paused(facts: LineFacts) -> Answer:
     free = f" {_free(facts)}." if facts.free else ""
+    resumed = "Resume it, and it continues where it stopped."
+    if facts.free and facts.waiting:
+        resumed = "Resume it, and free seats go at once to the next people in line."
     return Answer(
         Cause.PAUSED,
         "The job is paused.",
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
         f" deadlines still run.{free}",
-        _on_resuming(facts),
+        resumed,
         *_deadline(facts),
         tone="warn",
     )
-
-
-def _on_resuming(facts: LineFacts) -> str:
-    if facts.free and facts.waiting:
-        return "Resume it, and free seats go at once to the next people in line."
-    return "Resume it, and it continues where it stopped."
 
 
 def _draining(facts: LineFacts) -> Answer:

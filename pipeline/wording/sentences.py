@@ -16,7 +16,7 @@ from pipeline.wording.english import capitalized, count, plural, time_in_words
 from pipeline.wording.event_words import REASON_WORDS
 
 
-class Told(Protocol):
+class DescribedEvent(Protocol):
     """Part of a row of the log that a sentence is made from."""
 
     event: str
@@ -102,42 +102,34 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
 }
 
 
-def sentence(event: Told, reader: Reader, zone: tzinfo = UTC) -> str:
+def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
+    reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    cooldown = ""
+    if eligible_at is not None:
+        until = time_in_words(eligible_at, zone)
+        cooldown = f" After a miss, {words['they']} cannot be promoted again before {until}."
     facts = {
-        "applied": _applied(event, words),
+        "applied": (
+            f"{words['They']} {words['were']} put forward by the company"
+            if event.actor_kind == ActorKind.COMPANY
+            else f"{words['They']} applied"
+        ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone),
         "missed": time_in_words(event.effective_at, zone),
-        "cooldown": _cooldown(event.data.get("eligible_at"), words, zone),
+        "cooldown": cooldown,
         "loss": _loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
-        "why": _why(event.data.get("reason")),
+        "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else "",
     }
-    return _template(event).format_map(words | facts)
-
-
-def _template(event: Told) -> str:
     kind = EventType(event.event)
     for what in (event.outcome, event.to_status, None):
-        found = SENTENCES.get((kind, what))  # type: ignore[arg-type]
-        if found:
-            return found
+        template = SENTENCES.get((kind, what))  # type: ignore[arg-type]
+        if template:
+            return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
-
-
-def _applied(event: Told, words: Mapping[str, str]) -> str:
-    if event.actor_kind == ActorKind.COMPANY:
-        return f"{words['They']} {words['were']} put forward by the company"
-    return f"{words['They']} applied"
-
-
-def _cooldown(eligible_at: str | None, words: Mapping[str, str], zone: tzinfo) -> str:
-    if eligible_at is None:
-        return ""
-    until = time_in_words(eligible_at, zone)
-    return f" After a miss, {words['they']} cannot be promoted again before {until}."
 
 
 def _loss(places: int, words: Mapping[str, str]) -> str:
@@ -148,7 +140,3 @@ def _loss(places: int, words: Mapping[str, str]) -> str:
         f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "
         + (words["they"])
     )
-
-
-def _why(reason: str | None) -> str:
-    return f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else ""

@@ -60,18 +60,23 @@ class Child:
         self._cancelled = False
         self._may_interrupt = self._is_looking = self._was_signalled = False
         self._rest_bytes = address_space_bytes()
-        self._runs = 0
 
     def serve(self) -> None:
-        """Obey messages until the worker is gone."""
+        """Obey messages until the worker is gone, or runs have left too much memory."""
         signal.signal(signal.SIGTERM, self._interrupt)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        while not self._has_grown() and (size := self._messages.recv_into(self._buffer)):
+        received = 0
+        while size := self._messages.recv_into(self._buffer):
             verb, *rest = json.loads(self._buffer[:size])
             if verb == "run":
                 self._run(*rest)
             elif verb == "hooks":
                 self._call_hooks(*rest)
+            received += 1
+            if received % LOOK_AFTER_RUNS == 0:
+                grown_bytes = address_space_bytes() - self._rest_bytes
+                if grown_bytes > MOST_GROWTH_BYTES:
+                    return  # a fresh child takes over
 
     def _run(
         self,
@@ -201,14 +206,6 @@ class Child:
         if self._may_interrupt and not self._is_looking and self._is_cancelled():
             self._may_interrupt = False
             raise Cancelled
-
-    def _has_grown(self) -> bool:
-        """Tell whether runs have left so much memory that a fresh child should take over."""
-        self._runs += 1
-        return (
-            self._runs % LOOK_AFTER_RUNS == 0
-            and address_space_bytes() > self._rest_bytes + MOST_GROWTH_BYTES
-        )
 
     def _lift_limit(self) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (NO_LIMIT, NO_LIMIT))

@@ -16,13 +16,21 @@ def describe(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[
     verdicts = ((Discard, "discard"), (Fatal, "fatal"), (Retry, "retry"))
     how = next((name for kind, name in verdicts if isinstance(error, kind)), "error")
     kind = type(error)
+    try:
+        message = str(error)
+    except Exception:
+        message = "an error that cannot be shown"
+    if isinstance(error, MemoryError):
+        message = message or "the run took more memory than its type may have"
+    elif isinstance(error, Cancelled):
+        message = "the run was interrupted"
     is_builtin = kind.__module__ == "builtins"
     return {
         "how": how,
         "after_seconds": getattr(error, "after_seconds", None) if how == "retry" else None,
         "error": as_entry(
             name=kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}",
-            message=hide(_message_of(error), secrets),
+            message=hide(message, secrets),
             attempt=attempt,
             trace=hide("".join(traceback.format_exception(error)), secrets),
         ),
@@ -37,17 +45,6 @@ def as_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[
         "attempt": attempt,
         "traceback": _clean(trace)[-LONGEST_TRACEBACK:],
     }
-
-
-def _message_of(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return str(error) or "the run took more memory than its type may have"
-    if isinstance(error, Cancelled):
-        return "the run was interrupted"
-    try:
-        return str(error)
-    except Exception:
-        return "an error that cannot be shown"
 
 
 def _clean(text: str) -> str:

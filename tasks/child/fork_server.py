@@ -59,7 +59,13 @@ class ForkServer:
         if verb == "start":
             pid = os.fork()
             if pid == 0:
-                self._become_child(fds)
+                from tasks.child.child import live
+
+                signal.set_wakeup_fd(-1)
+                for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+                    signal.signal(name, signal.SIG_DFL)
+                self._control.close()
+                live(socket.socket(fileno=fds[0]), fds[1])
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)  # the child does it too: one of the two is first
             self._numbers[pid] = number
@@ -70,15 +76,6 @@ class ForkServer:
                 if of == number:
                     _kill(pid, rest[0])
         return True
-
-    def _become_child(self, fds: list[int]) -> None:
-        from tasks.child.child import live
-
-        signal.set_wakeup_fd(-1)
-        for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(name, signal.SIG_DFL)
-        self._control.close()
-        live(socket.socket(fileno=fds[0]), fds[1])
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):

@@ -166,7 +166,15 @@ class _Turn:
         if is_full:
             log.warning("schedule %s adds no more to what waits already", schedule.id)
         for slot in () if is_full else _slots(schedule, self.now):
-            _enqueue(schedule, slot)
+            enqueue(
+                schedule.type_key,
+                schedule.payload,
+                version=schedule.type_version,
+                priority=schedule.priority,
+                owner_id=schedule.owner_id,
+                producer=f"schedule:{schedule.id}",
+                idempotency_key=f"schedule:{schedule.id}:{slot.astimezone(UTC).isoformat()}",
+            )
             self.enqueued += 1
             schedule.last_enqueued_for = slot
             schedule.next_at = _times(schedule).after(slot)
@@ -211,18 +219,6 @@ def _last_before(times: Times, first: datetime, now: datetime) -> datetime:
     while (following := times.after(first)) <= now:
         first = following
     return first
-
-
-def _enqueue(schedule: Schedule, slot: datetime) -> None:
-    enqueue(
-        schedule.type_key,
-        schedule.payload,
-        version=schedule.type_version,
-        priority=schedule.priority,
-        owner_id=schedule.owner_id,
-        producer=f"schedule:{schedule.id}",
-        idempotency_key=f"schedule:{schedule.id}:{slot.astimezone(UTC).isoformat()}",
-    )
 
 
 def _note(what: TaskAct.What, schedule: Schedule, actor: str) -> None:

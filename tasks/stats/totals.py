@@ -68,7 +68,16 @@ def totals() -> dict[str, Total]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ)
-        return {name: _total(numbers) for name, *numbers in cursor.fetchall()}
+        rows = cursor.fetchall()
+    found = {}
+    for name, *numbers in rows:
+        of = dict(zip(COLUMNS, numbers, strict=True))
+        found[name] = Total(
+            ends={end: int(of[end]) for end in ENDS},
+            seconds=float(of["seconds"]),
+            took=tuple(int(of[bound]) for bound in TOOK),
+        )
+    return found
 
 
 def fold() -> int:
@@ -76,12 +85,3 @@ def fold() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_FOLD)
         return int(cursor.rowcount)
-
-
-def _total(numbers: list[float]) -> Total:
-    of = dict(zip(COLUMNS, numbers, strict=True))
-    return Total(
-        ends={name: int(of[name]) for name in ENDS},
-        seconds=float(of["seconds"]),
-        took=tuple(int(of[name]) for name in TOOK),
-    )

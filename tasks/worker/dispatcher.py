@@ -103,7 +103,7 @@ class Dispatcher:
         for slot in self.slots:
             for line in slot.receive():
                 lines += 1
-                self._take_in(slot, line, now)
+                self._handle_message(slot, line, now)
         ended = dict(self.fork_server.ended())
         for slot in self.slots:
             if slot.number in ended:
@@ -249,7 +249,7 @@ class Dispatcher:
                 self._waiting.remove(attempt)
                 self._results.append((attempt, attempt.cancelled(self.worker)))
 
-    def _take_in(self, slot: Slot, line: list[Any], now: float) -> None:
+    def _handle_message(self, slot: Slot, line: list[Any], now: float) -> None:
         verb, task_id, *rest = line
         first = slot.current
         if verb == "hooked":
@@ -277,7 +277,7 @@ class Dispatcher:
     def _reap(self, slot: Slot, code: int, now: float) -> None:
         """Requeue what a dead child had not begun, and note how its attempt ended."""
         for line in slot.receive():
-            self._take_in(slot, line, now)
+            self._handle_message(slot, line, now)
         self._take_back(slot)
         if bystander := slot.take_bystander():
             self._waiting.appendleft(bystander)

@@ -31,8 +31,15 @@ class ProcessGroup:
 
     def run(self) -> None:
         """Keep them running until a signal comes, then wait until the last one has ended."""
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            self._is_stopping = True
+            for process in self._running:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGTERM)
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._pass_on)
+            signal.signal(number, pass_on)
         try:
             while not self._is_stopping or self._running:
                 self._tick()
@@ -57,12 +64,6 @@ class ProcessGroup:
                     start_new_session=True,
                 )
             )
-
-    def _pass_on(self, number: int, frame: FrameType | None) -> None:
-        self._is_stopping = True
-        for process in self._running:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
 
 
 def is_orphan() -> bool:

@@ -16,7 +16,6 @@ import socket
 import time
 
 from tasks.loop import Rest, run_forever
-from tasks.worker.attempt import Attempt
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
 from tasks.worker.dispatcher import Dispatcher
@@ -105,7 +104,11 @@ class Worker:
         announced = self.store.connection.announced()
         if now >= self._renew_at or "cancel" in announced:
             self._renew_at = now + self.options.lease_seconds / 3
-            self._renew_leases()
+            held = {attempt.task_id: attempt for attempt in self.dispatcher.held()}
+            sent = time.monotonic()
+            running = sum(slot.current is not None for slot in self.dispatcher.slots)
+            alive = self.store.renew_leases(held.values(), running=running)
+            self.dispatcher.renew(held, alive, sent=sent, ends=sent + self.options.lease_seconds)
         if "work" in announced:
             self._claim_at = 0.0
         wait_seconds = 0.0 if self.dispatcher.wanted(now) else BATCH_SECONDS
@@ -118,13 +121,6 @@ class Worker:
         if overdue := self.dispatcher.remove_overdue(time.monotonic()):
             self.store.give_back(overdue)
         return done
-
-    def _renew_leases(self) -> None:
-        held = {attempt.task_id: attempt for attempt in self.dispatcher.held()}
-        sent = time.monotonic()
-        running = sum(slot.current is not None for slot in self.dispatcher.slots)
-        alive = self.store.renew_leases(held.values(), running=running)
-        self.dispatcher.renew(held, alive, sent=sent, ends=sent + self.options.lease_seconds)
 
     def _write_results(self, now: float, *, wait_seconds: float) -> int:
         """Write results and messages, once the first of them has waited long enough."""
@@ -173,7 +169,14 @@ class Worker:
         second = Rest()
         with second.listening():
             while not second.stopped and time.monotonic() < deadline:
-                self._drain_step(waiting)
+                try:
+                    if waiting and self.store.connection.is_up:
+                        self.store.give_back(waiting)
+                        waiting.clear()
+                    self.step()
+                    self._write_results(math.inf, wait_seconds=0.0)
+                except Unavailable:
+                    log.debug("ending without the database for now")
                 if self.dispatcher.is_idle and not self.dispatcher.results and not waiting:
                     break
                 second.for_seconds(min(self.rest_seconds(), DRAIN_REST_SECONDS), *self.sources())
@@ -184,13 +187,3 @@ class Worker:
             self.store.sign_off()
         except Unavailable:
             log.warning("the database is away: the leases of %s tasks will expire", len(held))
-
-    def _drain_step(self, waiting: list[Attempt]) -> None:
-        try:
-            if waiting and self.store.connection.is_up:
-                self.store.give_back(waiting)
-                waiting.clear()
-            self.step()
-            self._write_results(math.inf, wait_seconds=0.0)
-        except Unavailable:
-            log.debug("ending without the database for now")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from jobs.models import Company
+from pipeline.api import conditional, endpoint, rendering
 from pipeline.models import Application
 from tests.support import factories
 from tests.support.callers import leave, signed_in
@@ -33,3 +37,24 @@ def offered(company: Company) -> Application:
     first, second, _third, _fourth = factories.applications(job, 4)
     leave(first)
     return factories.fresh(second)
+
+
+@pytest.fixture(autouse=True)
+def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare every answer of these tests with the exact encoder's, and tags with what they tag."""
+    tagged: dict[tuple[str, str, str], Any] = {}
+    fast, answer = rendering.as_json, conditional.answer_with_tag
+
+    def as_json(data: Any) -> bytes:
+        written = fast(data)
+        assert written == rendering.as_number_json(data)
+        return written
+
+    def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
+        who = request.META.get("HTTP_AUTHORIZATION", "")
+        shown = conditional.weak_tag(payload) if payload is not None else ""
+        assert tagged.setdefault((who, request.get_full_path(), tag), shown) == shown
+        return answer(request, payload, tag)
+
+    monkeypatch.setattr(rendering, "as_json", as_json)
+    monkeypatch.setattr(endpoint, "answer_with_tag", answer_with_tag)

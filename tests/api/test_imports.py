@@ -9,7 +9,7 @@ import pytest
 from django.db.models.functions import Now
 
 from jobs.models import Company, Role
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.models import ImportRun, StoredFile
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -30,7 +30,7 @@ def bring(caller: Caller, job: UUID, content: bytes = CSV, **headers: str) -> An
 def run(answer: Answer) -> str:
     """Do what a worker would do with the import; gives the task's id."""
     row = row_of(answer.json()["id"])
-    take_in(UUID(row.payload["import_id"]), is_cancelled=lambda: False)
+    admit_rows(UUID(row.payload["import_id"]), is_cancelled=lambda: False)
     move(row.id, status=Status.SUCCEEDED, finished_at=Now())
     return str(row.id)
 

@@ -32,7 +32,7 @@ def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
     user = member_of(factories.company(name="Acme"))
     they = Hands(page, "mouse")
     page.goto("/account/login/")
-    they.follow("Send me a code by mail")
+    they.follow("Email me a code")
     they.fill("Email", user.email)
     they.press("Send code")
     mail = last_mail(site.mails, user.email)
@@ -84,10 +84,10 @@ def test_an_applicant_signs_in_with_a_second_code_and_out(page: Page, site: Site
     first = code_in(last_mail(site.mails, person.email, saying="your code"))
 
     they.press("Send a new code")
-    shows(page, "A code was sent a moment ago")
+    shows(page, "We have just sent you a code.")
     half_a_minute_later(page, person.email)
     they.press("Send a new code")
-    shows(page, "A new code is on its way")
+    shows(page, "We have sent you a new code.")
     second = code_in(_another_than(first, site, person))
     they.fill("Code", second)
     they.press("Sign in")
@@ -114,7 +114,7 @@ def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, worl
     page.goto("/me/data/")
     they = Hands(page, "mouse")
 
-    they.follow("What would go, and what would stay")
+    they.follow("See what is erased and what stays")
     page.locator("#main input[type=checkbox]").check()
     they.press("Erase my data")
 

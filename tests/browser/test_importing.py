@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.models import ImportRun
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
@@ -48,9 +48,9 @@ def test_a_file_is_imported_and_the_page_follows(
     expect(page.locator("#main")).to_contain_text("Waiting")
     run = ImportRun.objects.filter(file__job_id=world.job).latest("file_id")
 
-    take_in(run.file_id, is_cancelled=lambda: True)
+    admit_rows(run.file_id, is_cancelled=lambda: True)
     expect(page.locator(".progress-words")).to_contain_text("200 of 403 rows")
-    take_in(run.file_id)
+    admit_rows(run.file_id)
 
     expect(page.locator(".panel-head .chip")).to_have_text("Done")
     expect(page.get_by_role("table").get_by_role("row")).to_have_count(4)

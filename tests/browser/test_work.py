@@ -73,7 +73,7 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     eventually(lambda: status_of(task) == "DEAD")
 
     page.goto("/company/work/dead/")
-    recruiter.follow("Sleep 0 s, then fail for good")
+    recruiter.follow("Sleep 0 s, then fail without retries")
     page.locator("details.error-of summary").click()
     shows(page, "tasks/demo_task.py")
     recruiter.press("Replay task")
@@ -89,7 +89,7 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     recruiter.press("Replay with this")
 
     expect(page.locator("h1 + p .chip")).to_have_text("Done")
-    shows(page, "with another payload")
+    shows(page, "with an edited payload")
 
 
 def test_dead_letters_are_replayed_all_at_once_and_discarded(
@@ -101,15 +101,15 @@ def test_dead_letters_are_replayed_all_at_once_and_discarded(
     page.goto(f"/company/work/{letter}/")
     recruiter.follow("Discard…")
     recruiter.press("Discard task")
-    shows(page, "No dead letters: that is good")
+    shows(page, "A task that fails every attempt appears here.")
     axe(page)
     shot(page, "dead_letters-none")
     assert status_of(letter) == "DISCARDED"
 
     letters = [dead(company), dead(company)]
     page.goto("/company/work/dead/")
-    recruiter.press("Replay all 2: they run again now")
-    shows(page, "2 tasks wait to run again.")
+    recruiter.press("Replay all 2")
+    shows(page, "2 tasks queued to run again.")
     assert {status_of(each) for each in letters} == {"PENDING"}
 
 
@@ -123,7 +123,7 @@ def test_a_type_is_paused_and_resumed(page: Page, site: Site, company: Company) 
     shows(page, "Paused by staff")
     hands.press("Resume")
 
-    shows(page, "Sleep goes on.")
+    shows(page, "Sleep has resumed.")
     assert "Paused by" not in page.locator("#main").inner_text()
 
 
@@ -149,8 +149,8 @@ def test_a_schedule_is_made_changed_switched_off_and_deleted(
     shows(page, "Every day at 08:00")
 
     hands.follow("Edit The log, every day")
-    hands.choose("How often", "At other times: five fields of cron, for experts")
-    hands.fill("Five fields of cron", "15 2 * * 1,3")
+    hands.choose("How often", "Custom (cron expression)")
+    hands.fill("Cron expression", "15 2 * * 1,3")
     hands.press("Save schedule")
     shows(page, "15 2 * * 1,3")
     hands.press("Switch off The log, every day")
@@ -159,5 +159,5 @@ def test_a_schedule_is_made_changed_switched_off_and_deleted(
 
     hands.follow("Delete… The log, every day")
     hands.press("Delete schedule")
-    shows(page, "Nothing runs by itself yet")
+    shows(page, "No schedules yet")
     assert (Schedule.objects.count(), Task.objects.count()) == (0, 0)

@@ -26,7 +26,8 @@ import django, sys
 django.setup()
 from django.db import connection
 from jobs.models import Job
-sys.stdout.write(f"{connection.settings_dict['NAME']} {Job.objects.get().id}")
+database = connection.settings_dict
+sys.stdout.write(f"{database['ENGINE']} {database['NAME']} {Job.objects.get().id}")
 """
 
 
@@ -57,7 +58,7 @@ def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]
         check=True,
     )
 
-    assert run.stdout == f"{connection.settings_dict['NAME']} {job_id}"
+    assert run.stdout == f"pipeline.database {connection.settings_dict['NAME']} {job_id}"
 
 
 def test_options_of_the_url_come_after_ours_and_drop_none() -> None:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 from uuid import UUID
 
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.imports.store import store_import
 from pipeline.models import Application, ImportRefusal, ImportRun
 from tests.support import factories
@@ -40,7 +40,7 @@ def stored(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
 
 def imported(job_id: UUID, content: bytes) -> ImportRun:
     """A file that was taken into a job."""
-    return take_in(stored(job_id, content))
+    return admit_rows(stored(job_id, content))
 
 
 def refusals(run: ImportRun) -> list[tuple[int, str]]:

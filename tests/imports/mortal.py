@@ -30,9 +30,9 @@ def main(import_id: str, place: str, *options: str) -> None:
     if options:
         tear()
     if place == "commit":
-        admit.take_in(UUID(import_id), after_batch=die_second)
+        admit.admit_rows(UUID(import_id), after_batch=die_second)
     setattr(admit, place, dying_after(getattr(admit, place)))
-    admit.take_in(UUID(import_id))
+    admit.admit_rows(UUID(import_id))
 
 
 def tear() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.imports import admit, store
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase
@@ -51,7 +51,7 @@ def test_killed_anywhere_in_a_batch_no_row_is_lost_or_taken_twice(
     killed(environment, import_id, place)
     before = ImportRun.objects.get(file_id=import_id)
 
-    run = take_in(import_id)
+    run = admit_rows(import_id)
 
     assert before.next_row == (12 if place == "commit" else 6)
     assert Application.objects.filter(job_id=job_id).count() == run.accepted == 20
@@ -67,7 +67,7 @@ def test_control_were_the_line_written_apart_a_kill_would_show(
     import_id = stored(job_id, as_csv(people(20)))
 
     killed(environment, import_id, "write", "--torn")
-    run = take_in(import_id)
+    run = admit_rows(import_id)
 
     assert (run.accepted, run.refused) != (20, 0)
 
@@ -76,7 +76,7 @@ def test_two_runs_at_once_share_the_rows() -> None:
     job_id = factories.job(capacity=3)
     import_id = stored(job_id, as_csv(ROWS))
 
-    together([lambda: take_in(import_id), lambda: take_in(import_id)])
+    together([lambda: admit_rows(import_id), lambda: admit_rows(import_id)])
 
     run = ImportRun.objects.get(file_id=import_id)
     assert (run.accepted, run.refused, run.ending) == (20, 11, "COMPLETE")
@@ -90,7 +90,7 @@ def test_two_files_with_the_same_people_at_once_in_two_jobs_and_in_one() -> None
     files = [stored(jobs[0], as_csv(people(30))), stored(jobs[1], as_csv(people(30)[::-1]))]
     files.append(stored(jobs[1], as_csv(people(30))))
 
-    answers = together([lambda file=file: take_in(file) for file in files])
+    answers = together([lambda file=file: admit_rows(file) for file in files])
 
     assert [type(answer) for answer in answers] == [ImportRun] * 3
     assert [Application.objects.filter(job_id=job).count() for job in jobs] == [30, 30]
@@ -107,7 +107,7 @@ def test_others_apply_between_two_batches() -> None:
         if not came:
             came.append(factories.application(job_id))
 
-    take_in(stored(job_id, as_csv(people(20))), after_batch=after_batch)
+    admit_rows(stored(job_id, as_csv(people(20))), after_batch=after_batch)
 
     assert factories.line(job_id).index(came[0].id) == 3
     assert_line_is_sound(job_id)
@@ -130,7 +130,7 @@ def taken_in_during(act: Callable[[], None], rows: list[tuple[str, str]]) -> Imp
             act()
             acted.append(True)
 
-    run = take_in(stored(job_id, as_csv(rows)), after_batch=after_batch)
+    run = admit_rows(stored(job_id, as_csv(rows)), after_batch=after_batch)
     assert_line_is_sound(job_id)
     return run
 
@@ -166,7 +166,7 @@ def test_a_batch_under_way_and_an_erasure_wait_for_each_other(
             decide(*given)
 
         monkeypatch.setattr(admit, "_decide", decide_late)
-        take_in(import_id)
+        admit_rows(import_id)
 
     assert answers == [[None]]
     assert not factories.Applicant.objects.filter(email=email).exists()
@@ -190,7 +190,7 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
 
     monkeypatch.setattr(admit, "_people", erased_then)
 
-    run = take_in(stored(job_id, as_csv(people(5))))
+    run = admit_rows(stored(job_id, as_csv(people(5))))
 
     assert refusals(run) == [(5, "ERASED")]
     with pytest.raises(ApplicantNotFound):
@@ -214,7 +214,7 @@ def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_
             write(job)
 
         monkeypatch.setattr(admit, "write", write_late)
-        take_in(import_id)
+        admit_rows(import_id)
 
     assert [row.status for row in Application.objects.all()] == ["INACTIVE"]
 
@@ -224,4 +224,4 @@ def test_nothing_is_left_to_take_in_when_the_file_is_gone() -> None:
     StoredFile.objects.all().delete()
 
     with pytest.raises(ImportRun.DoesNotExist):
-        take_in(import_id)
+        admit_rows(import_id)

@@ -65,7 +65,7 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     )
     _hello, first, *_rest = message.text.split("\n\n")
     assert first == (
-        "Confirm by 08:00 UTC on 22 November 2026, or the seat goes to the next in line:\n"
+        "Confirm by 08:00 UTC on 22 November 2026, or the seat goes to the next person:\n"
         "https://line.example/confirm/x/"
     )
 
@@ -75,8 +75,8 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     [
         (Row("DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT"), "More time"),
         (Row("DECAYED", "WAITLIST"), "You missed the deadline"),
-        (ended(Outcome.LAPSED, "LAPSED"), "has ended: too many deadlines missed"),
-        (ended(Outcome.REMOVED), "took you out of the line"),
+        (ended(Outcome.LAPSED, "LAPSED"), "has ended: too many missed deadlines"),
+        (ended(Outcome.REMOVED), "removed you from the line"),
         (ended(Outcome.REJECTED), "has decided on your application"),
         (ended(Outcome.HIRED), "You are hired"),
         (ended(Outcome.JOB_CLOSED, "CLOSED_OUT"), "has closed the job"),
@@ -103,7 +103,10 @@ def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: s
     assert added is not None
     assert "Harbour put you forward for this job" in added.text
     assert "withdraw" in added.text
-    assert "erase everything that we keep about you:\nhttps://line.example/me/data/" in added.text
+    assert (
+        "erase everything we store about you under “My data”:\nhttps://line.example/me/data/"
+        in added.text
+    )
     assert promoted is not None
     assert "put you forward" not in promoted.text
 

@@ -23,7 +23,7 @@ def test_a_page_that_takes_too_long_says_so_and_harms_nothing(
 
     assert answer.status_code == 503
     assert answer["Retry-After"]
-    assert "This takes too long" in answer.content.decode()
+    assert "This is taking too long" in answer.content.decode()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(0.1), current_setting('statement_timeout')")
         assert cursor.fetchone()[1] == "0"

@@ -8,7 +8,7 @@ Written from the rules, not from the code. Times are handed in; `id` only breaks
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -84,7 +84,7 @@ class Model:
         return seq
 
     def line(self) -> dict[str, Any]:
-        live = [deepcopy(p) for p in self.people if p.status != "INACTIVE"]
+        live = [copy(p) for p in self.people if p.status != "INACTIVE"]
         return {
             "status": self.status,
             "capacity": self.capacity,

@@ -17,6 +17,7 @@ from django.db import IntegrityError
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import AcknowledgmentExpired
 from pipeline.line import sql, write
+from pipeline.line.turns import Turns
 from pipeline.services import acknowledge as acknowledging
 from pipeline.services import apply as applying
 from pipeline.services import withdraw as withdrawing
@@ -27,6 +28,7 @@ from tests.support.together import (
     held_lock,
     kinds,
     started,
+    take_alone,
     together,
     wait_until_somebody_waits_for_a_lock,
 )
@@ -47,6 +49,7 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
             monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
     for service in (applying, withdrawing, acknowledging):
         monkeypatch.setattr(service, "write", _after_thinking(write.write))
+    monkeypatch.setattr(Turns, "take", take_alone)  # else a process's threads would not race
     return bool(request.param)
 
 

@@ -85,7 +85,7 @@ def test_who_applies_while_being_erased_is_withdrawn(late_end: None) -> None:
 def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
     late_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql, "READ_HISTORY", sql.READ_HISTORY.replace("FOR KEY SHARE", ""))
+    monkeypatch.setattr(sql, "READ_PEOPLE", sql.READ_PEOPLE.replace("FOR KEY SHARE", ""))
     job_id, person = factories.job(), factories.applicant(name=NAME)
 
     apply_and_erase(job_id, person)
@@ -130,10 +130,10 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
     job_id, person = factories.job(), factories.applicant(email="ann@example.org")
     lock, erased = applying.lock_job_for, []
 
-    def erased_before(*where: Any) -> Any:
+    def erased_before(*where: Any, **people: Any) -> Any:
         if not erased:
             erased.append(together([partial(erase, applicant_id=person.id)]))
-        return lock(*where)
+        return lock(*where, **people)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
     apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org")

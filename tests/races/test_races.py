@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError
 
+from pipeline.line.turns import Turns
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
@@ -19,7 +20,7 @@ from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.together import held_lock, kinds, together
+from tests.support.together import held_lock, kinds, take_alone, together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,7 +42,15 @@ def acknowledging(person: Application) -> partial[Application]:
     return partial(acknowledge, application_id=person.id, actor=factories.owner_of(person))
 
 
-@pytest.mark.parametrize("round_number", range(10))
+@pytest.fixture(params=["sharing turns", "each alone"])
+def turns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the threads of one process, and as processes that do not know of each other."""
+    if request.param == "each alone":
+        monkeypatch.setattr(Turns, "take", take_alone)
+
+
+@pytest.mark.usefixtures("turns")
+@pytest.mark.parametrize("round_number", range(5))
 def test_of_eight_who_apply_at_once_for_one_seat_exactly_one_gets_it(round_number: int) -> None:
     job_id = factories.job(capacity=1)
 
@@ -52,6 +61,7 @@ def test_of_eight_who_apply_at_once_for_one_seat_exactly_one_gets_it(round_numbe
     assert_line_is_sound(job_id)
 
 
+@pytest.mark.usefixtures("turns")
 def test_a_person_who_applies_eight_times_at_once_applies_once() -> None:
     job_id, person = factories.job(capacity=10), factories.applicant()
 

@@ -8,6 +8,7 @@ from django.db import connection
 
 from tests.support.environment import process_environment
 from tests.support.task_workers import MARKS, TaskWorker
+from tests.tasks import handlers  # noqa: F401 -- registers its types, whichever tests run
 
 TABLES = "tasks_task, tasks_taskevent, tasks_tasktally, tasks_tasktotal, tasks_taskworker"
 

@@ -86,7 +86,11 @@ class Answers:
         """Return the answers of an operation by status."""
         given = {str(status): self._given(operation, method, status) for status in operation.gives}
         if operation.tagged:
-            given["304"] = self._not_modified()
+            unchanged = {
+                "description": "You have this state already.",
+                "headers": self._headers(["ETag", *_OF_ALL]),
+            }
+            given["304"] = self._shared(ResolvedComponent.RESPONSE, "NotModified", unchanged)
         kinds = sorted(
             problem_types_of(operation, method, path), key=lambda kind: (kind.status, kind.code)
         )
@@ -94,25 +98,26 @@ class Answers:
         return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
 
     def _given(self, operation: Operation, method: str, status: int) -> Schema:
-        hint = operation.gives[status]
+        headers = [*_OF_ALL, *operation.headers]
+        if operation.tagged:
+            headers.append("ETag")
+        if any(parameter.name == "cursor" for parameter in operation.parameters):
+            headers.append("Link")
+        if status == HTTPStatus.CREATED:
+            headers.append("Location")
+        if method == "POST" and _KEYED:
+            headers.append("Idempotent-Replayed")
         answer: Schema = {
             "description": HTTPStatus(status).phrase,
-            "headers": self._headers(_headers_given(operation, method, status)),
+            "headers": self._headers(headers),
         }
+        hint = operation.gives[status]
         if isinstance(hint, File):
             text = {"schema": {"type": "string"}}
             answer["content"] = {media: dict(text) for media in hint.media}
         elif hint is not None:
             answer["content"] = {"application/json": {"schema": self._types.schema_of(hint)}}
         return answer
-
-    def _not_modified(self) -> Schema:
-        name = "NotModified"
-        build = {
-            "description": "You have this state already.",
-            "headers": self._headers(["ETag", *_OF_ALL]),
-        }
-        return self._shared(ResolvedComponent.RESPONSE, name, build)
 
     def _refused(self, kinds: list[ProblemType]) -> Schema:
         """Return the problems of one status, once for all operations that can have the same."""
@@ -132,12 +137,12 @@ class Answers:
         return self._shared(ResolvedComponent.RESPONSE, "Or".join(names), build)
 
     def _headers(self, names: Iterable[str]) -> Schema:
-        return {name: self._header(name) for name in names}
-
-    def _header(self, name: str) -> Schema:
-        about, schema, always = HEADERS[name]
-        build = {"description": about, "schema": schema, "required": always}
-        return self._shared(ResolvedComponent.HEADER, name, build)
+        given = {}
+        for name in names:
+            about, schema, always = HEADERS[name]
+            build = {"description": about, "schema": schema, "required": always}
+            given[name] = self._shared(ResolvedComponent.HEADER, name, build)
+        return given
 
     def _problem(self) -> Schema:
         text: Schema = {"type": "string"}
@@ -177,16 +182,3 @@ def problem_types_of(operation: Operation, method: str, path: str) -> set[Proble
     if method == "POST":
         kinds.update(_KEYED)
     return kinds
-
-
-def _headers_given(operation: Operation, method: str, status: int) -> list[str]:
-    names = [*_OF_ALL, *operation.headers]
-    if operation.tagged:
-        names.append("ETag")
-    if any(parameter.name == "cursor" for parameter in operation.parameters):
-        names.append("Link")
-    if status == HTTPStatus.CREATED:
-        names.append("Location")
-    if method == "POST" and _KEYED:
-        names.append("Idempotent-Replayed")
-    return names

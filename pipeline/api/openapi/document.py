@@ -51,9 +51,12 @@ def finish(result: Schema, **_: Any) -> Schema:
     """Add tags, examples and links (a hook of drf-spectacular)."""
     used = {tag for _, _, operation in operations_of(result) for tag in operation["tags"]}
     result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
-    for content in _contents(result):
-        _add_example(content, result["components"]["schemas"])
-    _link(result)
+    for _path, _method, operation in operations_of(result):
+        bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+        for body in bodies:
+            for content in body.get("content", {}).values():
+                _add_example(content, result["components"]["schemas"])
+    _add_links(result)
     return result
 
 
@@ -67,19 +70,13 @@ def _add_example(content: Schema, schemas: Schema) -> None:
         named.setdefault("examples", [example_of(schema, schemas)])
 
 
-def _contents(result: Schema) -> Iterator[Schema]:
-    for _, _, operation in operations_of(result):
-        yield from operation.get("requestBody", {}).get("content", {}).values()
-        for answer in operation["responses"].values():
-            yield from answer.get("content", {}).values()
-
-
-def _link(result: Schema) -> None:
+def _add_links(result: Schema) -> None:
     """Say of what is made, and of lists, which operations go on from there."""
     for path, method, operation in operations_of(result):
         for status, answer in operation["responses"].items():
             if status == "201" or (method == "get" and "{" not in path):
-                links = dict(_links(result, _type_of(answer)))
+                body = answer.get("content", {}).get("application/json", {}).get("schema", {})
+                links = dict(_links(result, str(body.get("$ref", "")).rpartition("/")[2]))
                 answer.update({"links": links} if links else {})
 
 
@@ -90,8 +87,3 @@ def _links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
         if asked and set(asked) <= follows.keys():
             values = {name: f"$response.body#{follows[name]}" for name in asked}
             yield other["operationId"], {"operationId": other["operationId"], "parameters": values}
-
-
-def _type_of(answer: Schema) -> str:
-    schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
-    return str(schema.get("$ref", "")).rpartition("/")[2]

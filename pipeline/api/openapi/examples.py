@@ -100,13 +100,14 @@ def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "")
         named = str(schema["$ref"]).rpartition("/")[2]
         return example_of(schemas[named], schemas, named, name)
     options = schema.get("anyOf") or schema.get("oneOf") or [schema]
-    kinds = [kind for each in options for kind in _kinds(each)]
+    types = [each.get("type", "object") for each in options]
+    kinds = [kind for each in types for kind in (each if isinstance(each, list) else [each])]
     known = _KNOWN.get(f"{owner}.{name}", _KNOWN.get(name))
     if name in _KNOWN and known is None and "null" in kinds:
         return None
     if options != [schema]:
         return example_of(options[0], schemas, owner, name)
-    if known is not None and _fits(known, kinds[0], schema):
+    if isinstance(known, _TYPES[kinds[0]]) and known in schema.get("enum", [known]):
         return known
     return _made(schema, kinds[0], schemas, owner)
 
@@ -122,12 +123,3 @@ def _made(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
     if kind == "integer":
         return max(1, schema.get("minimum", 1))
     return _FORMATS.get(schema.get("format", ""), _VALUES[kind])
-
-
-def _kinds(schema: Schema) -> list[str]:
-    kinds = schema.get("type", "object")
-    return kinds if isinstance(kinds, list) else [kinds]
-
-
-def _fits(value: Any, kind: str, schema: Schema) -> bool:
-    return isinstance(value, _TYPES[kind]) and value in schema.get("enum", [value])

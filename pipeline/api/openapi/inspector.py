@@ -12,7 +12,7 @@ from pipeline.api.openapi import fields  # noqa: F401, its classes are found by 
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.security import callers_of, security_of
-from pipeline.api.schema import OPERATION, Operation, Parameter, Schema, Shape
+from pipeline.api.schema import OPERATION, Operation, Schema
 from pipeline.api.v1.fields import Text
 
 
@@ -33,16 +33,14 @@ class Inspector(AutoSchema):
         operation: Operation | None = getattr(handler, OPERATION, None)
         if operation is None:
             raise NotDescribed(f"{method} {path} lacks @describes")
-        return self._written(operation, cleandoc(handler.__doc__ or ""))
-
-    def _written(self, operation: Operation, words: str) -> Schema:
+        words = cleandoc(handler.__doc__ or "")
+        first_line = words.partition("\n")[0]
+        who = f"**Who:** {callers_of(operation.action)}."
         written: Schema = {
             "operationId": operation.name,
             "tags": [operation.tag.value],
-            "summary": _first_sentence(words),
-            "description": _paragraphs(
-                words, operation.about, f"**Who:** {callers_of(operation.action)}."
-            ),
+            "summary": first_line.partition(": ")[0].partition(". ")[0].rstrip("."),
+            "description": "\n\n".join(text for text in (words, operation.about, who) if text),
             "security": security_of(operation.action),
             "parameters": self._parameters_of(operation),
         }
@@ -62,19 +60,27 @@ class Inspector(AutoSchema):
             rest.append(IF_NONE_MATCH)
         if self.method == "POST":
             rest.append(IDEMPOTENCY_KEY)
-        return [*in_path, *map(_parameter, rest)]
+        return in_path + [
+            {
+                "name": parameter.name,
+                "in": parameter.where,
+                "description": parameter.about,
+                "schema": parameter.schema,
+                "required": parameter.required,
+            }
+            for parameter in rest
+        ]
 
     def _body(self, operation: Operation) -> Schema:
         if operation.bodies:
             kinds = {media: {"schema": schema} for media, schema in operation.bodies.items()}
             return {"content": kinds, "required": True}
-        refs = [self._shape(each) for each in operation.takes]
+        refs = [self.resolve_serializer(each(), "request").ref for each in operation.takes]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
-        required = all(_needs_something(shape) for shape in operation.takes)
+        required = all(
+            any(field.required for field in shape().fields.values()) for shape in operation.takes
+        )
         return {"content": {operation.media: {"schema": schema}}, "required": required}
-
-    def _shape(self, shape: Shape) -> Schema:
-        return self.resolve_serializer(shape(), "request").ref
 
     def _insert_field_validators(self, field: Any, schema: Schema) -> None:
         """Write the bounds of a field; our patterns allow for blanks themselves."""
@@ -86,26 +92,3 @@ class Inspector(AutoSchema):
         """Return the schema of a request's object: fields that it does not have are refused."""
         schema = super()._map_basic_serializer(serializer, direction)
         return schema | {"additionalProperties": False}
-
-
-def _needs_something(shape: Shape) -> bool:
-    return any(each.required for each in shape().fields.values())
-
-
-def _parameter(parameter: Parameter) -> Schema:
-    return {
-        "name": parameter.name,
-        "in": parameter.where,
-        "description": parameter.about,
-        "schema": parameter.schema,
-        "required": parameter.required,
-    }
-
-
-def _first_sentence(words: str) -> str:
-    first = words.partition("\n")[0]
-    return first.partition(": ")[0].partition(". ")[0].rstrip(".")
-
-
-def _paragraphs(*texts: Any) -> str:
-    return "\n\n".join(text for text in texts if text)

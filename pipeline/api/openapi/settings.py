@@ -25,6 +25,23 @@ What is not yours does not exist: 404.
 
 def spectacular_settings(session_cookie: str) -> dict[str, Any]:
     """Return the settings; `session_cookie`: the name of the browser session's cookie."""
+    bearer = {"type": "http", "scheme": "bearer"}
+    security = {
+        "apiKey": bearer
+        | {
+            "bearerFormat": "nilk_…",
+            "description": "A company's API key, with the scopes `read` or `write`.",
+        },
+        "applicantToken": bearer
+        | {"bearerFormat": "nila_…", "description": "An applicant's token."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": session_cookie,
+            "description": "A browser's session. Changes also need the CSRF token in X-CSRFToken;"
+            " who belongs to several companies names one in X-Company.",
+        },
+    }
     return {
         "TITLE": "Next in Line",
         "VERSION": "1",
@@ -40,28 +57,8 @@ def spectacular_settings(session_cookie: str) -> dict[str, Any]:
         "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
         "PREPROCESSING_HOOKS": ["pipeline.api.openapi.paths.only_described"],
         "POSTPROCESSING_HOOKS": ["pipeline.api.openapi.document.finish"],
-        "APPEND_COMPONENTS": {"securitySchemes": _security(session_cookie)},
+        "APPEND_COMPONENTS": {"securitySchemes": security},
         "SWAGGER_UI_DIST": "SIDECAR",
         "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
         "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
-    }
-
-
-def _security(session_cookie: str) -> dict[str, Any]:
-    bearer = {"type": "http", "scheme": "bearer"}
-    return {
-        "apiKey": bearer
-        | {
-            "bearerFormat": "nilk_…",
-            "description": "A company's API key, with the scopes `read` or `write`.",
-        },
-        "applicantToken": bearer
-        | {"bearerFormat": "nila_…", "description": "An applicant's token."},
-        "session": {
-            "type": "apiKey",
-            "in": "cookie",
-            "name": session_cookie,
-            "description": "A browser's session. Changes also need the CSRF token in X-CSRFToken;"
-            " who belongs to several companies names one in X-Company.",
-        },
     }

@@ -8,7 +8,6 @@ from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
-    Literal,
     Union,
     get_args,
     get_origin,
@@ -36,7 +35,7 @@ class Types:
         if is_typeddict(origin or hint):
             return self._component(name_of(hint), hint, self._object)
         if isclass(hint) and issubclass(hint, Enum):
-            return self._component(name_of(hint), hint, _words)
+            return self._component(name_of(hint), hint, _enumeration)
         if origin is Annotated:
             return self._annotated(arguments)
         if origin in (Union, UnionType):
@@ -44,9 +43,8 @@ class Types:
         if origin is list:
             return {"type": "array", "items": self.schema_of(arguments[0])}
         if origin is dict:
-            return {"type": "object", "additionalProperties": self._any(arguments[1])}
-        if origin is Literal:
-            return _literal(arguments)
+            values = {} if arguments[1] is Any else self.schema_of(arguments[1])
+            return {"type": "object", "additionalProperties": values}
         return _leaf(hint)
 
     def _component(self, name: str, hint: Any, build: Any) -> Schema:
@@ -64,7 +62,8 @@ class Types:
             "type": "object",
             "description": cleandoc(kind.__doc__ or ""),
             "properties": {
-                name: _explained(name, self.schema_of(_filled(each, given)))
+                name: self.schema_of(_filled(each, given))
+                | ({"description": DESCRIPTIONS[name]} if name in DESCRIPTIONS else {})
                 for name, each in fields.items()
             },
             "required": sorted(kind.__required_keys__),
@@ -79,21 +78,15 @@ class Types:
         return schema
 
     def _union(self, arguments: tuple[Any, ...]) -> Schema:
-        some = [schema for each in arguments for schema in self._options(each)]
+        given = [self.schema_of(each) for each in arguments if each is not NoneType]
+        some: list[Schema] = []
+        for schema in given:
+            some += schema["anyOf"] if list(schema) == ["anyOf"] else [schema]
         if NoneType not in arguments:
             return {"anyOf": some}
         if len(some) == 1 and isinstance(some[0].get("type"), str):
             return some[0] | {"type": [some[0]["type"], "null"]}
         return {"anyOf": [*some, {"type": "null"}]}
-
-    def _options(self, hint: Any) -> list[Schema]:
-        if hint is NoneType:
-            return []
-        schema = self.schema_of(hint)
-        return schema["anyOf"] if list(schema) == ["anyOf"] else [schema]
-
-    def _any(self, hint: Any) -> Schema:
-        return {} if hint is Any else self.schema_of(hint)
 
 
 def name_of(hint: Any) -> str:
@@ -111,13 +104,9 @@ def _filled(hint: Any, given: dict[Any, Any]) -> Any:
     return hint[tuple(given[each] for each in inner)] if inner else hint
 
 
-def _words(hint: type[Enum]) -> Schema:
+def _enumeration(hint: type[Enum]) -> Schema:
     first = cleandoc(hint.__doc__ or "").partition("\n")[0]
     return {"type": "string", "enum": [each.value for each in hint], "description": first}
-
-
-def _literal(values: tuple[Any, ...]) -> Schema:
-    return resolve_type_hint(Literal[values])
 
 
 def _leaf(hint: Any) -> Schema:
@@ -125,9 +114,3 @@ def _leaf(hint: Any) -> Schema:
         return {}
     schema = dict(resolve_type_hint(hint))
     return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
-
-
-def _explained(name: str, schema: Schema) -> Schema:
-    """Return a field's schema with what the field means, in the one table of meanings."""
-    meaning = DESCRIPTIONS.get(name)
-    return schema | {"description": meaning} if meaning else schema

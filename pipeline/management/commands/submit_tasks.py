@@ -110,7 +110,12 @@ class Command(BaseCommand):
 
     def _report(self, tasks: Sequence[dict[str, Any]], count: int) -> None:
         """Print how late they began. Raises CommandError when not all of them were done."""
-        late = sorted(_late_ms(task) for task in tasks if task["started_at"])
+        times = [
+            [datetime.fromisoformat(task[name]) for name in ("run_after", "started_at")]
+            for task in tasks
+            if task["started_at"]
+        ]
+        late = sorted(max(0.0, (began - due) / timedelta(milliseconds=1)) for due, began in times)
         if late:
             p50, p99 = (late[max(0, math.ceil(len(late) * part) - 1)] for part in (0.5, 0.99))
             self.stdout.write(f"Begun after they were due: p50 {p50:.0f} ms, p99 {p99:.0f} ms.")
@@ -131,11 +136,6 @@ def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
             break
         query["cursor"] = page["next_cursor"]
     return found
-
-
-def _late_ms(task: dict[str, Any]) -> float:
-    due, began = (datetime.fromisoformat(task[name]) for name in ("run_after", "started_at"))
-    return max(0.0, (began - due) / timedelta(milliseconds=1))
 
 
 def _count(text: str) -> int:

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
 from pipeline.pages.live_page import live_page
@@ -25,22 +24,24 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
     states = states_of(person.id)
+
+    def build() -> dict[str, Any]:
+        mine, events = my_applications(person.id, events=LAST_EVENTS)
+        cards = sorted_cards(mine)
+        return {
+            "live_cards": [card for card in cards if card.state != "ended"],
+            "ended_cards": [card for card in cards if card.state == "ended"],
+            "urgent": sum(card.is_urgent for card in cards),
+            "lines": [
+                timeline_entry(each.event, job_title=each.job.posting.title) for each in events
+            ],
+        }
+
     return live_page(
         request,
         "applicant/dashboard.html",
         "applicant/_dashboard.html",
-        build=lambda: _context(person),
+        build=build,
         tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
         jobs=[state.job_id for state in states if state.is_live],
     )
-
-
-def _context(person: Applicant) -> dict[str, Any]:
-    mine, events = my_applications(person.id, events=LAST_EVENTS)
-    cards = sorted_cards(mine)
-    return {
-        "live_cards": [card for card in cards if card.state != "ended"],
-        "ended_cards": [card for card in cards if card.state == "ended"],
-        "urgent": sum(card.is_urgent for card in cards),
-        "lines": [timeline_entry(each.event, job_title=each.job.posting.title) for each in events],
-    }

@@ -30,7 +30,7 @@ class Opening:
     """Open job with its recent waiting times."""
 
     job: Job
-    lately: RecentFacts
+    recent: RecentFacts
 
 
 @require_safe
@@ -77,7 +77,7 @@ def show_opening(
     own = [m for m in memberships(request) if m.company_id == job.company_id]
     context = {
         "job": job,
-        "lately": recent_waits([job.id]).get(job.id, NOTHING_YET),
+        "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "rules": how_the_line_works(job.policy, job.capacity),
         "form": form,
         "is_staff": bool(memberships(request)),

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from pipeline.background.catalog import COMPANY_TYPES, company_types
-from pipeline.background.page_data import Lately, done_lately, paused_for, running_tasks
+from pipeline.background.page_data import RecentlyDone, paused_for, recently_done, running_tasks
 from pipeline.background.start import TaskRequest, start
 from pipeline.background.tasks import tasks_of
 from pipeline.domain.permissions import Action
@@ -40,7 +40,7 @@ class Snapshot:
     counts: dict[str, int]
     oldest_seconds: float | None
     running: list[Task]
-    lately: Lately
+    recent: RecentlyDone
     workers: int
     page: Page[Task]
     paused: set[str]
@@ -50,19 +50,19 @@ class Snapshot:
         """Tell whether something may change at any moment."""
         if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
             return True
-        return any(moves_soon(task, self.lately.now) for task in (*self.running, *self.page.rows))
+        return any(moves_soon(task, self.recent.now) for task in (*self.running, *self.page.rows))
 
     @property
     def tag(self) -> str:
         """Return the cache tag; it changes whenever anything on the page changes."""
         step = FAST_SECONDS if self.is_moving else SLOW_SECONDS * 2
-        now = int(self.lately.now.timestamp()) // step
+        now = int(self.recent.now.timestamp()) // step
         rows = [
             (task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors))
             for task in (*self.running, *self.page.rows)
         ]
         paused = sorted(self.paused)
-        return f"{paused}{self.counts}{self.lately[:2]}{self.workers}{rows}{self.page.more}{now}"
+        return f"{paused}{self.counts}{self.recent[:2]}{self.workers}{rows}{self.page.more}{now}"
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,7 +120,7 @@ def _snapshot(request: HttpRequest, company_id: UUID) -> Snapshot:
         counts={str(status): count for status, count in site.own_counts(company_id).items()},
         oldest_seconds=max(ages.values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
-        lately=done_lately(company_id),
+        recent=recently_done(company_id),
         workers=site.workers_alive(),
         paused=paused_for(company_id),
         page=tasks_of(
@@ -142,7 +142,7 @@ def _filter(request: HttpRequest) -> tuple[str | None, str | None]:
 def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[str, Any]:
     shown = snapshot.running[:RUNNING_SHOWN]
     tasks = [*shown, *snapshot.page.rows]
-    rows = rows_of(member.company.id, tasks, snapshot.lately.now, paused=snapshot.paused)
+    rows = rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
     last = snapshot.page.rows[-1] if snapshot.page.more else None
     status, type_key = _filter(request)
     return {
@@ -152,7 +152,7 @@ def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[s
         "running_count": sum(snapshot.counts.get(each, 0) for each in ("RUNNING", "CANCELLING")),
         "dead": snapshot.counts.get(Status.DEAD, 0),
         "snapshot": snapshot,
-        "now": snapshot.lately.now,
+        "now": snapshot.recent.now,
         "poll_seconds": FAST_SECONDS if snapshot.is_moving else SLOW_SECONDS,
         "running": rows[: len(shown)],
         "more_run": len(snapshot.running) > len(shown),

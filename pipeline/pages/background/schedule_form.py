@@ -84,16 +84,13 @@ class ScheduleForm(PlainForm):
         fields["job"].choices = [*CHOOSE, *jobs]
         fields["zone"].choices = zones()
         if self.is_bound:
-            self._require_needed(self.data)
-
-    def _require_needed(self, given: Any) -> None:
-        """Require only the fields that the task type and the rhythm need."""
-        type_key, rhythm = given.get("type"), given.get("rhythm")
-        self.fields["job"].required = type_key in OF_JOBS
-        self.fields["format"].required = type_key in WITH_FORMAT
-        self.fields["day"].required = rhythm == "weekly"
-        self.fields["at"].required = rhythm != "cron"
-        self.fields["cron"].required = rhythm == "cron"
+            # Only the fields that the task type and the rhythm need are required.
+            given_type, rhythm = self.data.get("type"), self.data.get("rhythm")
+            fields["job"].required = given_type in OF_JOBS
+            fields["format"].required = given_type in WITH_FORMAT
+            fields["day"].required = rhythm == "weekly"
+            fields["at"].required = rhythm != "cron"
+            fields["cron"].required = rhythm == "cron"
 
     @property
     def times(self) -> tuple[str, str] | None:

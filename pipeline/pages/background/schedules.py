@@ -73,19 +73,19 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
     """Create a schedule; preview its next five runs."""
     member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     form = _form(request, member, initial_of_new())
-    if _is_saved(request, form, lambda: _create(member, form)):
+
+    def create() -> object:
+        return create_schedule(
+            company_id=member.company.id,
+            plan=form.plan(),
+            schedule_id=form.cleaned_data["schedule_id"],
+            actor=requests.actor_of(member),
+        )
+
+    if _is_saved(request, form, create):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
         return redirect("schedules")
     return _show(request, form, None)
-
-
-def _create(member: Member, form: ScheduleForm) -> object:
-    return create_schedule(
-        company_id=member.company.id,
-        plan=form.plan(),
-        schedule_id=form.cleaned_data["schedule_id"],
-        actor=requests.actor_of(member),
-    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -95,22 +95,22 @@ def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     form = _form(request, member, initial_of(schedule))
-    if _is_saved(request, form, lambda: _change(member, schedule, form)):
+
+    def change() -> object:
+        plan = asdict(form.plan(schedule))
+        # Only what changed: a schedule whose times stay keeps its next run.
+        changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
+        return change_schedule(
+            company_id=member.company.id,
+            schedule_id=schedule.id,
+            changes=changes,
+            actor=requests.actor_of(member),
+        )
+
+    if _is_saved(request, form, change):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
         return redirect("schedules")
     return _show(request, form, schedule)
-
-
-def _change(member: Member, schedule: Schedule, form: ScheduleForm) -> object:
-    plan = asdict(form.plan(schedule))
-    # Only what changed: a schedule whose times stay keeps its next run.
-    changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
-    return change_schedule(
-        company_id=member.company.id,
-        schedule_id=schedule.id,
-        changes=changes,
-        actor=requests.actor_of(member),
-    )
 
 
 def _form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:

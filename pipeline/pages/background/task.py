@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipeline.background.ownership import foreign_ids
-from pipeline.background.page_data import last_event_id, paused_for, told_events_of
+from pipeline.background.page_data import events_for_people, last_event_id, paused_for
 from pipeline.background.tasks import actors_named
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, act_for, for_members, require
@@ -74,7 +74,7 @@ def _context(
 ) -> dict[str, Any]:
     given = request.GET.get("events", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
-    events = told_events_of(found.id, after=after, limit=EVENTS_SHOWN)
+    events = events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
     actors = actors_named({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
     [row] = rows_of(member.company.id, [found], now, paused=paused)

@@ -39,6 +39,15 @@ class TypeCard:
         """Return the number of waiting tasks in words."""
         return count(self.waiting, "waiting task")
 
+    @property
+    def consequence(self) -> str:
+        """Say what the button does to waiting tasks and to new ones."""
+        if self.paused_by:
+            able = f"{self.waiting_words} can start" if self.waiting else "new tasks can start"
+            return f"If you resume it, {able}."
+        waiting = f"{self.waiting_words} and all new ones" if self.waiting else "new tasks"
+        return f"If you pause it, {waiting} wait until you resume it."
+
 
 @require_safe
 @for_members()

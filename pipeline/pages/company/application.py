@@ -138,7 +138,12 @@ def _decide(
     if done is None:
         return redirect("application", application_id=seen.application.id)
     promoted = consequences.were_promoted(*promoted_since(job.id, job.seq))
-    advice = _advice_after_hiring(member, JobStatus(job.status)) if outcome == Outcome.HIRED else ""
+    advice = ""
+    if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
+        ways = ["pause the job"] if job.status == JobStatus.OPEN else []
+        if member.may(Action.CLOSE_JOB):
+            ways.append("close it" if ways else "close the job")
+        advice = f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""
     messages.success(
         request, f"{_name_of(seen)} was {DECISION_WORDS[outcome].done}.{promoted}{advice}"
     )
@@ -147,10 +152,3 @@ def _decide(
 
 def _name_of(seen: Seen) -> str:
     return seen.application.name or seen.address or "this person"
-
-
-def _advice_after_hiring(member: Member, status: JobStatus) -> str:
-    ways = ["pause the job"] if status is JobStatus.OPEN else []
-    if member.may(Action.CLOSE_JOB) and status is not JobStatus.CLOSED:
-        ways.append("close it" if ways else "close the job")
-    return f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""

@@ -50,7 +50,7 @@ def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, An
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
         waiting_after=place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
-    answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.lately.last_promotion
+    answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
     urls, rows = _page_urls(request, shown), shown.waitlist.rows
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED

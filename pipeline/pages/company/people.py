@@ -19,7 +19,7 @@ from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import (
     applicant_known_to,
     applicants_with_address,
-    lately_applied,
+    recently_applied,
 )
 from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
 from pipeline.selectors.timelines import Moment, timeline_of_person
@@ -55,7 +55,7 @@ def people(request: HttpRequest) -> HttpResponse:
         if "after" in request.GET:
             context["first_url"] = url_with(request, after=None)
     else:
-        context["found"] = lately_applied(member.company.id, limit=FOUND_SHOWN)
+        context["found"] = recently_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
 
 

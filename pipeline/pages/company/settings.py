@@ -61,20 +61,17 @@ def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> 
     if refusal:
         form.add_error(None, refusal)
         return _page(request, member, read_job(job.id), form, status=409)
-    messages.success(request, _confirmation(alteration))
-    if isinstance(form, SettingsForm):
-        warn_of_short_window(request, form.policy())
-    return redirect("job_settings", job_id=job.id)
-
-
-def _confirmation(alteration: JobChanges) -> str:
+    done = "The posting is saved." if alteration.posting else "There were no changes to save."
     if alteration.policy:
         what = "The posting and rules are" if alteration.posting else "The rules are"
-        return (
+        done = (
             f"{what} saved. The rules apply from now on: running deadlines, places in line and"
             " cool-downs stay as they are."
         )
-    return "The posting is saved." if alteration.posting else "There were no changes to save."
+    messages.success(request, done)
+    if isinstance(form, SettingsForm):
+        warn_of_short_window(request, form.policy())
+    return redirect("job_settings", job_id=job.id)
 
 
 def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:

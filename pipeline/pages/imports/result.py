@@ -45,26 +45,23 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
     tone = "warn" if seen.is_over else "wait"
     if run.ending == ImportRun.Ending.COMPLETE:
         tone = "good"
+    if run.ending:
+        state = IMPORT_ENDING_WORDS[run.ending]
+    elif seen.task_status in ("", Status.SUCCEEDED):
+        state = "Ended"
+    else:
+        state = TASK_STATUS_WORDS[seen.task_status].label
     return {
         "job": job,
         "tab": "board",
         "seen": seen,
         "run": run,
-        "state": _state(seen),
+        "state": state,
         "tone": tone,
         "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // run.total_rows,
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
     }
-
-
-def _state(seen: SeenImport) -> str:
-    """Name the state of an import."""
-    if seen.run.ending:
-        return IMPORT_ENDING_WORDS[seen.run.ending]
-    if seen.task_status in ("", Status.SUCCEEDED):
-        return "Ended"
-    return TASK_STATUS_WORDS[seen.task_status].label
 
 
 @require_safe

@@ -17,6 +17,7 @@ from django.template.response import TemplateResponse
 
 from jobs.models import User
 from jobs.selectors import has_second_step
+from pipeline.web.page_middleware import pages_only
 
 ALLAUTH_ROOT = "/account/"
 BACK_OFFICE = "/admin/"
@@ -49,6 +50,7 @@ class RefusedFormStatus:
         return response
 
 
+@pages_only
 def second_step_for_operators(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:

@@ -34,13 +34,22 @@ class Command(BaseCommand):
         )
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
-        _listing(verbs.add_parser("list", help="the newest tasks"))
+        newest = verbs.add_parser("list", help="the newest tasks")
+        newest.add_argument("--status", choices=Status.values, help="only tasks with this status")
+        _typed(newest)
         _typed(verbs.add_parser("dead", help="dead letters, the oldest first"))
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
         verbs.choices["bury"].add_argument("--reason", default="", help="kept in its history")
-        for replay in (verbs.choices["replay"], _all(verbs)):
+        replay_all = verbs.add_parser(
+            "replay-all", help="run the oldest dead letters of a type again"
+        )
+        replay_all.add_argument("type", metavar="TYPE", help="the key of the type")
+        replay_all.add_argument(
+            "--limit", type=_limit, default=100, help="at most this many (%(default)s)"
+        )
+        for replay in (verbs.choices["replay"], replay_all):
             replay.add_argument("--confirmed", action="store_true", help=_CONFIRMED)
         for verb, does in _TYPES.items():
             whole = verbs.add_parser(verb, help=does)
@@ -148,23 +157,9 @@ _TYPES = {
 }
 
 
-def _listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--status", choices=Status.values, help="only tasks with this status")
-    _typed(parser)
-
-
 def _typed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", help="only tasks of this type, by its key")
     parser.add_argument("--limit", type=_limit, default=50, help="at most this many (%(default)s)")
-
-
-def _all(verbs: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "replay-all", help="run the oldest dead letters of a type again"
-    )
-    parser.add_argument("type", metavar="TYPE", help="the key of the type")
-    parser.add_argument("--limit", type=_limit, default=100, help="at most this many (%(default)s)")
-    return parser
 
 
 def _limit(text: str) -> int:

@@ -89,7 +89,7 @@ def test_who_was_decided_about_reads_who_can_add_them() -> None:
 
     answer = applicant_browser(person).post(f"/jobs/{job}/apply/", {"name": "Ana"}, follow=True)
 
-    assert "only the company can add this person again" in text_of(answer)
+    assert "Only the company can add them again." in text_of(answer)
 
 
 def test_a_job_that_closed_meanwhile_says_so(visitor: Client) -> None:
@@ -98,7 +98,7 @@ def test_a_job_that_closed_meanwhile_says_so(visitor: Client) -> None:
 
     for client in (visitor, applicant_browser(person)):
         answer = client.post(f"/jobs/{job}/apply/", ANN, follow=True)
-        assert "takes no applications now" in text_of(answer)
+        assert "This job is not open for applications now." in text_of(answer)
 
 
 def test_an_address_from_which_too_many_apply_has_to_wait(visitor: Client, settings: Any) -> None:

@@ -21,7 +21,7 @@ def test_who_has_not_applied_is_led_to_the_open_jobs() -> None:
     page = text_of(applicant_browser(factories.applicant()).get("/me/"))
 
     assert "You have not applied to a job yet" in page
-    assert "See the open jobs" in page
+    assert "See open jobs" in page
 
 
 def test_what_needs_the_person_comes_first() -> None:

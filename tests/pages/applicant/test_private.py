@@ -222,7 +222,7 @@ def test_the_mail_about_an_application_says_what_to_do_if_it_was_not_you(visitor
     text = str(mail.outbox[-1].body)
 
     assert "If it was not you" in text
-    assert "sign in with the code and withdraw" in " ".join(text.split())
+    assert "To withdraw the application, sign in with the code." in " ".join(text.split())
     assert "ignore this email" not in text
     visitor.post("/sign-in/", {"email": ANN})
     assert "ignore this email" in str(mail.outbox[-1].body)

@@ -25,7 +25,7 @@ def test_withdrawing_asks_once_and_then_does_it() -> None:
     answer = client.post(mine(holder, "withdraw/"), follow=True)
 
     assert "the seat is immediately offered to the first person in line" in text_of(asked)
-    assert "Withdraw: I leave this line" in text_of(asked)
+    assert "Withdraw my application" in text_of(asked)
     assert factories.statuses(holder, waiting) == ["WITHDRAWN", "PENDING_ACKNOWLEDGMENT"]
     assert "You withdrew this application." in text_of(answer)
 
@@ -46,9 +46,9 @@ def test_withdrawing_says_what_really_follows() -> None:
     factories.alter(job, capacity=2)
     let_time_pass(job, factories.WINDOW)
     factories.settle_all()
-    assert "Everybody who waits is in the pause" in said()
+    assert "Everyone on the waitlist is in the pause" in said()
     pause_job(job_id=job, actor=factories.RECRUITER)
-    assert "stays free until the job goes on" in said()
+    assert "stays free until the job resumes" in said()
     close_job(job_id=job, actor=factories.RECRUITER)
     assert "nobody else is offered the seat" in said()
 
@@ -84,5 +84,5 @@ def test_what_has_ended_cannot_be_withdrawn() -> None:
     assert "nothing to withdraw" in text_of(client.get(mine(application, "withdraw/"), follow=True))
     tried = client.post(mine(application, "withdraw/"), follow=True)
 
-    assert "not possible any more" in text_of(tried)
+    assert "no longer possible" in text_of(tried)
     assert factories.status_of(application) == "REJECTED"

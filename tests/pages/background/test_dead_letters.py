@@ -16,8 +16,8 @@ TYPES = "/company/work/types/"
 
 
 def test_none_is_good_news(recruiter: Client, viewer: Client) -> None:
-    assert "No dead letters: that is good" in page_of(recruiter, DEAD)
-    assert "No dead letters: that is good" in page_of(viewer, DEAD)
+    assert "A task that fails every attempt appears here" in page_of(recruiter, DEAD)
+    assert "A task that fails every attempt appears here" in page_of(viewer, DEAD)
 
 
 def test_they_are_counted_by_type_with_the_newest_error(
@@ -30,8 +30,9 @@ def test_they_are_counted_by_type_with_the_newest_error(
     page = page_of(recruiter, DEAD)
 
     assert "2 failed" in page
-    assert "Replay all 2: they run again now" in page
-    assert "Replay it: it runs again now" in page
+    assert "Replay all 2" in page
+    assert "Replayed tasks run again now, with all their attempts." in page
+    assert "Replay it" in page
     only = page_of(recruiter, f"{DEAD}?type=log.export")
     assert "Export the log of Engineer" in only
     assert "Sleep 5 s" not in only
@@ -43,10 +44,12 @@ def test_all_of_a_type_are_replayed(recruiter: Client, company: Company, job: UU
 
     page = follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
 
-    assert "2 tasks wait to run again" in page
+    assert "2 tasks queued to run again." in page
     assert {status_of(nap) for nap in naps} == {"PENDING"}
     assert status_of(other) == "DEAD"
-    assert "None was left" in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert "There were no tasks left to replay." in follow(
+        recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
+    )
     assert recruiter.post(f"{DEAD}replay/", {"type": "retention.site"}).status_code == 404
 
 
@@ -56,7 +59,9 @@ def test_many_of_a_sensitive_type_are_not_replayed_unasked(
     letter = dead(company)
     TaskType.objects.filter(key="demo.sleep").update(sensitive=True)
 
-    assert "Confirm first" in follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep"})
+    assert "Confirm that you want to run these tasks again." in follow(
+        recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
+    )
     assert status_of(letter) == "DEAD"
     assert "Replay 1…" in page_of(recruiter, DEAD)
     follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep", "confirmed": "1"})
@@ -68,11 +73,13 @@ def test_a_type_is_paused_and_resumed_with_the_consequence_named(
 ) -> None:
     started(company)
     started(company)
-    assert "Pause: 2 waiting tasks wait until you resume" in page_of(recruiter, TYPES)
+    assert "If you pause it, 2 waiting tasks and all new ones wait until you resume it." in page_of(
+        recruiter, TYPES
+    )
 
     paused = follow(recruiter, f"{TYPES}demo.sleep/pause/", {})
     assert "Paused by staff" in paused
-    assert "Resume: 2 waiting tasks can start" in paused
+    assert "If you resume it, 2 waiting tasks can start." in paused
 
     assert "Paused by" not in follow(recruiter, f"{TYPES}demo.sleep/resume/", {})
     assert recruiter.post(f"{TYPES}retention.site/pause/").status_code == 404
@@ -84,13 +91,13 @@ def test_what_stops_a_type_for_everybody_is_explained(recruiter: Client, company
 
     page = page_of(recruiter, TYPES)
 
-    assert "Paused for everybody" in page
-    assert "only one a minute is tried" in page
+    assert "Paused for everyone" in page
+    assert "only one task a minute is tried" in page
 
 
 def test_what_waits_for_a_paused_type_says_so(recruiter: Client, company: Company) -> None:
     task = started(company)
     follow(recruiter, f"{TYPES}demo.sleep/pause/", {})
 
-    assert "it waits until this kind of work is resumed" in page_of(recruiter, "/company/work/")
-    assert "This kind of work is paused" in page_of(recruiter, f"/company/work/{task}/")
+    assert "waits until this task type is resumed" in page_of(recruiter, "/company/work/")
+    assert "This task type is paused" in page_of(recruiter, f"/company/work/{task}/")

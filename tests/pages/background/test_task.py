@@ -27,7 +27,7 @@ def test_it_tells_what_was_given_what_came_and_what_happened(
 
     assert "slept 5 s" in page
     assert "&quot;seconds&quot;: 5" in page
-    assert "Ordered" in page
+    assert "Created" in page
     assert 'data-poll-seconds="30"' in page
 
 
@@ -40,8 +40,8 @@ def test_every_kind_of_event_is_told(recruiter: Client, company: Company) -> Non
     page = page_of(recruiter, at(task))
 
     assert "After 2.5 s." in page
-    assert "with another payload" in page
-    assert "nobody wants it any more" in page
+    assert "with an edited payload" in page
+    assert "The task reported that it is no longer needed." in page
     assert "half" in page
     assert "worker-7" not in page
 
@@ -68,7 +68,7 @@ def test_what_stopped_by_itself_when_cancelled_is_not_said_to_have_been_done(
 
     page = page_of(recruiter, at(task))
 
-    assert "The work ended by itself" in page
+    assert "The task stopped on its own." in page
 
 
 def test_a_long_history_is_paged(recruiter: Client, company: Company) -> None:
@@ -118,16 +118,16 @@ def test_secrets_of_a_payload_are_hidden(recruiter: Client, company: Company) ->
     answer = recruiter.post(at(task, "edit/"), {"payload": shown})
 
     assert answer.status_code == 422
-    assert "Write it again" in answer.content.decode()
+    assert "Enter the secret again" in answer.content.decode()
 
 
 def test_what_waits_is_cancelled(recruiter: Client, company: Company) -> None:
     task = started(company)
-    assert "Cancel: it never runs" in page_of(recruiter, at(task))
+    assert "If you cancel it, it never runs." in page_of(recruiter, at(task))
 
     page = follow(recruiter, at(task, "cancel/"), {})
 
-    assert "It was cancelled." in page
+    assert "Task cancelled." in page
     assert status_of(task) == "CANCELLED"
 
 
@@ -136,14 +136,16 @@ def test_what_has_ended_cannot_be_cancelled_and_says_so(
 ) -> None:
     task = ended(company, None)
 
-    assert "not possible any more: it is done" in follow(recruiter, at(task, "cancel/"), {})
+    assert "This is no longer possible: it is done." in follow(recruiter, at(task, "cancel/"), {})
 
 
 def test_a_dead_letter_is_replayed_once(recruiter: Client, company: Company) -> None:
     task = dead(company)
 
-    assert "It waits to run again" in follow(recruiter, at(task, "replay/"), {})
-    assert "not possible any more" in follow(recruiter, at(task, "replay/"), {})
+    assert "Task queued to run again, with all its attempts." in follow(
+        recruiter, at(task, "replay/"), {}
+    )
+    assert "This is no longer possible" in follow(recruiter, at(task, "replay/"), {})
     replayed = TaskEvent.objects.get(task_id=task, kind="replayed")
     assert replayed.actor.startswith("member:")
 
@@ -154,8 +156,10 @@ def test_a_sensitive_one_asks_first(recruiter: Client, company: Company) -> None
     kind.sensitive = True
     kind.save()
 
-    assert "Replay all the same" in page_of(recruiter, at(task))
-    assert "Confirm first" in follow(recruiter, at(task, "replay/"), {})
+    assert "The effects of earlier attempts may be repeated." in page_of(recruiter, at(task))
+    assert "Confirm that you want to run this task again." in follow(
+        recruiter, at(task, "replay/"), {}
+    )
     edited = recruiter.post(at(task, "edit/"), {"payload": "{}"})
     assert edited.status_code == 422
     assert status_of(task) == "DEAD"
@@ -179,7 +183,7 @@ def test_a_payload_that_does_not_fit_is_refused_at_its_field_and_kept_as_typed(
     assert "; seconds: " in twice.context["form"].errors["payload"][0]
     assert "Payload: " not in twice.context["form"].errors["payload"][0]
     broken = recruiter.post(at(task, "edit/"), {"payload": '{"seconds": }'})
-    assert "in line 1, column 13" in broken.content.decode()
+    assert "line 1, column 13" in broken.content.decode()
     assert status_of(task) == "DEAD"
 
 
@@ -204,18 +208,18 @@ def test_an_edited_payload_runs_again(recruiter: Client, company: Company) -> No
     page = follow(recruiter, at(task, "edit/"), {"payload": '{"seconds": 2}'})
 
     assert "Sleep 2 s" in page
-    assert "with another payload" in page
+    assert "with an edited payload" in page
     assert status_of(task) == "PENDING"
 
 
 def test_discarding_asks_once(recruiter: Client, company: Company) -> None:
     task = dead(company)
-    assert "It never runs again" in page_of(recruiter, at(task, "discard/"))
+    assert "The task will never run again" in page_of(recruiter, at(task, "discard/"))
 
     page = follow(recruiter, at(task, "discard/"), {})
 
-    assert "It was given up" in page
+    assert "Task discarded." in page
     assert status_of(task) == "DISCARDED"
     assert "nothing to discard" in page_of(recruiter, at(task, "discard/"))
     assert "cannot be replayed now" in page_of(recruiter, at(task, "edit/"))
-    assert "not possible any more" in follow(recruiter, at(task, "discard/"), {})
+    assert "This is no longer possible" in follow(recruiter, at(task, "discard/"), {})

@@ -22,11 +22,11 @@ def test_a_person_is_added_with_a_proved_address(recruiter: Client, job: UUID) -
     path = f"/company/jobs/{job}/add/"
     given = {"name": "Fay Moreau", "email": "Fay@Example.org"}
 
-    assert "Fay Moreau waits in line now, as number 4." in follow(recruiter, path, given)
+    assert "Fay Moreau is now number 4 in line." in follow(recruiter, path, given)
 
     again = recruiter.post(path, given)
     assert again.status_code == 422
-    assert "already is an application" in again.content.decode()
+    assert "This person already has an application in this line." in again.content.decode()
     bad = recruiter.post(path, {"name": "A\nB", "email": "nobody"})
     assert bad.status_code == 422
     assert Application.objects.filter(job_id=job).count() == 6
@@ -46,19 +46,19 @@ def test_who_was_decided_on_here_before_is_added_after_one_question(
     assert "Ana Li was hired for this job on" in asked
     assert f'name="again" value="{ana.id}">Add again' in asked
     assert Application.objects.filter(job_id=job).count() == 5
-    assert "Ana Li waits in line now" in follow(recruiter, path, given | {"again": str(ana.id)})
+    assert "Ana Li is now number" in follow(recruiter, path, given | {"again": str(ana.id)})
 
 
 def test_adding_says_who_gets_a_free_seat(recruiter: Client, company: Company) -> None:
     job = factories.job(company_id=company.id, capacity=1, acknowledge_first_seat=True)
     path = f"/company/jobs/{job}/add/"
 
-    assert "A seat is free: it is offered to them" in page_of(recruiter, path)
+    assert "A seat is free. We offer it to this person" in page_of(recruiter, path)
     factories.application(job)
-    assert "They join the line at its back" in page_of(recruiter, path)
+    assert "This person joins the back of the line" in page_of(recruiter, path)
     let_time_pass(job, factories.WINDOW + 1)
     factories.settle_all()
-    assert "A seat is free, and all who wait are in a cool-down" in page_of(recruiter, path)
+    assert "A seat is free, and everyone waiting is in a cool-down" in page_of(recruiter, path)
 
 
 def test_nobody_is_added_to_a_job_that_is_not_open(recruiter: Client, job: UUID) -> None:
@@ -68,5 +68,5 @@ def test_nobody_is_added_to_a_job_that_is_not_open(recruiter: Client, job: UUID)
     answer = recruiter.post(f"/company/jobs/{job}/add/", given)
 
     assert answer.status_code == 422
-    assert "This job takes nobody now" in answer.content.decode()
+    assert "This job is not open" in answer.content.decode()
     assert not Applicant.objects.filter(email="fay@example.org").exists()

@@ -59,7 +59,7 @@ def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> Non
         (lambda job: pause_job(job_id=job, actor=SYSTEM), "while the job is paused"),
         (
             lambda job: factories.alter(job, capacity=1),
-            "promoted, 1 person still holds 1 seat",
+            "nobody is promoted: 1 person still holds 1 seat",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_seats_ask_again_when_somebody_else_would_be_promoted_by_now(
     stale = owner.post(path, {"capacity": 3, **promised})
 
     assert stale.status_code == 422
-    assert "Change to 3 seats: Dee Rao is promoted at once" in stale.content.decode()
+    assert "Dee Rao is promoted at once" in stale.content.decode()
     assert Job.objects.get(id=job).capacity == 2
 
 
@@ -155,9 +155,9 @@ def test_behind_many_in_a_cool_down_somebody_is_still_promised_the_seat(
     asked = page_of(owner, f"/company/applications/{first.id}/decide/")
     seats = page_of(owner, f"/company/jobs/{job}/capacity/?capacity=2")
 
-    assert "The seat goes to the first in line who is not in a cool-down" in asked
+    assert "the seat goes to the first person in line who is not in a cool-down" in asked
     assert "Up to 1 person are promoted" not in seats
-    assert "Change to 2 seats: The first who are in no cool-down are promoted" in seats
+    assert "The first people who are not in a cool-down are promoted at once, up to 1." in seats
 
 
 def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) -> None:
@@ -194,7 +194,7 @@ def test_a_change_that_is_not_possible_is_said_and_nothing_happens(
 
     page = follow(owner, f"/company/jobs/{job}/open/", {})
 
-    assert "not possible in the job&#x27;s present state" in page
+    assert "not possible in the job&#x27;s current status" in page
     assert Job.objects.get(id=job).status == "CLOSED"
 
 
@@ -202,14 +202,14 @@ def test_seats_say_what_they_do_before_and_after(owner: Client, job: UUID) -> No
     path = f"/company/jobs/{job}/capacity/"
 
     more = page_of(owner, f"{path}?capacity=4")
-    assert "Change to 4 seats: Cy Okafor and Dee Rao are promoted at once" in more
+    assert "Cy Okafor and Dee Rao are promoted at once" in more
     less = page_of(owner, f"{path}?capacity=1")
-    assert "1 person more than that holds a seat now" in less
+    assert "2 people hold a seat now, 1 more than that allows." in less
 
     done = follow(owner, path, {"capacity": 4})
-    assert "The job has 4 seats now. Cy Okafor and Dee Rao were promoted." in done
+    assert "The job now has 4 seats. Cy Okafor and Dee Rao were promoted." in done
     drained = follow(owner, path, {"capacity": 1})
-    assert "3 people above it keep their seats" in drained
+    assert "3 people above that keep their seats" in drained
     assert owner.post(path, {"capacity": 0}).status_code == 422
 
 
@@ -221,8 +221,8 @@ def test_after_a_hire_it_says_how_to_stop(recruiter: Client, owner: Client, job:
         for client, name in people.items()
     ]
 
-    assert "If nobody else is looked for, pause the job." in said[0]
-    assert "If nobody else is looked for, pause the job or close it for good." in said[1]
+    assert "If you are not looking for anyone else, pause the job." in said[0]
+    assert "If you are not looking for anyone else, pause the job or close it." in said[1]
 
 
 def test_who_may_not_change_seats_reads_who_may(

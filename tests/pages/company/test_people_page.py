@@ -21,7 +21,7 @@ def test_without_a_search_the_last_applicants_show(
 
     assert page.index("Eli Sato") < page.index("Dee Rao") < page.index("Cy Okafor")
     assert "Bo Berg" not in page
-    assert "Nobody has applied lately" in stranger.get("/company/people/").content.decode()
+    assert "No recent applications" in stranger.get("/company/people/").content.decode()
 
 
 def test_the_page_finds_by_name_and_by_whole_address(viewer: Client, job: UUID) -> None:

@@ -40,7 +40,7 @@ def test_every_chart_has_a_title_a_description_and_its_numbers(
 def test_the_numbers_of_the_whole_life_stand_there_too(viewer: Client, past: History) -> None:
     text = text_of(viewer, past.job, "?range=24h")
 
-    assert "1, which is 50 % of those that ran their course" in text
+    assert "1, 50 % of all completed offers" in text
     assert "half within 1 min" in text
 
 
@@ -48,7 +48,7 @@ def test_a_job_without_data_says_what_will_appear(viewer: Client, company: Compa
     draft = factories.job(company_id=company.id, open_now=False)
     empty = factories.job(company_id=company.id)
 
-    assert "The charts begin when the job opens" in text_of(viewer, draft)
+    assert "Open the job to see how full its seats are" in text_of(viewer, draft)
     for words in ("No confirmed offers", "No offers", "No missed deadlines"):
         assert words in text_of(viewer, empty)
 
@@ -65,8 +65,8 @@ def test_it_says_when_only_the_last_events_are_shown(
 
     text = text_of(viewer, past.job, "?range=all")
 
-    assert "show only the last 4 of them" in text
-    assert "these numbers take long to add up" in text
+    assert "show only its last 4 events" in text
+    assert "these numbers take too long to show here" in text
 
 
 def test_time_labels_are_round_in_the_readers_zone() -> None:

@@ -69,7 +69,7 @@ def test_a_file_that_is_over_or_not_complete_is_said_to_be_gone(
         StoredFile.objects.update(**change)
         response = viewer.get(address)
         assert response.status_code == 404
-        assert "kept for 7 days" in response.content.decode()
+        assert "We keep prepared files for 7 days" in response.content.decode()
         StoredFile.objects.update(**before)
     assert viewer.get(f"/company/files/{uuid4()}/").status_code == 404
 

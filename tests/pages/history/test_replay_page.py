@@ -50,16 +50,18 @@ def test_a_time_counts_in_the_zone_in_which_it_was_shown(viewer: Client, past: H
 
     assert "Event 7 of 10" in words(viewer, page(past.job, f"replay/?{asked}UTC"))
     for nonsense in ("../../etc/passwd", "Nowhere", "%00", "Europe"):
-        assert "did not exist yet" in words(viewer, page(past.job, f"replay/?{asked}{nonsense}"))
+        assert "The job did not exist at that time." in words(
+            viewer, page(past.job, f"replay/?{asked}{nonsense}")
+        )
 
 
 def test_moments_that_are_none_are_answered_in_words(viewer: Client, past: History) -> None:
     replay = page(past.job, "replay/")
 
-    assert "did not exist yet" in words(viewer, f"{replay}?at=1999-01-01T00:00")
-    assert "still to come" in words(viewer, f"{replay}?at=2199-01-01T00:00")
-    assert "did not exist yet" in words(viewer, f"{replay}?seq=0")
-    assert "still to come" in words(viewer, f"{replay}?seq=999999999999999999999")
+    assert "The job did not exist at that time." in words(viewer, f"{replay}?at=1999-01-01T00:00")
+    assert "That time is in the future." in words(viewer, f"{replay}?at=2199-01-01T00:00")
+    assert "The job did not exist at that time." in words(viewer, f"{replay}?seq=0")
+    assert "That time is in the future." in words(viewer, f"{replay}?seq=999999999999999999999")
     for nonsense in ("at=yesterday", "at=2026-99-99T00:00", "at=0001-01-01T00:00"):
         assert "of 10" in words(viewer, f"{replay}?{nonsense}")
 
@@ -69,11 +71,11 @@ def test_numbers_that_are_no_event_are_answered_in_words(viewer: Client, past: H
 
     for nonsense in ("abc", "-4", "1.5"):
         text = words(viewer, f"{replay}?seq={nonsense}")
-        assert "That is no number of an event." in text
+        assert "Enter the number of an event." in text
         assert "Event 10 of 10" in text
     for nonsense in ("99", "0", "abc"):
         text = words(viewer, f"{replay}?seq=5&with={nonsense}")
-        assert "no such event to compare with: choose one from 1 to 10" in text
+        assert "There is no such event to compare with. Enter a number from 1 to 10." in text
         assert "From event" not in text
     assert "no such event" not in words(viewer, f"{replay}?seq=5&with=")
 
@@ -84,7 +86,7 @@ def test_a_clock_that_is_a_little_ahead_is_not_remarked_upon(viewer: Client, pas
     text = words(viewer, page(past.job, f"replay/?at={soon}"))
 
     assert "Event 10 of 10" in text
-    assert "still to come" not in text
+    assert "That time is in the future." not in text
 
 
 def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
@@ -95,7 +97,7 @@ def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
 
     text = words(viewer, page(past.job, "replay/?seq=5&with=10"))
 
-    assert "is only listed for its first and its last" in text
+    assert "people are listed only for the first and last" in text
     assert "Waiting 2" in text
     assert "people are not compared one by one" in text
 
@@ -105,7 +107,7 @@ def test_two_moments_are_compared_whichever_comes_first(viewer: Client, past: Hi
         text = words(viewer, page(past.job, f"replay/?{query}"))
 
         assert "From event 5 to event 10" in text
-        assert "Were offered a seat 1 Cy Okafor was 2 in line" in text
+        assert "Offered a seat 1 Cy Okafor was 2 in line" in text
         assert "Left 1 Ana Li Withdrawn" in text
         assert "Moved in line 1" not in text or "Bo <Berg>" in text
 
@@ -132,4 +134,4 @@ def test_it_says_how_many_are_not_shown(viewer: Client, past: History) -> None:
     text = words(viewer, page(past.job, "replay/"))
 
     assert "106 waiting" in text
-    assert "And 6 more" in text
+    assert "6 more wait behind the first 100." in text

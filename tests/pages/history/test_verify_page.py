@@ -30,9 +30,9 @@ def test_what_was_noted_is_known_again_or_it_is_said_that_it_is_not(
 ) -> None:
     digest = bytes(Event.objects.get(job_id=past.job, seq=4).hash).hex()
 
-    assert "is the one you noted" in press(viewer, past, seq=4, hash=f" {digest.upper()} ")[1]
+    assert "Event 4 matches your copy" in press(viewer, past, seq=4, hash=f" {digest.upper()} ")[1]
     for noted in ({"seq": 5, "hash": digest}, {"seq": 400, "hash": digest}):
-        assert "not the history that you noted" in press(viewer, past, **noted)[1]
+        assert "The log does not match your copy" in press(viewer, past, **noted)[1]
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_when_others_verify_it_says_to_come_back(
     status, text = press(viewer, past)
 
     assert status == 503
-    assert "try again in a moment" in text
+    assert "Try again in a moment" in text

@@ -12,7 +12,7 @@ from django.test import Client
 
 from jobs.models import Company, Role
 from pipeline.imports import admit, store
-from pipeline.imports.admit import take_in
+from pipeline.imports.admit import admit_rows
 from pipeline.imports.read_csv import read_rows
 from pipeline.models import ImportRun, StoredFile
 from pipeline.services.lifecycle import pause_job
@@ -62,7 +62,7 @@ def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -
     assert "Waiting" in waiting
     assert 'data-poll-seconds="2"' in waiting
 
-    take_in(ImportRun.objects.get().file_id)
+    admit_rows(ImportRun.objects.get().file_id)
     done = recruiter.get(here).content.decode()
 
     assert "Done" in done
@@ -96,7 +96,9 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
     assert (
         "This job is not open" in recruiter.get(f"/company/jobs/{job_id}/import/").content.decode()
     )
-    assert "takes no applications now" in give(recruiter, job_id, as_csv(people(1)))
+    assert "This job is not open for applications now." in give(
+        recruiter, job_id, as_csv(people(1))
+    )
     assert not StoredFile.objects.exists()
 
 
@@ -106,24 +108,24 @@ def test_the_report_of_an_import_that_ended_early_can_be_imported_again(
     monkeypatch.setattr(store, "ROWS_IN_PART", 3)
     monkeypatch.setattr(admit, "FIRST_PARTS", 1)
     here = give(recruiter, job_id, as_csv(people(8)))
-    take_in(
+    admit_rows(
         ImportRun.objects.get().file_id,
         after_batch=lambda _: pause_job(job_id=job_id, actor=factories.RECRUITER),
     )
 
-    page = recruiter.get(here).content.decode()
+    page = " ".join(recruiter.get(here).content.decode().split())
     report = recruiter.get(f"{here}not-taken-in.csv")
     content = b"".join(report.streaming_content)
     other = factories.job(company_id=company.id)
     give(recruiter, other, content)
 
     assert "5 rows were not processed" in page
-    assert take_in(ImportRun.objects.get(file__job_id=other).file_id).accepted == 5
+    assert admit_rows(ImportRun.objects.get(file__job_id=other).file_id).accepted == 5
 
 
 def test_no_cell_of_the_report_is_run_by_a_spreadsheet(recruiter: Client, job_id: UUID) -> None:
     here = give(recruiter, job_id, as_csv([("=1+1", "=HYPERLINK(1)"), ("@cmd", "+1")]))
-    take_in(ImportRun.objects.get().file_id)
+    admit_rows(ImportRun.objects.get().file_id)
 
     rows = rows_of(recruiter.get(f"{here}not-taken-in.csv"))
 
@@ -158,7 +160,7 @@ def test_a_page_that_nothing_changed_on_is_not_built_again(recruiter: Client, jo
     first = recruiter.get(f"{here}?fragment=1")
 
     same = recruiter.get(f"{here}?fragment=1", headers={"If-None-Match": first["ETag"]})
-    take_in(ImportRun.objects.get().file_id)
+    admit_rows(ImportRun.objects.get().file_id)
     other = recruiter.get(f"{here}?fragment=1", headers={"If-None-Match": first["ETag"]})
 
     assert (same.status_code, other.status_code) == (304, 200)
@@ -169,7 +171,7 @@ def test_the_report_can_be_imported_once_more_whatever_an_address_begins_with(
 ) -> None:
     page = give(recruiter, job_id, as_csv([("=Ana", "+ana@x.org"), ("'Ben", "'ben@x.org")]))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    take_in(ImportRun.objects.get().file_id)
+    admit_rows(ImportRun.objects.get().file_id)
 
     report = b"".join(recruiter.get(f"{page}not-taken-in.csv").streaming_content)  # type: ignore[attr-defined]
 

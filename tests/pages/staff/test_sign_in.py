@@ -119,7 +119,7 @@ def test_wrong_tries_count_in_every_process(ada: User, environment: dict[str, st
         "from django.test import Client;"
         f"form = {{'login': '{ada.email}', 'password': '{PASSWORD}'}};"
         "answer = Client(SERVER_NAME='localhost').post('/account/login/', form);"
-        "print(answer.status_code, 'Too many tries' in answer.content.decode())"
+        "print(answer.status_code, 'Too many attempts' in answer.content.decode())"
     )
     run = subprocess.run(
         [sys.executable, "-c", elsewhere],

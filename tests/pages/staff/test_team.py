@@ -127,7 +127,7 @@ def test_a_member_of_two_companies_switches_by_a_button(company: Company, ada: U
     client.post("/company/switch/", {"company": str(other.id)})
 
     assert "People who can act for Acme" in before
-    assert "Who acts for Zeta" in client.get(TEAM).content.decode()
+    assert "People who can act for Zeta" in client.get(TEAM).content.decode()
     assert client.get("/company/switch/").status_code == 405
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
 from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
 from pipeline.background.tasks import task_of
@@ -41,6 +41,8 @@ _FORM = {
 
 class ImportApplications(Endpoint):
     """`/jobs/{id}/applications/import`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     parser_classes = (CSVParser, MultiPartParser)
     most_bytes = MOST_BYTES + FORM_BYTES
@@ -73,7 +75,14 @@ class ImportApplications(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Import the people of a CSV file as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
-        name, content = _file_in(request)
+        data: Any = request.data  # by which it is read
+        name, content = UNNAMED, data or ()
+        if request.content_type.partition(";")[0] != CSV:
+            uploaded = request.FILES.get("file")
+            if uploaded is None:
+                required = ErrorDetail("This field is required.", "required")
+                raise ValidationError({"file": [required]})
+            name, content = uploaded.name or UNNAMED, uploaded.chunks()
         made = start_import(
             company_id=caller.company_id,
             job_id=job.id,
@@ -87,14 +96,3 @@ class ImportApplications(Endpoint):
         task = task_of(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}
         return Response(task_out(task), status=202, headers=where)
-
-
-def _file_in(request: Request) -> tuple[str, Iterable[bytes]]:
-    """Return the name of the file that a request brings, and its pieces. Raises ValidationError."""
-    data: Any = request.data  # by which it is read
-    if request.content_type.partition(";")[0] == CSV:
-        return UNNAMED, data or ()
-    uploaded = request.FILES.get("file")
-    if uploaded is None:
-        raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
-    return uploaded.name or UNNAMED, uploaded.chunks()

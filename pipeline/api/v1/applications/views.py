@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from applicants.services import find_or_create_applicant, normal_address
+from applicants.services import normal_address
 from pipeline.api.access import (
     knows,
     own_application,
@@ -83,8 +83,8 @@ class JobApplications(Endpoint):
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
             given = body_of(request, SubmissionIn)
-            person = _submitted_person(caller, given)
-            name = given.get("name") or person.name
+            person = _known_person(caller, given)
+            name = given.get("name") or (person.name if person else "")
         else:
             job = visible_job(caller, job_id)
             given = body_of(request, OwnApplicationIn)
@@ -93,7 +93,8 @@ class JobApplications(Endpoint):
 
         application = apply(
             job_id=job.id,
-            applicant_id=person.id,
+            applicant_id=person.id if person else None,
+            email="" if person else given["email"],
             name=name,
             actor=caller.actor,
             application_id=application_id,
@@ -102,9 +103,9 @@ class JobApplications(Endpoint):
             id=application.id,
             job_id=job.id,
             company_id=job.company_id,
-            applicant_id=person.id,
+            applicant_id=application.applicant_id,
             job_title=job.title,
-            email=person.email,
+            email=person.email if person else given["email"],
         )
         answer = application_out(seen_after_change(facts, application))
         location = reverse("api_application", args=[application.id])
@@ -113,6 +114,8 @@ class JobApplications(Endpoint):
 
 class OneApplication(Endpoint):
     """`/applications/{id}`"""
+
+    without_facts = frozenset({"GET", "HEAD"})
 
     @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
@@ -200,10 +203,10 @@ def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | Non
     return Response({"detail": TAKEN}, status=202)
 
 
-def _submitted_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant:
-    """Return the person whom a company submits; by id only someone whom it knows already."""
+def _known_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
+    """Return the person whom a company submits by id: one whom it knows already."""
     if "applicant_id" not in given:
-        return find_or_create_applicant(given["email"])
+        return None
     applicant_id = as_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound

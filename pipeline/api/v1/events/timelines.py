@@ -60,10 +60,11 @@ class TimelineOfApplicant(Endpoint):
         """Return a person's events, oldest first, with sentences; a company sees its own jobs'."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
+        place = pagination.place_after(request, datetime, UUID, int)
         page = timeline_of_person(
             applicant_id,
             company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
-            after=_moment_after(request),
+            after=Moment(*place) if place else None,
             limit=pagination.limit_of(request),
         )
         return _answer(request, caller, page, by_seq=False)
@@ -80,8 +81,3 @@ def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
         page, lambda event: event_with_sentence_out(event, reader), cursor_after
     )
     return page_answer(request, listing)
-
-
-def _moment_after(request: Request) -> Moment | None:
-    place = pagination.place_after(request, datetime, UUID, int)
-    return Moment(*place) if place else None

@@ -43,7 +43,11 @@ class Feed(Endpoint):
         next poll goes on. An event shows as soon as no older transaction still runs.
         """
         company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
-        after = _after(request)
+        text = request.query_params.get("after", _START)
+        place = decode_cursor(text, UUID, int)
+        if place is None and text != _START:
+            _refuse()
+        after = Place(*place) if place else None
         try:
             page = feed_of(company_id, after=after, limit=pagination.limit_of(request))
         except UnknownPlace:
@@ -55,14 +59,6 @@ class Feed(Endpoint):
         if page.more:
             headers = pagination.link_to_next(request, next_cursor, parameter="after")
         return Response(payload, headers=headers)
-
-
-def _after(request: Request) -> Place | None:
-    text = request.query_params.get("after")
-    if text is None or text == _START:
-        return None
-    place = decode_cursor(text, UUID, int)
-    return Place(*place) if place else _refuse()
 
 
 def _refuse() -> NoReturn:

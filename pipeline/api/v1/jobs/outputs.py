@@ -12,7 +12,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy
 from pipeline.api.v1.outputs import Count
-from pipeline.stats.job_totals import Conversion, Figures
+from pipeline.stats.job_totals import Figures
 
 
 class PolicyOut(TypedDict):
@@ -121,6 +121,7 @@ def policy_out(policy: Policy, version: int) -> PolicyOut:
 def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
     """Return a job in numbers."""
     promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
+    conversion = figures.conversion
     return {
         "job_id": job_id,
         "counts_by_status": dict(figures.by_status),
@@ -134,21 +135,17 @@ def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
         "decay_events": figures.decay_events,
         "lapse_events": figures.lapse_events,
         "acknowledgment_rate": figures.acknowledgment_rate,
-        "conversion": _conversion_out(figures.conversion),
+        "conversion": {
+            "applied": conversion.applied,
+            "seated": conversion.seated,
+            "hired": conversion.hired,
+            "applied_to_seated": conversion.applied_to_seated,
+            "seated_to_hired": conversion.seated_to_hired,
+            "applied_to_hired": conversion.applied_to_hired,
+        },
         "churn": figures.churn,
         "seats_freed": figures.seats_freed,
         "seat_idle_seconds": figures.seat_idle_seconds,
         "seat_idle_while_waiting_seconds": figures.seat_idle_while_waiting_seconds,
         "server_time": figures.now,
-    }
-
-
-def _conversion_out(conversion: Conversion) -> ConversionOut:
-    return {
-        "applied": conversion.applied,
-        "seated": conversion.seated,
-        "hired": conversion.hired,
-        "applied_to_seated": conversion.applied_to_seated,
-        "seated_to_hired": conversion.seated_to_hired,
-        "applied_to_hired": conversion.applied_to_hired,
     }

@@ -13,13 +13,14 @@ from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.api import pagination, parameters
 from pipeline.api.access import as_company, authorize, own_job, sees
-from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
 from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
@@ -58,7 +59,20 @@ class Jobs(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the open jobs; for a company, all of its own."""
-        page = _jobs_for(caller_of(request), request)
+        caller, status = caller_of(request), parameters.choice(request, "status", JobStatus)
+        search, limit = parameters.search(request), pagination.limit_of(request)
+        after = pagination.id_after(request)
+        page: Page[Job] = Page([], more=False)
+        if isinstance(caller, CompanyCaller):
+            page = jobs_of_company(
+                as_company(caller, Action.READ_COMPANY).company_id,
+                status=status,
+                search=search,
+                after=after,
+                limit=limit,
+            )
+        elif status in (None, JobStatus.OPEN):
+            page = open_jobs(search=search, after=after, limit=limit)
         return page_answer(
             request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
         )
@@ -90,6 +104,8 @@ class Jobs(Endpoint):
 
 class OneJob(Endpoint):
     """`/jobs/{id}`"""
+
+    without_facts = frozenset({"GET", "HEAD"})
 
     @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
@@ -157,23 +173,13 @@ class CloseJob(Endpoint):
 class Summary(Endpoint):
     """`/jobs/{id}/summary`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data for one."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         return tagged_answer(request, summary_out(job_id, figures_of(job_id)))
-
-
-def _jobs_for(caller: Caller, request: Request) -> Page[Job]:
-    status = parameters.choice(request, "status", JobStatus)
-    search, limit = parameters.search(request), pagination.limit_of(request)
-    after = pagination.id_after(request)
-    if isinstance(caller, CompanyCaller):
-        company_id = as_company(caller, Action.READ_COMPANY).company_id
-        return jobs_of_company(company_id, status=status, search=search, after=after, limit=limit)
-    if status not in (None, JobStatus.OPEN):
-        return Page([], more=False)
-    return open_jobs(search=search, after=after, limit=limit)
 
 
 def _change_status(

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 
 from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
-from pipeline.api.callers import Caller, PersonCaller, caller_of
+from pipeline.api.callers import PersonCaller, caller_of
+from pipeline.api.conditional import version_tag
 from pipeline.api.endpoint import Endpoint, tagged_answer
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
@@ -31,7 +32,7 @@ from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.events.outputs import EventOut, event_out
 from pipeline.api.v1.jobs.outputs import job_out
 from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
-from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.outputs import PageOf, if_ahead
 from pipeline.audit.replay import replay
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
@@ -40,6 +41,7 @@ from pipeline.domain.states import EventType
 from pipeline.models import Event
 from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
 from pipeline.selectors.events import log_of
+from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.paging import Page, database_now, encode_cursor
 from pipeline.selectors.people import has_applied
 from pipeline.selectors.pipeline import pipeline_of
@@ -53,7 +55,7 @@ class PipelineOfJob(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=pagination.limit_of(request))
         payload = {
             "job": job_out(whole.job),
@@ -61,7 +63,7 @@ class PipelineOfJob(Endpoint):
             "pending": [application_out(seen) for seen in whole.pending],
             "waitlist": _waitlist(whole.waitlist),
         }
-        return tagged_answer(request, payload)
+        return tagged_answer(request, payload, _tag(facts, whole.waitlist))
 
 
 class Queue(Endpoint):
@@ -77,10 +79,10 @@ class Queue(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
         page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
-        return tagged_answer(request, _waitlist(page))
+        return tagged_answer(request, _waitlist(page), _tag(facts, page))
 
 
 class Events(Endpoint):
@@ -96,11 +98,18 @@ class Events(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; of one application or kind of event, if asked."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        payload = pagination.listing(
-            _log(request, job_id), event_out, lambda event: encode_cursor(event.seq)
-        )
-        return tagged_answer(request, payload)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        after, limit = pagination.seq_after(request), pagination.limit_of(request)
+        event = parameters.choice(request, "event", EventType)
+        of = request.query_params.get("application")
+        application_id = None if of is None else parameters.as_id(of)
+        page: Page[Event] = Page([], more=False)  # of an id that nothing has
+        if of is None or application_id is not None:
+            page = log_of(
+                job_id, after_seq=after, limit=limit, application_id=application_id, event=event
+            )
+        payload = pagination.listing(page, event_out, lambda event: encode_cursor(event.seq))
+        return tagged_answer(request, payload, version_tag(facts.seq))
 
 
 class Replay(Endpoint):
@@ -116,14 +125,14 @@ class Replay(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event; with neither, after the last event."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = parameters.moment(request, "as_of", "asOf")
         seq = parameters.whole(request, "seq")
         if as_of and seq is not None:
             parameters.refuse("seq", "Send either a time or a seq.")
         line = replay(job_id, seq=seq, as_of=as_of)
         payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
-        return tagged_answer(request, payload)
+        return tagged_answer(request, payload, version_tag(facts.seq))
 
 
 class Verify(Endpoint):
@@ -140,45 +149,36 @@ class Verify(Endpoint):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Verify the log; for an applicant of the job, against the hash that they noted."""
-        caller, noted = caller_of(request), _noted(request)
-        _refuse_verifying(caller, job_id, noted)
+        caller = caller_of(request)
+        seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
+        if (seq is None) != (digest is None):
+            parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
+        noted = None if seq is None or digest is None else (seq, digest)
+        of_company = not isinstance(caller, PersonCaller)
+        if not isinstance(caller, PersonCaller):
+            own_job(caller, job_id, Action.VERIFY_LOG)
+        elif not has_applied(caller.applicant_id, job_id):
+            raise JobNotFound
+        elif noted is None:
+            raise PermissionDenied("Send the seq and the hash that you noted.")
         check_throttle(request, "verify", str(caller))
         verdict = verify_job(job_id, noted=noted, in_turn=True)
-        of_company = not isinstance(caller, PersonCaller)
         return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
 
 
+def _tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
+    """Return the ETag of a line's people: its log, its posting, and whose cool-down still runs.
+
+    Between two events only the end of a cool-down changes a line, so their number is enough.
+    """
+    cooling = sum(
+        if_ahead(seen.application.eligible_at, seen.now) is not None for seen in waitlist.rows
+    )
+    return version_tag(facts.seq, facts.posting_version, cooling)
+
+
 def _waitlist(page: Page[Seen]) -> dict[str, Any]:
-    return pagination.listing(page, application_out, _cursor_after)
+    def cursor_after(seen: Seen) -> str:
+        return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
-
-def _cursor_after(seen: Seen) -> str:
-    return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
-
-
-def _log(request: Request, job_id: UUID) -> Page[Event]:
-    after, limit = pagination.seq_after(request), pagination.limit_of(request)
-    event = parameters.choice(request, "event", EventType)
-    of = request.query_params.get("application")
-    application_id = None if of is None else parameters.as_id(of)
-    if of is not None and application_id is None:
-        return Page([], more=False)  # an id that nothing has
-    return log_of(job_id, after_seq=after, limit=limit, application_id=application_id, event=event)
-
-
-def _noted(request: Request) -> tuple[int, str] | None:
-    seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
-    if seq is None and digest is None:
-        return None
-    if seq is None or digest is None:
-        parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
-    return seq, digest
-
-
-def _refuse_verifying(caller: Caller, job_id: UUID, noted: tuple[int, str] | None) -> None:
-    if not isinstance(caller, PersonCaller):
-        own_job(caller, job_id, Action.VERIFY_LOG)
-    elif not has_applied(caller.applicant_id, job_id):
-        raise JobNotFound
-    elif noted is None:
-        raise PermissionDenied("Send the seq and the hash that you noted.")
+    return pagination.listing(page, application_out, cursor_after)

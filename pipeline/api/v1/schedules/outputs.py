@@ -38,7 +38,19 @@ class TaskScheduleOut(TypedDict):
 
 
 def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """Return a schedule, and when it runs the next five times after `now`."""
+    """Return a schedule, and when it runs the next five times after `now`.
+
+    Of a type that this release does not know, the whole payload is hidden.
+    """
+    try:
+        schema = registry.find(schedule.type_key, schedule.type_version).schema
+    except UnknownType:
+        schema = {"secret": True}
+    times = [now]
+    with suppress(BadSchedule):  # no more times, or a zone that is no more
+        following = Times(schedule.cron, schedule.zone)
+        while schedule.enabled and len(times) <= NEXT_TIMES:
+            times.append(following.after(times[-1]))
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -46,29 +58,12 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "zone": schedule.zone,
         "type": schedule.type_key,
         "version": schedule.type_version,
-        "payload": redacted(_schema_of(schedule), schedule.payload),
+        "payload": redacted(schema, schedule.payload),
         "priority": schedule.priority,
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,
         "last_enqueued_for": schedule.last_enqueued_for,
-        "next_times": _next_times(schedule, now) if schedule.enabled else [],
+        "next_times": times[1:],
         "problem": schedule.problem or None,
         "created_at": schedule.created_at,
     }
-
-
-def _next_times(schedule: Schedule, now: datetime) -> list[datetime]:
-    found = [now]
-    with suppress(BadSchedule):  # no more times, or a zone that is no more
-        times = Times(schedule.cron, schedule.zone)
-        for _ in range(NEXT_TIMES):
-            found.append(times.after(found[-1]))
-    return found[1:]
-
-
-def _schema_of(schedule: Schedule) -> dict[str, Any]:
-    """Return the payload's schema; for a type unknown to this release, all is secret."""
-    try:
-        return registry.find(schedule.type_key, schedule.type_version).schema
-    except UnknownType:
-        return {"secret": True}

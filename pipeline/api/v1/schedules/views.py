@@ -21,6 +21,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
@@ -37,6 +38,8 @@ _COLUMNS = {"type": "type_key", "version": "type_version"}
 
 class Schedules(Endpoint):
     """`/schedules`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "list_schedules", Tag.TASKS, Action.READ_COMPANY, PageOf[TaskScheduleOut], parameters=PAGED
@@ -80,6 +83,8 @@ class Schedules(Endpoint):
 
 class OneSchedule(Endpoint):
     """`/schedules/{id}`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes("get_schedule", Tag.TASKS, Action.READ_COMPANY, TaskScheduleOut, tagged=True)
     def get(self, request: Request, schedule_id: UUID) -> Response:

@@ -19,6 +19,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
@@ -33,6 +34,8 @@ from tasks import dead_letters
 
 class DeadTasks(Endpoint):
     """`/tasks/dead`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "list_dead_tasks",
@@ -55,6 +58,8 @@ class DeadTasks(Endpoint):
 
 class ReplayTask(Endpoint):
     """`/tasks/{id}/replay`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "replay_task",
@@ -87,6 +92,8 @@ class ReplayTask(Endpoint):
 
 class DiscardTask(Endpoint):
     """`/tasks/{id}/discard`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "discard_task",

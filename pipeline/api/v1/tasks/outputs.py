@@ -175,6 +175,10 @@ class TaskStatsOut(TypedDict):
 def task_out(task: Task) -> TaskOut:
     """Return a task that was read with its type."""
     key = task.idempotency_key
+    progress: TaskProgressOut | None = None
+    if isinstance(task.progress, dict):
+        done, total, note = (task.progress[name] for name in ("done", "total", "note"))
+        progress = {"done": done, "total": total, "note": note}
     return {
         "id": task.id,
         "type": task.type.key,
@@ -184,7 +188,7 @@ def task_out(task: Task) -> TaskOut:
         "attempt": task.attempt,
         "max_attempts": task.max_attempts,
         "run_after": task.run_after,
-        "progress": _progress_out(task.progress),
+        "progress": progress,
         "result": task.result,
         "last_error": _error_out(task.errors[-1]) if task.errors else None,
         "idempotency_key": None if key and key.startswith(OF_A_REQUEST) else key,
@@ -201,7 +205,7 @@ def full_task_out(task: Task) -> FullTaskOut:
     return {
         **task_out(task),
         "payload": redacted(task.type.schema, task.payload),
-        "errors": [_full_error_out(each) for each in task.errors],
+        "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
     }
 
 
@@ -264,12 +268,6 @@ def type_out(
     }
 
 
-def _progress_out(progress: Any) -> TaskProgressOut | None:
-    if not isinstance(progress, dict):
-        return None
-    return {"done": progress["done"], "total": progress["total"], "note": progress["note"]}
-
-
 def _error_out(error: dict[str, Any]) -> TaskErrorOut:
     return {
         "attempt": error["attempt"],
@@ -277,7 +275,3 @@ def _error_out(error: dict[str, Any]) -> TaskErrorOut:
         "kind": error["class"],
         "message": error["message"],
     }
-
-
-def _full_error_out(error: dict[str, Any]) -> FullTaskErrorOut:
-    return {**_error_out(error), "traceback": error["traceback"]}

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from pipeline.api.access import as_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, type_out
@@ -22,6 +23,8 @@ from tasks import control
 class TaskTypes(Endpoint):
     """`/task-types`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
     def get(self, request: Request) -> Response:
         """List the types that the company may start, with their limits and pauses."""
@@ -31,6 +34,8 @@ class TaskTypes(Endpoint):
 
 class PauseTaskType(Endpoint):
     """`/task-types/{key}/pause`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "pause_task_type",
@@ -51,6 +56,8 @@ class PauseTaskType(Endpoint):
 
 class ResumeTaskType(Endpoint):
     """`/task-types/{key}/resume`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
     def post(self, request: Request, type_key: str) -> Response:

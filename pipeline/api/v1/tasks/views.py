@@ -23,6 +23,7 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
     UNKNOWN_TASK_TYPE,
 )
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import note_count
 from pipeline.api.v1.fields import Nothing
@@ -55,6 +56,8 @@ STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
 
 class Tasks(Endpoint):
     """`/tasks`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "list_tasks",
@@ -98,6 +101,8 @@ class Tasks(Endpoint):
 class TaskBatch(Endpoint):
     """`/tasks/batch`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes(
         "start_tasks",
         Tag.TASKS,
@@ -119,6 +124,8 @@ class TaskBatch(Endpoint):
 class OneTask(Endpoint):
     """`/tasks/{id}`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
         """Return a task with its payload and all its errors; 304 if nothing has changed."""
@@ -128,6 +135,8 @@ class OneTask(Endpoint):
 
 class CancelTask(Endpoint):
     """`/tasks/{id}/cancel`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "cancel_task",
@@ -150,6 +159,8 @@ class CancelTask(Endpoint):
 class EventsOfTask(Endpoint):
     """`/tasks/{id}/events`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes(
         "list_task_events",
         Tag.TASKS,
@@ -169,6 +180,8 @@ class EventsOfTask(Endpoint):
 
 class TaskStats(Endpoint):
     """`/tasks/stats`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
@@ -202,12 +215,30 @@ def cursor_after(task: Task) -> str:
 def _started(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
-    """Return the tasks that a request asks for, each with whether it is new."""
+    """Return the tasks that a request asks for, each with whether it is new.
+
+    A task without a key of its own has the request's, so that a retry after a crash finds it.
+    """
     own_id = row_id(request)
+    own_keys = [
+        f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None for number in range(len(given))
+    ]
     made = start(
         company_id=caller.company_id,
         producer=caller.producer,
-        requests=[_request(own_id, number, each) for number, each in enumerate(given)],
+        requests=[
+            TaskRequest(
+                key=each["type"],
+                payload=each.get("payload"),
+                version=each.get("version"),
+                priority=each.get("priority", 0),
+                run_after=each.get("run_after"),
+                delay_seconds=each.get("delay_seconds", 0),
+                max_attempts=each.get("max_attempts"),
+                idempotency_key=each.get("idempotency_key") or own_key,
+            )
+            for each, own_key in zip(given, own_keys, strict=True)
+        ],
         key_id=caller.key_id,
         on_count=partial(note_count, request, RATE),
     )
@@ -218,21 +249,3 @@ def _started(
         (row, is_new or (row.idempotency_key or "").startswith(OF_A_REQUEST))
         for row, is_new in rows
     ]
-
-
-def _request(own_id: UUID | None, number: int, given: dict[str, Any]) -> TaskRequest:
-    """Return the request for one task.
-
-    A task without a key of its own has the request's, so that a retry after a crash finds it.
-    """
-    key = given.get("idempotency_key")
-    return TaskRequest(
-        key=given["type"],
-        payload=given.get("payload"),
-        version=given.get("version"),
-        priority=given.get("priority", 0),
-        run_after=given.get("run_after"),
-        delay_seconds=given.get("delay_seconds", 0),
-        max_attempts=given.get("max_attempts"),
-        idempotency_key=key or (f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None),
-    )

@@ -1,0 +1,125 @@
+"""Turns at a hot job: threads of one process that want the same job share one transaction.
+
+Changes of a job happen one after another, and each costs a lock, a look, a write and a commit,
+whose price hardly depends on how much is in them. So a thread that finds another of its process at
+the job waits, and the first of those waiting then leads: under one lock it does what all of them
+want, in the order in which they came, and commits once. A thread that comes alone leads a batch of
+one at once; nobody ever waits for others to come.
+
+Each request has its own outcome: a refusal concerns no other. An unexpected error rolls the batch
+back, and each of its requests is then tried alone, so that it hurts only the one it belongs to.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from django.db import InterfaceError, OperationalError
+
+# The most requests in one batch: changes made by other processes wait for it.
+LARGEST_BATCH = 64
+# How long a request waits for its turn, in seconds. Leading, it waits for the lock besides.
+LONGEST_WAIT_SECONDS = 3.0
+
+V = TypeVar("V")
+R = TypeVar("R")
+
+
+class Turn(Generic[V, R]):
+    """One thread's request, and its outcome: a result or an error."""
+
+    def __init__(self, request: V) -> None:
+        self.request = request
+        self.result: R | None = None
+        self.error: BaseException | None = None
+        self.leads = False
+        self.called = threading.Event()
+
+    def outcome(self) -> R:
+        """Return the result. Raises the error."""
+        if self.error is not None:
+            raise self.error
+        assert self.result is not None  # noqa: S101  a batch gives each of its turns an outcome
+        return self.result
+
+
+class Turns(Generic[V, R]):
+    """Turns of one kind of request at each job, in this process.
+
+    `run` does a batch in one transaction and sets each turn's result or error. It must not be
+    called inside a transaction.
+    """
+
+    def __init__(self, run: Callable[[UUID, Sequence[Turn[V, R]]], None]) -> None:
+        self._run = run
+        self._guard = threading.Lock()
+        # The turns that wait at a job, first come first; no entry while nobody is at the job.
+        self._waiting: dict[UUID, deque[Turn[V, R]]] = {}
+
+    def take(self, job_id: UUID, request: V) -> R:
+        """Have a request done in its turn and return its result. Raises what it raised.
+
+        Raises OperationalError when the turn does not come in LONGEST_WAIT_SECONDS.
+        """
+        turn: Turn[V, R] = Turn(request)
+        with self._guard:
+            if job_id in self._waiting:
+                self._waiting[job_id].append(turn)
+            else:
+                self._waiting[job_id] = deque()
+                turn.leads = True
+        if not turn.leads and not turn.called.wait(LONGEST_WAIT_SECONDS):
+            self._leave(job_id, turn)
+        if turn.leads:
+            self._lead(job_id, turn)
+        return turn.outcome()
+
+    def _leave(self, job_id: UUID, turn: Turn[V, R]) -> None:
+        """Give up waiting, unless somebody has just taken the request along."""
+        with self._guard:
+            waiting = self._waiting.get(job_id, ())
+            if turn in waiting:
+                self._waiting[job_id].remove(turn)
+                raise OperationalError("too many requests wait for this job")
+        turn.called.wait()
+
+    def _lead(self, job_id: UUID, first: Turn[V, R]) -> None:
+        with self._guard:
+            waiting = self._waiting[job_id]
+            others = [waiting.popleft() for _ in range(min(len(waiting), LARGEST_BATCH - 1))]
+        try:
+            self._do(job_id, [first, *others])
+        finally:
+            with self._guard:
+                heir = self._waiting[job_id].popleft() if self._waiting[job_id] else None
+                if heir is None:
+                    del self._waiting[job_id]
+                else:
+                    heir.leads = True
+            for turn in [*others, *([heir] if heir else [])]:
+                turn.called.set()
+
+    def _do(self, job_id: UUID, batch: Sequence[Turn[V, R]]) -> None:
+        """Run a batch; after an unexpected error run its requests one by one.
+
+        Not when the job was busy or the connection was lost, because that concerns all of them and
+        may have happened after the commit.
+        """
+        try:
+            self._run(job_id, batch)
+        except BaseException as error:
+            alone = len(batch) == 1 or not isinstance(error, Exception)
+            if alone or isinstance(error, OperationalError | InterfaceError):
+                for turn in batch:
+                    # Two threads that raise one error would share a traceback.
+                    own = error if turn is batch[0] else type(error)(*error.args)
+                    own.__cause__ = error.__cause__
+                    turn.result, turn.error = None, own
+                return
+            for turn in batch:
+                turn.result = turn.error = None
+                self._do(job_id, [turn])

@@ -1,0 +1,83 @@
+"""Threads that answer requests, of which one at a time opens its database connection."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+from django.db import Error, connection
+
+from pipeline.database.errors import ClusterError
+
+
+def open_connection() -> None:
+    """Connect this thread to the database; its first request reports what is wrong with that."""
+    with suppress(Error, ClusterError):
+        connection.ensure_connection()
+
+
+class RequestThreads(Executor):
+    """Up to `most` threads. Another one starts when all are busy and no other one is starting.
+
+    To start means to call `warm`: a connection takes several times the CPU of a request. A crowd
+    that met only new threads would wait for all of those at once; like this, the threads that are
+    there go on answering meanwhile. The first thread does not wait for `warm`, so that a process
+    answers what needs no database even where there is none.
+    """
+
+    def __init__(self, most: int, warm: Callable[[], None] = open_connection) -> None:
+        self._most = most
+        self._warm = warm
+        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting = 0  # work that no thread has taken yet
+        self._idle = 0
+        self._is_starting = False
+        self.count = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a thread call a function."""
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:
+                    future.set_exception(error)
+
+        with self._lock:
+            self._waiting += 1
+            self._start_if_needed()
+        self._work.put(run)
+        return future
+
+    def _start_if_needed(self) -> None:
+        enough = self._idle >= self._waiting or self.count >= self._most
+        if not (enough or self._is_starting):
+            self._is_starting = True
+            self.count += 1
+            start = self._answer if self.count == 1 else self._warm_up_and_answer
+            threading.Thread(target=start, name=f"request_{self.count}", daemon=True).start()
+
+    def _warm_up_and_answer(self) -> None:
+        self._warm()
+        self._answer()
+
+    def _answer(self) -> None:
+        with self._lock:
+            self._is_starting = False
+            self._idle += 1
+            self._start_if_needed()
+        while True:
+            work = self._work.get()
+            with self._lock:
+                self._idle -= 1
+                self._waiting -= 1
+            work()
+            with self._lock:
+                self._idle += 1

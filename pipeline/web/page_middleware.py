@@ -1,0 +1,123 @@
+"""Middleware that only pages need, and the headers that the API's answers get instead.
+
+A request of the API goes past the middleware here. Its answers carry the same headers as pages:
+they are the same for all of them, so the middleware is asked once, when the application starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from csp.middleware import CSPMiddleware
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.core.handlers.exception import response_for_exception
+from django.http import HttpRequest, HttpResponse
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.security import SecurityMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
+
+HSTS_SECONDS = 31_536_000
+API = "/api/"
+API_DOCUMENTATION = "/api/v1/docs/"
+
+GetResponse = Callable[[HttpRequest], Any]
+
+
+def serves_page(request: HttpRequest) -> bool:
+    """Return whether a request is for a page; the API's documentation is one, too."""
+    path = request.path_info
+    return not path.startswith(API) or path == API_DOCUMENTATION
+
+
+def pages_only(factory: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
+    """Let requests of the API go past a middleware function."""
+
+    def make(get_response: GetResponse) -> GetResponse:
+        for_pages = factory(get_response)
+
+        def middleware(request: HttpRequest) -> Any:
+            return for_pages(request) if serves_page(request) else get_response(request)
+
+        vars(middleware).update(vars(for_pages))  # process_exception and the like
+        return middleware
+
+    return make
+
+
+class PagesOnly:
+    """Base of middleware classes past which requests of the API go."""
+
+    get_response: GetResponse
+
+    def __call__(self, request: HttpRequest) -> Any:
+        """Answer a request, with or without the middleware."""
+        if serves_page(request):
+            return super().__call__(request)  # type: ignore[misc]
+        return self.get_response(request)
+
+
+class Security(PagesOnly, SecurityMiddleware):
+    """Django's security headers."""
+
+
+class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
+    """WhiteNoise's static files."""
+
+
+class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
+    """The policy of `settings.CONTENT_SECURITY_POLICY`, as a view may change it."""
+
+
+class Common(PagesOnly, CommonMiddleware):
+    """Django's check of the host, and the length of the answer."""
+
+
+class CSRF(PagesOnly, CsrfViewMiddleware):
+    """Django's check of forms; the API checks sessions itself."""
+
+    def process_view(self, request: HttpRequest, *args: Any) -> Any:
+        """Refuse a form without a token."""
+        return super().process_view(request, *args) if serves_page(request) else None
+
+
+def add_transport_security(response: HttpResponse) -> None:
+    """Keep TLS connections on TLS."""
+    if settings.SESSION_COOKIE_SECURE:
+        response.headers.setdefault("Strict-Transport-Security", f"max-age={HSTS_SECONDS}")
+
+
+def api_headers(get_response: GetResponse) -> GetResponse:
+    """Check the host of the API's requests, and give its answers their constant headers."""
+    constant = _headers_of_pages()
+
+    def middleware(request: HttpRequest) -> Any:
+        if serves_page(request):
+            return get_response(request)
+        try:
+            request.get_host()
+        except DisallowedHost as error:
+            response = response_for_exception(request, error)
+        else:
+            response = get_response(request)
+        for name, value in constant:
+            response.headers.setdefault(name, value)
+        if not response.streaming and "Content-Length" not in response.headers:
+            response.headers["Content-Length"] = str(len(response.content))
+        return response
+
+    return middleware
+
+
+def _headers_of_pages() -> list[tuple[str, str]]:
+    """Return the headers that the middleware of pages gives an answer that has none."""
+    answer = HttpResponse()
+    del answer.headers["Content-Type"]
+    middleware: GetResponse = lambda _request: answer  # noqa: E731
+    for each in (CSPMiddleware, SecurityMiddleware):
+        middleware = each(middleware)
+    middleware(HttpRequest())
+    add_transport_security(answer)
+    return list(answer.headers.items())

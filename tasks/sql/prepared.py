@@ -1,0 +1,210 @@
+"""Prepared statements on Django's connection, several of them in one round trip.
+
+A hot path spends more on the way to the database than the database spends on its work: the ORM
+builds the same SQL anew for each request, and a driver that is asked one statement at a time waits
+for each answer. Here a connection prepares a statement once, sends as many as belong together with
+one sync, and gives plain rows. BEGIN travels with the first trip of a transaction, and COMMIT with
+the last where the caller asks for it.
+
+Everything around it stays Django's: `transaction.atomic`, its errors, its query log, its test
+transactions. If the server has forgotten the statements (DISCARD ALL, DEALLOCATE ALL, another
+server behind a pooler), a trip that began the transaction prepares them again and is repeated.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import time
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Generic, TypeVar
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from psycopg import pq
+from psycopg.adapt import PyFormat, Transformer
+
+Parameters = Mapping[str, Any]
+R = TypeVar("R")
+
+_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
+_BINARY = 1
+# The server has forgotten a statement, or a pooler's server has it from another client.
+_STALE = (
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.DuplicatePreparedStatement,
+)
+_FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
+
+
+class Statement(Generic[R]):
+    """SQL with named parameters, `%(name)s`, and what its rows become: a call of `row`.
+
+    PostgreSQL infers the types of the parameters: cast one where the context does not say it.
+    """
+
+    __slots__ = ("formats", "name", "names", "row", "text")
+
+    def __init__(self, text: str, row: Callable[..., R]) -> None:
+        self.names = list(dict.fromkeys(name for name in _PARAMETER.findall(text) if name))
+        self.formats = [PyFormat.TEXT] * len(self.names)
+        self.row = row
+        place = {name: f"${number}" for number, name in enumerate(self.names, 1)}
+        numbered = _PARAMETER.sub(lambda found: place[found[1]] if found[1] else "%", text)
+        self.text = numbered.encode()
+        # Made of the text, so that behind a pooler no other client's statement has our name.
+        self.name = b"nextinline_" + sha256(self.text).hexdigest()[:24].encode()
+
+    def all(self, **parameters: Any) -> list[R]:
+        """Run the statement alone and return its rows."""
+        rows: list[R] = run([self], parameters)[0]
+        return rows
+
+    def first(self, **parameters: Any) -> R | None:
+        """Run the statement alone and return its first row, if there is one."""
+        rows = self.all(**parameters)
+        return rows[0] if rows else None
+
+
+def values(*columns: Any) -> tuple[Any, ...]:
+    """Make a row of its columns: the `row` of a statement that needs no type of its own."""
+    return columns
+
+
+_BEGIN, _COMMIT = Statement("BEGIN", values), Statement("COMMIT", values)
+
+
+def run(
+    statements: Sequence[Statement[Any]], parameters: Parameters, *, commit: bool = False
+) -> list[list[Any]]:
+    """Run statements in one round trip and return the rows of each.
+
+    Each statement sees what was committed before it began. With `commit` the transaction ends in
+    the same trip, unless the caller is inside somebody else's (a test's), which keeps its end.
+    Raises django.db's errors; after one, nothing of the trip has happened.
+    """
+    connection.validate_no_broken_transaction()
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    raw = connection.connection
+    session = raw.__dict__.get("prepared_statements")
+    if session is None:
+        session = raw.__dict__["prepared_statements"] = _Session(raw)
+    began = time.monotonic()
+    try:
+        with connection.wrap_database_errors:
+            ends = commit and not connection.savepoint_ids
+            return session.trip(statements, parameters, commit=ends)
+    finally:
+        if connection.queries_logged:
+            taken = f"{time.monotonic() - began:.3f}"
+            log = [{"sql": each.text.decode(), "time": taken} for each in statements]
+            connection.queries_log.extend(log)
+
+
+class _Session:
+    """A connection's prepared statements, and the way its bytes go."""
+
+    def __init__(self, raw: psycopg.Connection[Any]) -> None:
+        self._raw = raw
+        self._wire = raw.pgconn
+        self._transformer = Transformer(raw)
+        self._known: set[bytes] = set()
+        self._prepares = getattr(settings, "PREPARED_STATEMENTS", True)
+        self._poll = select.poll()
+
+    def trip(
+        self, statements: Sequence[Statement[Any]], parameters: Parameters, *, commit: bool
+    ) -> list[list[Any]]:
+        """Send the statements with one sync and load what they found."""
+        idle = self._wire.transaction_status == pq.TransactionStatus.IDLE
+        begins = idle and not self._raw.autocommit
+        sent = [*([_BEGIN] if begins else ()), *statements, *([_COMMIT] if commit else ())]
+        for _ in sent:
+            try:
+                results = self._exchange(sent, parameters)
+                break
+            except _STALE as error:
+                if not idle:
+                    raise psycopg.OperationalError(str(error)) from error
+                if begins:
+                    self._raw.rollback()
+        else:
+            results = self._exchange(sent, parameters)
+        found = results[1:] if begins else results
+        return [self._load(*pair) for pair in zip(statements, found, strict=False)]
+
+    def _exchange(
+        self, statements: Sequence[Statement[Any]], parameters: Parameters
+    ) -> list[pq.abc.PGresult]:
+        """Return one result for each statement. Raises the first error, as psycopg's."""
+        wire = self._wire
+        wire.enter_pipeline_mode()
+        try:
+            prepared = self._send(statements, parameters)
+            wire.pipeline_sync()
+            results = self._receive()
+            wire.exit_pipeline_mode()
+        except BaseException:
+            self._raw.close()  # nobody knows how much of it was read
+            raise
+        if prepared:
+            done = pq.ExecStatus.COMMAND_OK
+            self._known |= {name for at, name in prepared.items() if results[at].status == done}
+        failed = next((each for each in results if each.status in _FAILED), None)
+        if failed is None:
+            return [each for at, each in enumerate(results) if at not in prepared]
+        error = psycopg.errors.error_from_result(failed, encoding="utf-8")
+        if isinstance(error, psycopg.errors.InvalidSqlStatementName):
+            self._known.clear()
+        elif isinstance(error, psycopg.errors.DuplicatePreparedStatement):
+            self._known.add(prepared[results.index(failed)])
+        raise error
+
+    def _send(
+        self, statements: Sequence[Statement[Any]], parameters: Parameters
+    ) -> dict[int, bytes]:
+        """Buffer the statements. Return which results only say that a statement was prepared."""
+        prepared: dict[int, bytes] = {}
+        for at, statement in enumerate(statements):
+            given = [parameters[name] for name in statement.names]
+            sent = self._transformer.dump_sequence(given, statement.formats)
+            if not self._prepares:
+                self._wire.send_query_params(statement.text, sent, None, None, _BINARY)
+                continue
+            name = statement.name
+            if name not in self._known and name not in prepared.values():
+                prepared[at + len(prepared)] = name
+                self._wire.send_prepare(name, statement.text)
+            self._wire.send_query_prepared(name, sent, None, _BINARY)
+        return prepared
+
+    def _receive(self) -> list[pq.abc.PGresult]:
+        """Send what is still buffered and return all results up to the sync."""
+        wire = self._wire
+        results: list[pq.abc.PGresult] = []
+        unsent = wire.flush()
+        while True:
+            while wire.is_busy():
+                wanted = select.POLLIN | (select.POLLOUT if unsent else 0)
+                self._poll.register(wire.socket, wanted)
+                self._poll.poll()
+                wire.consume_input()
+                if unsent:
+                    unsent = wire.flush()
+            result = wire.get_result()
+            if result is None:
+                if wire.status != pq.ConnStatus.OK:
+                    raise psycopg.OperationalError("the connection to the database is lost")
+            elif result.status == pq.ExecStatus.PIPELINE_SYNC:
+                return results
+            else:
+                results.append(result)
+
+    def _load(self, statement: Statement[R], result: pq.abc.PGresult) -> list[R]:
+        if not result.ntuples:
+            return []
+        self._transformer.set_pgresult(result)
+        return self._transformer.load_rows(0, result.ntuples, lambda row: statement.row(*row))

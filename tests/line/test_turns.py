@@ -1,0 +1,180 @@
+"""Turns at a job: who leads, who goes along, in which order, and whose error is whose."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import OperationalError
+
+from pipeline.line import turns
+from pipeline.line.turns import Turn, Turns
+
+JOB = uuid4()
+
+
+class Runner:
+    """Does batches as a test wants: each request's result is its own text, in capitals."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.may_go_on = threading.Event()
+        self.is_inside = threading.Event()
+        self.broken: dict[str, Exception] = {}
+
+    def __call__(self, job_id: UUID, batch: Sequence[Turn[str, str]]) -> None:
+        self.batches.append([turn.request for turn in batch])
+        self.is_inside.set()
+        if len(self.batches) == 1:
+            assert self.may_go_on.wait(10)
+        for turn in batch:
+            turn.result = turn.request.upper()
+            if turn.request in self.broken:
+                raise self.broken[turn.request]
+            if turn.request.startswith("refuse"):
+                turn.result, turn.error = None, LookupError(turn.request)
+
+
+class Callers:
+    """Threads that take a turn each, one after the other, while the first is still inside."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner, self.turns = runner, Turns(runner)
+        self.answers: dict[str, Any] = {}
+        self._threads: list[threading.Thread] = []
+
+    def call(self, *requests: str, job_id: UUID = JOB) -> None:
+        for request in requests:
+            thread = threading.Thread(target=self._take, args=(job_id, request))
+            self._threads.append(thread)
+            before = self._queued(job_id)
+            thread.start()
+            if len(self._threads) == 1:
+                assert self.runner.is_inside.wait(10)
+            else:
+                wait_until(lambda before=before: self._queued(job_id) > before)  # type: ignore[misc]
+
+    def _queued(self, job_id: UUID) -> int:
+        return len(self.turns._waiting.get(job_id, ()))
+
+    def _take(self, job_id: UUID, request: str) -> None:
+        try:
+            self.answers[request] = self.turns.take(job_id, request)
+        except Exception as error:
+            self.answers[request] = error
+
+    def finish(self) -> dict[str, Any]:
+        self.runner.may_go_on.set()
+        for thread in self._threads:
+            thread.join(10)
+            assert not thread.is_alive()
+        assert self.turns._waiting == {}
+        return self.answers
+
+
+def wait_until(holds: Any) -> None:
+    for _ in range(500):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+@pytest.fixture
+def runner() -> Runner:
+    return Runner()
+
+
+@pytest.fixture
+def callers(runner: Runner) -> Callers:
+    return Callers(runner)
+
+
+def test_a_thread_alone_waits_for_nobody(runner: Runner, callers: Callers) -> None:
+    runner.may_go_on.set()
+
+    assert callers.turns.take(JOB, "a") == "A"
+    assert callers.turns.take(JOB, "b") == "B"
+    assert runner.batches == [["a"], ["b"]]
+
+
+def test_those_who_waited_go_together_in_the_order_in_which_they_came(
+    runner: Runner, callers: Callers
+) -> None:
+    callers.call("a", "b", "c", "d")
+
+    answers = callers.finish()
+
+    assert runner.batches == [["a"], ["b", "c", "d"]]
+    assert answers == {"a": "A", "b": "B", "c": "C", "d": "D"}
+
+
+def test_a_batch_has_a_largest_size(
+    runner: Runner, callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LARGEST_BATCH", 2)
+    callers.call("a", "b", "c", "d", "e")
+
+    callers.finish()
+
+    assert runner.batches == [["a"], ["b", "c"], ["d", "e"]]
+
+
+def test_a_refusal_is_its_owners_alone(runner: Runner, callers: Callers) -> None:
+    callers.call("a", "b", "refuse", "d")
+
+    answers = callers.finish()
+
+    assert isinstance(answers.pop("refuse"), LookupError)
+    assert answers == {"a": "A", "b": "B", "d": "D"}
+    assert runner.batches == [["a"], ["b", "refuse", "d"]]
+
+
+def test_an_unexpected_error_has_each_tried_alone(runner: Runner, callers: Callers) -> None:
+    runner.broken["c"] = ValueError("c is broken")
+    callers.call("a", "b", "c", "d")
+
+    answers = callers.finish()
+
+    assert runner.batches == [["a"], ["b", "c", "d"], ["b"], ["c"], ["d"]]
+    assert isinstance(answers.pop("c"), ValueError)
+    assert answers == {"a": "A", "b": "B", "d": "D"}
+
+
+def test_a_lost_connection_or_a_busy_job_is_everybodys_and_nothing_is_tried_again(
+    runner: Runner, callers: Callers
+) -> None:
+    runner.broken["c"] = OperationalError("lock timeout")
+    callers.call("a", "b", "c")
+
+    answers = callers.finish()
+
+    assert runner.batches == [["a"], ["b", "c"]]
+    assert answers.pop("a") == "A"
+    assert {type(answer) for answer in answers.values()} == {OperationalError}
+    assert answers["b"] is not answers["c"]  # an error that two threads raise has two tracebacks
+
+
+def test_waiting_too_long_is_refused_and_takes_nobody_along(
+    runner: Runner, callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_WAIT_SECONDS", 0.1)
+    callers.call("a", "b")
+    wait_until(lambda: "b" in callers.answers)
+
+    answers = callers.finish()
+
+    assert isinstance(answers["b"], OperationalError)
+    assert answers["a"] == "A"
+    assert runner.batches == [["a"]]
+
+
+def test_other_jobs_do_not_wait(runner: Runner, callers: Callers) -> None:
+    callers.call("a")
+
+    assert callers.turns.take(uuid4(), "b") == "B"
+    callers.finish()

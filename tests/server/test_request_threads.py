@@ -1,0 +1,111 @@
+"""Threads for requests: how many there are, and when another one starts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import pytest
+
+from pipeline.database.server import DEFAULTS
+from pipeline.server import gunicorn_config
+from pipeline.server.request_threads import RequestThreads
+
+
+def warm() -> None:
+    """Prepare nothing: these threads need no database."""
+
+
+class Warming:
+    """Slow preparation of a thread, which notes how many threads are at it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now = 0
+        self.most, self.times = 0, 0
+
+    def __call__(self) -> None:
+        with self._lock:
+            self._now += 1
+            self.most, self.times = max(self.most, self._now), self.times + 1
+        time.sleep(0.02)
+        with self._lock:
+            self._now -= 1
+
+
+def name_of_thread() -> str:
+    time.sleep(0.002)
+    return threading.current_thread().name
+
+
+def test_of_a_crowd_of_threads_one_at_a_time_is_new() -> None:
+    warming = Warming()
+    threads = RequestThreads(8, warming)
+
+    done = [threads.submit(name_of_thread) for _ in range(400)]
+    names = {each.result(30) for each in done}
+
+    assert (warming.most, warming.times) == (1, 7)
+    assert threads.count == len(names) == 8
+
+
+def test_a_usual_pool_starts_all_threads_at_once() -> None:
+    warming = Warming()
+    with ThreadPoolExecutor(8, initializer=warming) as threads:
+        wait([threads.submit(name_of_thread) for _ in range(400)])
+
+    assert warming.most > 1
+
+
+def test_the_first_thread_answers_without_a_database() -> None:
+    end = threading.Event()
+
+    def never_connects() -> None:
+        end.wait(30)
+
+    threads = RequestThreads(2, never_connects)
+
+    assert [threads.submit(int).result(30) for _ in range(3)] == [0, 0, 0]
+    end.set()
+
+
+def test_requests_that_come_one_by_one_share_a_thread() -> None:
+    threads = RequestThreads(8, warm)
+    for _ in range(20):
+        threads.submit(int).result(30)
+        time.sleep(0.005)  # until the thread waits again
+
+    assert threads.count <= 2
+
+
+def test_work_that_blocks_keeps_no_other_work_waiting() -> None:
+    threads, end = RequestThreads(3, warm), threading.Event()
+    blocked = [threads.submit(end.wait, 30) for _ in range(2)]
+
+    assert threads.submit(int).result(30) == 0
+    end.set()
+    assert all(each.result(30) for each in blocked)
+
+
+def test_an_error_reaches_whoever_asked() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    threads = RequestThreads(1, warm)
+
+    with pytest.raises(ValueError, match="no"):
+        threads.submit(fail).result(30)
+    assert threads.submit(int).result(30) == 0
+
+
+def test_the_embedded_database_has_room_for_every_thread() -> None:
+    threads = gunicorn_config.workers * gunicorn_config.threads
+    of_each_process = 2  # it listens, and it announces
+    workers = 20  # decay, tasks, their children, commands
+    reserved = 3  # by PostgreSQL, for its superuser
+
+    most = threads + gunicorn_config.workers * of_each_process + workers + reserved
+
+    assert gunicorn_config.threads == 16
+    assert most <= int(DEFAULTS["max_connections"])

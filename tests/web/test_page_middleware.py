@@ -1,0 +1,96 @@
+"""Headers of the API's answers: those that the middleware of pages would give them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from jobs.models import Company
+from tests.support import factories
+from tests.support.callers import key_of
+
+# The middleware as it would stand without the short way for the API.
+WHOLE = {
+    "pipeline.web.page_middleware.Security": "django.middleware.security.SecurityMiddleware",
+    "pipeline.web.page_middleware.StaticFiles": "whitenoise.middleware.WhiteNoiseMiddleware",
+    "pipeline.web.page_middleware.ContentSecurityPolicy": "csp.middleware.CSPMiddleware",
+    "pipeline.web.page_middleware.Common": "django.middleware.common.CommonMiddleware",
+    "pipeline.web.page_middleware.CSRF": "django.middleware.csrf.CsrfViewMiddleware",
+}
+OF_ONE_REQUEST = {"X-Request-ID", "RateLimit", "Location"}
+
+
+@pytest.fixture
+def job(company: Company) -> UUID:
+    return factories.job(company_id=company.id)
+
+
+def headers(client: Client, method: str, path: str, **extra: Any) -> dict[str, str]:
+    answer = client.generic(method, path, "{}", content_type="application/json", **extra)
+    return {name: value for name, value in answer.headers.items() if name not in OF_ONE_REQUEST} | {
+        "status": str(answer.status_code)
+    }
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/jobs/{job}", 200),
+        ("GET", "/api/v1/jobs/{job}/queue", 200),
+        ("HEAD", "/api/v1/jobs/{job}/queue", 200),
+        ("POST", "/api/v1/jobs/{job}/applications", 400),
+        ("POST", "/api/v1/jobs/{job}/pause", 200),
+        ("PUT", "/api/v1/jobs", 405),
+        ("GET", "/api/v1/nothing", 404),
+        ("GET", "/api/v1/openapi.json", 200),
+        ("GET", "/api/v1/docs/", 200),
+        ("GET", "/health/live", 200),
+    ],
+)
+def test_an_answer_has_the_headers_that_all_middleware_would_give_it(
+    company: Company, job: UUID, settings: Any, method: str, path: str, status: int, secure: bool
+) -> None:
+    settings.SESSION_COOKIE_SECURE = secure
+    bearer = {"headers": {"Authorization": f"Bearer {key_of(company.id).token}"}}
+    short = headers(Client(), method, path.format(job=job), **bearer)
+
+    usual = [name for name in settings.MIDDLEWARE if not name.endswith(".api_headers")]
+    settings.MIDDLEWARE = [WHOLE.get(name, name) for name in usual]
+    whole = headers(Client(), method, path.format(job=job), **bearer)
+    if path.startswith("/api/") and secure:  # `private` let requests of the API go past, too
+        whole.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+    assert short == whole
+    assert short["status"] == str(status)
+    assert short["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'self'" in short["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/docs/", "/"])
+def test_a_foreign_host_is_refused_everywhere(path: str) -> None:
+    answer = Client().get(path, headers={"Host": "elsewhere.example"})
+
+    assert answer.status_code == 400
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_api_runs_nothing_of_the_page_middleware(
+    company: Company, job: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> HttpResponse:
+        raise AssertionError("page middleware ran")
+
+    company_caller, visitor = key_of(company.id), Client()
+    for warm_up in (company_caller.get("/jobs"), visitor.get("/")):  # the middleware is there now
+        assert warm_up.status_code == 200
+    monkeypatch.setattr("django.middleware.csrf.CsrfViewMiddleware.process_request", refuse)
+    monkeypatch.setattr("csp.middleware.CSPMiddleware.process_request", refuse)
+
+    assert company_caller.get(f"/jobs/{job}").status_code == 200
+    with pytest.raises(AssertionError, match="page middleware ran"):
+        visitor.get("/")
