@@ -209,7 +209,7 @@ class JobPosting(models.Model):
 
 
 class Retention(models.Model):
-    """How long a job keeps the personal data of applications that have ended.
+    """Term for which a job keeps the personal data of applications that have ended.
 
     A job without a row keeps it for USUAL_DAYS. A legal hold keeps it until it is lifted.
     """

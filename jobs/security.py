@@ -34,7 +34,9 @@ _STEP: dict[Signal, str] = {
 }
 
 
-def _write(event: str) -> Any:
+def write_as(event: str) -> Any:
+    """Return a receiver that writes an event with the account's id."""
+
     def write(user: User | None = None, **facts: Any) -> None:
         step = facts.get("authenticator")
         kind = {"kind": str(step.type)} if step is not None else {}
@@ -45,7 +47,7 @@ def _write(event: str) -> Any:
 
 
 for _signal, _event in (_ACCOUNT | _STEP).items():
-    _signal.connect(_write(_event), weak=False, dispatch_uid=f"security.{_event}")
+    _signal.connect(write_as(_event), weak=False, dispatch_uid=f"security.{_event}")
 
 
 @receiver(auth.user_login_failed, dispatch_uid="security.password_refused")

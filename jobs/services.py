@@ -142,7 +142,7 @@ def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
         raise BadRetention(f"Keep personal data for {least} to {most:,} days.")
     values = {"keep_days": keep_days, "legal_hold": legal_hold}
     Retention.objects.update_or_create(job_id=job_id, defaults=values)
-    security.info("retention.changed", extra={"job": str(job_id)} | values)
+    security.info("retention.changed", extra={"job": str(job_id), **values})
 
 
 def create_api_key(

@@ -66,9 +66,11 @@ def imported_rows(address: str) -> list[dict[str, str]]:
     """Return the imported rows with an address that companies still keep, for the person."""
     pattern = _pattern(address)
     parts = StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT))
-    rows = [row for part in parts.order_by("id") for row in rows_in(bytes(part.data))]
+    found = [
+        (row.name, row.email) for part in parts.order_by("id") for row in rows_in(bytes(part.data))
+    ]
     refused = ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address}))
-    found = [(row.name, row.email) for row in [*rows, *refused.order_by("id")]]
+    found += refused.order_by("id").values_list("name", "email")
     return [
         {"name": name, "email": email}
         for name, email in found

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from collections.abc import Collection
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from django.db import transaction
-from django.db.models import DurationField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Coalesce, Now
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
 
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.models import Retention
-from pipeline.domain.states import Status
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.erase import erase
@@ -20,7 +20,26 @@ from pipeline.privacy.erase import erase
 security = logging.getLogger("security")
 
 BATCH = 200
-_DAY = Value(timedelta(days=1), output_field=DurationField())
+# The shortest term is for the index; the job's own decides.
+_DUE = """
+SELECT ended.job_id, ended.id, ended.applicant_id
+FROM pipeline_application ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
+WHERE ended.status = 'INACTIVE' AND ended.name <> %(erased)s
+  AND ended.ended_at < statement_timestamp() - make_interval(days => %(least)s)
+  AND ended.ended_at
+      < statement_timestamp() - make_interval(days => coalesce(kept.keep_days, %(usual)s))
+  AND NOT coalesce(kept.legal_hold, false)
+  AND (%(ids)s::uuid[] IS NULL OR ended.id = ANY(%(ids)s::uuid[]))
+ORDER BY ended.ended_at LIMIT %(batch)s
+"""
+
+
+class Due(NamedTuple):
+    """Application whose retention has ended."""
+
+    job_id: UUID
+    application_id: UUID
+    applicant_id: UUID
 
 
 def end_retention() -> int:
@@ -30,39 +49,39 @@ def end_retention() -> int:
     other application and no token in use is erased too. A job under legal hold is left alone. Must
     not be called inside a transaction.
     """
-    due = list(_due().order_by("ended_at").values_list("job_id", "id", "applicant_id")[:BATCH])
-    for job_id in {row[0] for row in due}:
-        _forget(job_id, [row[1] for row in due if row[0] == job_id])
-    for person_id in {row[2] for row in due}:
+    due = _due()
+    for job_id in dict.fromkeys(row.job_id for row in due):
+        _forget(job_id, [row.application_id for row in due if row.job_id == job_id])
+    for person_id in {row.applicant_id for row in due}:
         if _is_unknown(person_id):
             erase(applicant_id=person_id)
     return len(due)
 
 
-def _due() -> QuerySet[Application]:
-    usual = Value(Retention.USUAL_DAYS)
-    kept = ExpressionWrapper(
-        Coalesce("job__retention__keep_days", usual) * _DAY, output_field=DurationField()
-    )
-    ended = Application.objects.filter(status=Status.INACTIVE).exclude(name=ERASED_NAME)
-    held = Q(job__retention__legal_hold=True)
-    # The first condition is for the index; the second is the job's own.
-    least = Now() - timedelta(days=Retention.LEAST_DAYS)
-    return ended.filter(~held | Q(job__retention=None), ended_at__lt=least).filter(
-        ended_at__lt=Now() - kept
-    )
+def _due(ids: Collection[UUID] | None = None) -> list[Due]:
+    values: dict[str, Any] = {
+        "erased": ERASED_NAME,
+        "least": Retention.LEAST_DAYS,
+        "usual": Retention.USUAL_DAYS,
+        "ids": None if ids is None else list(ids),
+        "batch": BATCH,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, values)
+        return [Due(*row) for row in cursor.fetchall()]
 
 
 @transaction.atomic(durable=True)
 def _forget(job_id: UUID, application_ids: list[UUID]) -> None:
     """Cut applications off from their people, under the job's lock; a hold since then counts."""
     lock_job(job_id)
-    for row in _due().filter(job_id=job_id, id__in=application_ids):
+    for row in _due(application_ids):
         nobody = uuid4()
         Applicant.objects.create(id=nobody, email=f"{ERASED}{nobody}", name=ERASED_NAME)
-        Application.objects.filter(id=row.id).update(applicant_id=nobody, name=ERASED_NAME)
-        DecisionNote.objects.filter(application_id=row.id).delete()
-        ids = {"job": str(job_id), "application": str(row.id)}
+        same = Application.objects.filter(id=row.application_id)
+        same.update(applicant_id=nobody, name=ERASED_NAME)
+        DecisionNote.objects.filter(application_id=row.application_id).delete()
+        ids = {"job": str(job_id), "application": str(row.application_id)}
         security.info("application.erased", extra=ids)
 
 

@@ -1,4 +1,4 @@
-"""What the site keeps about people, why and for how long."""
+"""Page about the data that the site keeps, why and for how long."""
 
 from __future__ import annotations
 
