@@ -1,4 +1,4 @@
-"""System checks that `manage.py` runs before every command."""
+"""System checks of the environment, which `manage.py` runs before every command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Warning, register
 from applicants.mail import NOWHERE
 
 
-@register
+@register("environment")
 def mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
     """Warn when emails are discarded: then no applicant can sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:

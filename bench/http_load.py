@@ -39,11 +39,14 @@ class Answer:
         return json.loads(self.body) if self.body else None
 
 
-def request(method: str, path: str, *, token: str = "", body: Any = None) -> bytes:
+def request(
+    method: str, path: str, *, token: str = "", cookie: str = "", body: Any = None
+) -> bytes:
     """The bytes of a request."""
     content = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*"]
     lines += [f"Authorization: Bearer {token}"] if token else []
+    lines += [f"Cookie: {cookie}"] if cookie else []
     if method != "GET":
         lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
     return "\r\n".join([*lines, "", ""]).encode() + content
@@ -52,16 +55,28 @@ def request(method: str, path: str, *, token: str = "", body: Any = None) -> byt
 class Connection:
     """One connection, opened again by the next request when the server has closed it."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, source: str = "") -> None:
         self._address = (host, port)
+        self._source = (source, 0) if source else None  # an address of ours to come from
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def send(self, request: bytes) -> Answer:
         """Send a request, and read the answer. Raises OSError, EOFError, TimeoutError."""
+        was_open = self._streams is not None
+        try:
+            return await self._send_once(request)
+        except (ConnectionError, asyncio.IncompleteReadError) as error:
+            if not was_open or getattr(error, "partial", b""):
+                raise
+        return await self._send_once(request)  # the server had closed it: nobody waited then
+
+    async def _send_once(self, request: bytes) -> Answer:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if self._streams is None:
-                    self._streams = await asyncio.open_connection(*self._address)
+                    self._streams = await asyncio.open_connection(
+                        *self._address, local_addr=self._source
+                    )
                 reader, writer = self._streams
                 writer.write(request)
                 return await self._read(reader)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import argparse
 import select
 import socket
-import subprocess
 import time
 from uuid import UUID
 
 import harness
-from http_cost import _cpu_seconds, _start
-from storm import free_port
+from adapter import Ours
+from processes import cpu_seconds
 
 GOAL_CORES, GOAL_SECONDS = 0.02, 0.3
 
@@ -26,10 +25,10 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=10)
     options = parser.parse_args()
     harness.start()
-    job_id, port = harness.make_job(capacity=1), free_port()
-    server = _start(port)
+    job_id, server = harness.make_job(capacity=1), Ours()
+    server.start()
     try:
-        watchers = _open(port, job_id, options.watchers)
+        watchers = _open(server.address, job_id, options.watchers)
         idle = _idle_cores(server, options.seconds)
         print(f"{options.watchers} watchers, nothing happens: {idle:.4f} core of the web processes")
         times = [_time_to_all(watchers, job_id) for _ in range(options.changes)]
@@ -38,18 +37,17 @@ def main() -> None:
             f"slowest {max(times) * 1e3:.0f} ms after its commit"
         )
     finally:
-        server.terminate()
         start = time.monotonic()
-        server.wait(15)
+        server.stop()
     print(f"stopped with all streams open in {time.monotonic() - start:.1f} s")
     print(f"goal: at most {GOAL_CORES} core, and {GOAL_SECONDS * 1e3:.0f} ms")
 
 
-def _open(port: int, job_id: str, count: int) -> list[socket.socket]:
+def _open(address: tuple[str, int], job_id: str, count: int) -> list[socket.socket]:
     from pipeline.live import stream_tokens
 
     ticket = stream_tokens.issue([UUID(job_id)])
-    watchers = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+    watchers = [socket.create_connection(address) for _ in range(count)]
     for watcher in watchers:
         watcher.sendall(f"GET /live/{ticket} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     for watcher in watchers:
@@ -59,10 +57,10 @@ def _open(port: int, job_id: str, count: int) -> list[socket.socket]:
     return watchers
 
 
-def _idle_cores(server: subprocess.Popen[bytes], seconds: int) -> float:
-    before = _cpu_seconds(server.pid)[0]
+def _idle_cores(server: Ours, seconds: int) -> float:
+    before = cpu_seconds(*server.processes())
     time.sleep(seconds)
-    return (_cpu_seconds(server.pid)[0] - before) / seconds
+    return (cpu_seconds(*server.processes()) - before) / seconds
 
 
 def _time_to_all(watchers: list[socket.socket], job_id: str) -> float:

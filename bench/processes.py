@@ -14,11 +14,6 @@ def cpu_seconds(*roots: int) -> float:
     return sum(_own_seconds(pid) for root in roots for pid in family(root))
 
 
-def memory_megabytes(*roots: int) -> float:
-    """Proportional memory of processes and of all below them: a shared page counts once."""
-    return sum(_own_megabytes(pid) for root in roots for pid in family(root))
-
-
 def family(root: int) -> Iterator[int]:
     """A process and its descendants."""
     yield root
@@ -52,7 +47,8 @@ def _own_seconds(pid: int) -> float:
     return sum(int(field) for field in fields[11:15]) / TICK
 
 
-def _own_megabytes(pid: int) -> float:
+def own_megabytes(pid: int) -> float:
+    """Proportional memory of one process: a page that several share counts once in all."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

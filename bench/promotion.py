@@ -32,12 +32,13 @@ UPDATE jobs_job SET waitlist_count = waitlist_count + {waiting}, next_ticket = 1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--withdrawals", type=int, default=500, help="from each line")
+    parser.add_argument("--waiting", type=int, default=LONG, help="in the long line")
     options = parser.parse_args()
     harness.start(durable=False)
-    harness.make_people(LONG + options.withdrawals)
-    lines = {size: _line(size, options.withdrawals) for size in (SHORT, LONG)}
+    harness.make_people(options.waiting + options.withdrawals)
+    lines = {size: _line(size, options.withdrawals) for size in (SHORT, options.waiting)}
     took = _measure(lines)
-    _report(took)
+    _report(took, options.waiting)
 
 
 def _line(waiting: int, seats: int) -> list[UUID]:
@@ -82,13 +83,13 @@ def _measure(lines: dict[int, list[UUID]]) -> dict[int, list[float]]:
     return took
 
 
-def _report(took: dict[int, list[float]]) -> None:
+def _report(took: dict[int, list[float]], long: int) -> None:
     for size, times in took.items():
         print(
             f"{size:>9,} waiting: median {harness.median(times):.2f} ms, "
             f"p99 {harness.percentile(times, 0.99):.2f} ms, {len(times)} promotions"
         )
-    ratio = harness.median(took[LONG]) / harness.median(took[SHORT])
+    ratio = harness.median(took[long]) / harness.median(took[SHORT])
     print(f"ratio: {ratio:.2f} (goal: at most 1.20)")
 
 

@@ -23,7 +23,8 @@ class Bench(AppConfig):
 
         soon = Backoff(base_seconds=0.5, cap_seconds=2, jitter_seconds=0.5)
         usual = {"max_attempts": 3, "backoff": soon, "memory_bytes": 32 * MEBIBYTE}
-        task_type(key="bench.noop", trusted_short=True)(noop)
+        task_type(key="bench.noop")(noop)  # as all types of the product are
+        task_type(key="bench.trusted", trusted_short=True)(noop)
         task_type(key="bench.mixed", trusted_short=True, **usual)(mixed)
         task_type(key="bench.paused", trusted_short=True, **usual)(mixed)
         task_type(key="bench.tick", trusted_short=True, **usual)(mixed)

@@ -137,6 +137,8 @@ class Job(models.Model):
     active_count = models.IntegerField(default=0)
     pending_count = models.IntegerField(default=0)
     waitlist_count = models.IntegerField(default=0)
+    # Those of `waitlist_count` whose address is not proved: they are not counted in public.
+    unverified_count = models.IntegerField(default=0)
     next_ticket = models.BigIntegerField(default=1)
     head_ticket = models.BigIntegerField(default=1)
     seq = models.BigIntegerField(default=0)
@@ -167,6 +169,10 @@ class Job(models.Model):
                 name="job_counters_not_negative",
             ),
             models.CheckConstraint(
+                condition=Q(unverified_count__gte=0, unverified_count__lte=F("waitlist_count")),
+                name="job_unverified_among_waiting",
+            ),
+            models.CheckConstraint(
                 condition=Q(head_ticket__lte=F("next_ticket")), name="job_head_ticket_bounded"
             ),
             models.CheckConstraint(
@@ -190,6 +196,11 @@ class Job(models.Model):
     def seats_free(self) -> int:
         """Count the seats that nobody holds; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def people_waiting(self) -> int:
+        """Count the verified people on the waitlist: the number that everybody sees."""
+        return self.waitlist_count - self.unverified_count
 
 
 class JobPosting(models.Model):

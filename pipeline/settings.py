@@ -26,7 +26,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.humanize",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # read with the addresses: workers have none
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",

@@ -6,6 +6,8 @@ from django.urls import include, path, re_path
 from pipeline.api import health, metrics
 from pipeline.api.endpoint import NothingHere
 
+admin.autodiscover()
+
 urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import structlog
 from django.db import connection, transaction
 from uuid_utils.compat import uuid7
 
 from tasks import registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
+from tasks.log_context import log_fields
 from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payload
@@ -127,7 +127,7 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
         _within("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
     request_id = task.request_id
     if request_id is None:
-        request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+        request_id = log_fields().get("request_id", "")
     return {
         "n": n,
         "id": str(uuid7()),

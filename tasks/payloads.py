@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
-from typing import Any
-
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
+from typing import TYPE_CHECKING, Any
 
 from tasks.errors import InvalidPayload, PayloadTooLarge
 from tasks.json import as_json
 from tasks.registry import TaskSpec
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"
@@ -58,6 +58,8 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
 
 @functools.lru_cache(maxsize=1024)
 def _validator(spec: TaskSpec) -> Validator:
+    from jsonschema.validators import validator_for  # only where payloads are checked
+
     maker = validator_for(spec.schema)
     maker.check_schema(spec.schema)
     return maker(spec.schema, format_checker=maker.FORMAT_CHECKER)

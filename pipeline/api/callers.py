@@ -8,10 +8,12 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
+from applicants.codes import Requester
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import ApplicationFacts
 from pipeline.selectors.jobs import JobFacts
+from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +86,9 @@ Caller = Nobody | CompanyCaller | PersonCaller
 def caller_of(request: Request) -> Caller:
     """Return the caller of an authenticated request."""
     return cast(Caller, request.user)
+
+
+def requester_of(request: Request) -> Requester:
+    """Return who asks for a code by the API: a network, for there is no cookie."""
+    client = client_address(request)
+    return Requester(f"api {client}", client)

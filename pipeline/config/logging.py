@@ -1,48 +1,55 @@
-"""Logging: one shape for every process, structured, with the request's id on each line."""
+"""Logging: one shape for every process, with the request's or the run's fields on each line."""
 
 from __future__ import annotations
 
+import json
 import logging.config
 import re
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
 import psycopg
-import structlog
+
+from tasks.log_context import log_fields
 
 _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']+")
+# What every record has; all else on it was given by whoever logged it.
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def without_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Remove secrets in addresses from a log line: the links in emails."""
-    words = event.get("event")
-    if isinstance(words, str):
-        event["event"] = _SECRET.sub(r"\1…", words)
-    event.pop("request", None)  # Django adds it to its lines; as text it is the address again
-    return event
+def without_secrets(text: str) -> str:
+    """Remove the secrets in addresses from a text: those of the links in emails."""
+    return _SECRET.sub(r"\1…", text)
 
 
-def without_expected_tracebacks(
-    _logger: object, _method: str, event: dict[str, Any]
-) -> dict[str, Any]:
-    """Remove the tracebacks of refusals (a status below 500) and of locks that were not free."""
-    status, info = event.get("status_code"), event.get("exc_info")
-    error = info[1] if isinstance(info, tuple) else info
+def is_expected(record: logging.LogRecord) -> bool:
+    """Return whether a traceback says nothing: of a refusal, or of a lock that was not free."""
+    status, error = getattr(record, "status_code", None), (record.exc_info or (None, None))[1]
     is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
-    if is_refusal or isinstance(getattr(error, "__cause__", None), psycopg.errors.LockNotAvailable):
-        event.pop("exc_info", None)
-    return event
+    cause = getattr(error, "__cause__", None)
+    return is_refusal or isinstance(cause, psycopg.errors.LockNotAvailable)
 
 
-_SHARED: list[Any] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_logger_name,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.ExtraAdder(),
-    without_secrets,
-    without_expected_tracebacks,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
+class JSONFormatter(logging.Formatter):
+    """One JSON object per line; an exception's traceback is one of its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as a line."""
+        return json.dumps(_fields_of(record), default=repr)
+
+
+class TextFormatter(logging.Formatter):
+    """A line for a person, with its fields behind it; a traceback follows below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as text. Local variables are not shown: they hold keys and addresses."""
+        fields = _fields_of(record)
+        names = ("timestamp", "level", "event", "logger")
+        at, level, event, logger = (fields.pop(name) for name in names)
+        below = [fields.pop(name) for name in ("exception", "stack") if name in fields]
+        rest = "".join(f" {name}={value}" for name, value in fields.items())
+        return "\n".join([f"{at} [{level:<8}] {event} [{logger}]{rest}", *below])
 
 
 def configure_logging(*, level: str, as_json: bool) -> None:
@@ -51,23 +58,26 @@ def configure_logging(*, level: str, as_json: bool) -> None:
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "formatters": {"line": line_format(as_json=as_json)},
+            "formatters": {"line": {"()": JSONFormatter if as_json else TextFormatter}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": level},
         }
     )
 
 
-def line_format(*, as_json: bool) -> dict[str, Any]:
-    """Return the configuration of the formatter, as JSON lines or as text."""
-    last: list[Any]
-    if as_json:  # JSON does not render exceptions by itself
-        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    else:
-        plain = structlog.dev.plain_traceback  # the others show local variables: keys, addresses
-        last = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
-    return {
-        "()": structlog.stdlib.ProcessorFormatter,
-        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
-        "foreign_pre_chain": _SHARED,
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    given = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    given.pop("request", None)  # Django adds it to its lines; as text it is the address again
+    fields = {
+        "event": without_secrets(record.getMessage()),
+        **log_fields(),
+        "logger": record.name,
+        "level": record.levelname.lower(),
+        **given,
+        "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat()[:-6] + "Z",
     }
+    if record.exc_info and record.exc_info[0] and not is_expected(record):
+        fields["exception"] = logging.Formatter().formatException(record.exc_info)
+    if record.stack_info:
+        fields["stack"] = record.stack_info
+    return fields

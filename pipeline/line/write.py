@@ -55,7 +55,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         positions: dict[UUID, int] = dict(found[-1]) if joined else {}
         for application in job.people.values():
             application.standing = Standing(
-                job.waitlist_count,
+                job.waitlist_count - job.unverified_count,
                 job.policy.max_decays,
                 positions.get(application.id),
                 job.now,

@@ -56,7 +56,12 @@ class Message:
 
 
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
-    """Compose the email about an event for the applicant; None when there is none."""
+    """Compose the email about an event for the applicant; None when there is none.
+
+    An unverified application has none: its address may be a stranger's.
+    """
+    if event.data.get("verify_by"):
+        return None
     compose = MAILS.get(event.outcome or event.event)
     return compose(event, facts) if compose else None
 

@@ -68,7 +68,8 @@ PERSONAL: dict[str, Personal] = {
 # Fingerprints and secrets: nothing can be read from them.
 HASHES = frozenset(
     "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
-    " applicants_signincode.digest django_session.session_key jobs_apikey.digest jobs_apikey.hint"
+    " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
+    " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id pipeline_throttle.id"
     " usersessions_usersession.session_key".split()

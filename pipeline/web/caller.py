@@ -41,10 +41,6 @@ class CallerName:
 
     __repr__ = __str__
 
-    def __structlog__(self) -> str:
-        """Return the name for a line of JSON."""
-        return str(self)
-
     def look_up(self) -> None:
         """Read the session if nothing has; the name stays `session` if the database is away."""
         session = self._request.__dict__.get("session")

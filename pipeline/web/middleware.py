@@ -9,7 +9,6 @@ from functools import cache
 from http import HTTPStatus
 from uuid import uuid4
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.log import log_response
@@ -17,6 +16,7 @@ from django.utils.log import log_response
 from pipeline.web.caller import CallerName
 from pipeline.web.client_address import client_address
 from pipeline.web.page_middleware import pages_only
+from tasks.log_context import bound_log_fields
 
 ZONE_COOKIE = "time_zone"
 
@@ -36,9 +36,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         name = given if _SANE.fullmatch(given) else uuid4().hex
         request.request_id = name  # type: ignore[attr-defined]
         caller = CallerName(request)
-        with structlog.contextvars.bound_contextvars(
-            request_id=name, caller=caller, address=client_address(request)
-        ):
+        fields = {"caller": caller, "address": client_address(request)}
+        with bound_log_fields(request_id=name, **fields):
             response = get_response(request)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 caller.look_up()

@@ -21,8 +21,6 @@ from types import FrameType
 from typing import Any, NoReturn
 from uuid import UUID
 
-import structlog
-
 from tasks import registry, tracing
 from tasks.child import failure_report
 from tasks.child.cleanup import (
@@ -33,6 +31,7 @@ from tasks.child.cleanup import (
 from tasks.context import Context
 from tasks.errors import Cancelled
 from tasks.json import as_json
+from tasks.log_context import bound_log_fields
 from tasks.payloads import LARGEST_BYTES, secrets_in
 
 log = logging.getLogger(__name__)
@@ -160,9 +159,7 @@ class Child:
 
     @contextlib.contextmanager
     def _bound(self, task: str, spec: registry.TaskSpec, request: str) -> Any:
-        with structlog.contextvars.bound_contextvars(
-            task_id=task, task_type=spec.name, request_id=request
-        ):
+        with bound_log_fields(task_id=task, task_type=spec.name, request_id=request):
             yield
         self._current = ""
         if signal.getsignal(signal.SIGTERM) != self._interrupt:

@@ -6,9 +6,12 @@ from uuid import UUID
 
 import pytest
 
+from pipeline.models import Application
 from tests.support import factories
-from tests.support.callers import Caller
+from tests.support.callers import Caller, signed_in
 from tests.support.clock import let_time_pass
+
+NO_COOL_DOWN = b'"eligible_at":null'
 
 
 @pytest.mark.parametrize("path", ["pipeline", "queue", "events", "replay", "verify"])
@@ -39,3 +42,19 @@ def test_time_alone_changes_no_tag(acme: Caller, job: UUID) -> None:
 
     assert seconds >= 0
     assert answer.status_code == 304
+
+
+@pytest.mark.parametrize("path", ["pipeline", "queue"])
+def test_the_end_of_a_cool_down_changes_the_tag(
+    acme: Caller, offered: Application, path: str
+) -> None:
+    job = offered.job_id
+    let_time_pass(job, factories.WINDOW + 1)
+    signed_in(offered.applicant).post(f"/applications/{offered.id}/acknowledge")  # too late
+    cooling = acme.get(f"/jobs/{job}/{path}")
+
+    let_time_pass(job, factories.COOLDOWN + 1)
+    again = acme.get(f"/jobs/{job}/{path}", if_none_match=cooling.headers["ETag"])
+
+    assert cooling.content.count(NO_COOL_DOWN) < again.content.count(NO_COOL_DOWN)
+    assert again.status_code == 200

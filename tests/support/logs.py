@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
-from pipeline.config.logging import line_format
+from pipeline.config.logging import JSONFormatter
 
 
 class Log:
@@ -19,10 +18,8 @@ class Log:
 
     def __init__(self) -> None:
         self._text = io.StringIO()
-        settings = dict(line_format(as_json=True))
-        del settings["()"]
         self.handler = logging.StreamHandler(self._text)
-        self.handler.setFormatter(structlog.stdlib.ProcessorFormatter(**settings))
+        self.handler.setFormatter(JSONFormatter())
 
     @property
     def text(self) -> str:

@@ -80,7 +80,7 @@ def test_an_applicants_codes_and_tokens_are_logged(log: Log) -> None:
     caller = Caller()
 
     caller.post("/auth/code", {"email": "ann@example.org"})
-    caller.post("/auth/token", {"email": "ann@example.org", "code": "000000"})
+    caller.post("/auth/token", {"email": "ann@example.org", "code": "00000000"})
     made = caller.post(
         "/auth/token", {"email": "ann@example.org", "code": code_to("ann@example.org")}
     )

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from drf_spectacular.generators import SchemaGenerator
-
 from pipeline.api.openapi.examples import example_of
 from pipeline.api.schema import Schema, Tag
 
@@ -26,6 +24,8 @@ _FOLLOWS = {
 @cache
 def document() -> Schema:
     """Return the OpenAPI document of this code, built once in a process."""
+    from drf_spectacular.generators import SchemaGenerator  # large, and seldom asked for
+
     return SchemaGenerator().get_schema(request=None, public=True)
 
 

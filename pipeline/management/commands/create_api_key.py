@@ -16,6 +16,7 @@ from tasks.errors import OutOfRange
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = "Create an API key of a company. Prints the key, alone; it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -11,6 +11,7 @@ from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Create a token for using the API as the person with an address; a new address is added. "
         f"It is valid for {TOKEN_LIFETIME.days} days. Prints the token, alone."

@@ -13,6 +13,7 @@ from jobs.services import create_company, has_staff_account
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = "Create a company with its first owner. Prints the company's id, alone."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -22,6 +22,7 @@ CREATE OR REPLACE FUNCTION pipeline_feed_horizon() RETURNS bigint STABLE LANGUAG
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Run once after restoring a dump into another cluster, before anything is written. That "
         "cluster numbers its transactions from the start, so the feed would hold back all restored "

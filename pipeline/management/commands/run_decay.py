@@ -15,6 +15,7 @@ HEARTBEAT_SECONDS = 10.0
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Settle missed acknowledgements and fill the seats they open, as they become due. "
         "Any number of workers can run at once: they share the jobs. SIGTERM ends one."

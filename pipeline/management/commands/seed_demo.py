@@ -11,6 +11,7 @@ from pipeline.management.demo import seed
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Make the demo: a company with three jobs, one of which moves by itself every minute. "
         "Fixed names: running it again changes nothing."

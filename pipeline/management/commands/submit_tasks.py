@@ -27,6 +27,7 @@ ENDED = {"SUCCEEDED", "CANCELLED", "DEAD", "DISCARDED"}
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Submit a number of empty tasks over the API of a running site, due at even distances "
         "within some seconds, and show their progress. Exits with 1 if one is not done."

@@ -68,6 +68,7 @@ STOPPING = (
 class Command(BaseCommand):
     """Prepare the database, then run the web pages and the workers until Ctrl-C or SIGTERM."""
 
+    requires_system_checks = ("environment",)  # the others read every address
     help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from pipeline.domain.errors import JobNotFound
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
         "replay against the live rows and counters. Exits with 1 and names the first bad row. "

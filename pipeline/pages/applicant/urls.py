@@ -26,6 +26,7 @@ urlpatterns = [
     path("me/", dashboard.dashboard, name="dashboard"),
     path(_MINE, application.my_application, name="my_application"),
     path(f"{_MINE}confirm/", application.confirm_mine, name="confirm_mine"),
+    path(f"{_MINE}name/", application.take_over, name="take_over"),
     path(f"{_MINE}withdraw/", application.withdraw_mine, name="withdraw_mine"),
     path("confirm/", confirm.take_offer, name="take_offer"),
     path("confirm/<str:token>/", confirm.confirm_offer, name="confirm_offer"),

@@ -77,8 +77,8 @@ class StaffAdapter(DefaultAccountAdapter):
         return resolve_url("company_jobs")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count wrong passwords per account, whatever host name the requests use."""
-        return str(credentials.get("email", "")).lower()
+        """Count wrong passwords per account and client: strangers lock nobody else out."""
+        return f"{str(credentials.get('email', '')).lower()} {client_address(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the client's address behind trusted proxies; for IPv6, its network's first."""

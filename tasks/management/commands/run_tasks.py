@@ -17,6 +17,7 @@ LONGEST_DRAIN = 86_400.0
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Run background work, each task in a child process. Any number of workers can run "
         "at once. SIGTERM finishes running tasks, a second one gives them back."

@@ -22,6 +22,7 @@ MOST_SHOWN = 1_000
 
 
 class Command(BaseCommand):
+    requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Inspect and control background work of all companies and of the site. Every action is "
         "recorded in the task's history under --actor."

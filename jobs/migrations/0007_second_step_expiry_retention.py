@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0005_shared_cache'),
+        ('jobs', '0006_unverified_count'),
     ]
 
     operations = [

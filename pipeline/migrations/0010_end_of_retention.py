@@ -7,8 +7,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('applicants', '0003_random_ids'),
-        ('jobs', '0006_second_step_expiry_retention'),
-        ('pipeline', '0008_work'),
+        ('jobs', '0007_second_step_expiry_retention'),
+        ('pipeline', '0009_verified'),
     ]
 
     operations = [

@@ -1,0 +1,114 @@
+"""Checks of the line while and after a crowd came, all read through the API."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from http_load import Connection, request
+
+if TYPE_CHECKING:
+    from crowd_site import Site
+
+QUICK_SECONDS = 0.5
+MOST_RECOVERY_SECONDS = 120.0
+# How often in a row a free seat is seen until it is a fault: whoever missed an offer cools down for
+# a second, in which nobody else may wait.
+IDLE_LOOKS = 4
+
+
+class Watch:
+    """Watcher of a job's seats, over a connection of its own."""
+
+    def __init__(self, site: Site, seats: int) -> None:
+        self._site, self._seats = site, seats
+        self._connection = Connection(*site.address)
+        self._looks = self._missed = self._idle = 0
+        self._faults: set[str] = set()
+
+    async def look(self) -> None:
+        """Look at the seats; a site that has no time for that is no fault."""
+        path = f"/api/v1/jobs/{self._site.job}"
+        try:
+            answer = await self._connection.send(request("GET", path, token=self._site.key))
+        except (OSError, EOFError):
+            self._missed += 1
+            return
+        if answer.status != 200:
+            self._missed += 1
+            return
+        job = answer.json()
+        self._looks += 1
+        if job["active_count"] + job["pending_count"] > self._seats:
+            self._faults.add("more people hold a seat than there are seats")
+        self._idle = self._idle + 1 if job["seats_free"] and job["waitlist_count"] else 0
+        if self._idle >= IDLE_LOOKS:
+            self._faults.add("a seat is free while people wait")
+
+    def faults(self) -> list[str]:
+        """Say how often the seats were seen; gives what was wrong then."""
+        print(f"seats looked at {self._looks} times, {self._missed} times without an answer")
+        return sorted(self._faults)
+
+
+async def seconds_to_recover(site: Site) -> float:
+    """How long it takes until three answers in a row are quick."""
+    start, quick, connection = time.monotonic(), 0, Connection(*site.address)
+    while quick < 3 and time.monotonic() - start < MOST_RECOVERY_SECONDS:
+        began = time.monotonic()
+        try:
+            path = f"/api/v1/jobs/{site.job}"
+            answer = await connection.send(request("GET", path, token=site.key))
+            is_quick = answer.status == 200 and time.monotonic() - began < QUICK_SECONDS
+        except (OSError, EOFError):
+            is_quick = False
+        quick = quick + 1 if is_quick else 0
+        await asyncio.sleep(0.05)
+    connection.close()
+    return time.monotonic() - start
+
+
+async def check_line(site: Site, seats: int, accepted: set[str]) -> list[str]:
+    """Compare the line with what people were told, and have its log verified."""
+    whole = await _read(site, "pipeline?limit=200")
+    waiting = await _waitlist(site)
+    holders = [each["id"] for each in (*whole["active"], *whole["pending"])]
+    live = [*holders, *(each["id"] for each in waiting)]
+    verdict = await _read(site, "verify")
+    print(f"{len(holders)} hold a seat, {len(waiting):,} wait; log of {verdict['head']['seq']:,}")
+    checks = {
+        f"{len(holders)} people hold {seats} seats": len(holders) <= seats,
+        "a seat is free while people wait": len(holders) == seats
+        or all(each["eligible_at"] for each in waiting),
+        "positions have gaps": [each["position"] for each in waiting]
+        == list(range(1, len(waiting) + 1)),
+        "somebody stands in the line twice": len(set(live)) == len(live),
+        "somebody stands there who was not told so": set(live) <= accepted,
+        "the chain of the log is broken": verdict["chain"] == "ok",
+        "the replay of the log differs from the line": verdict["replay_matches"],
+    }
+    return [fault for fault, holds in checks.items() if not holds]
+
+
+async def _waitlist(site: Site) -> list[Any]:
+    rows: list[Any] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        following = f"&cursor={cursor}" if cursor else ""
+        page = await _read(site, f"queue?limit=200{following}")
+        rows += page["data"]
+        cursor = page["next_cursor"]
+    return rows
+
+
+async def _read(site: Site, what: str) -> Any:
+    connection = Connection(*site.address)
+    sent = request("GET", f"/api/v1/jobs/{site.job}/{what}", token=site.key)
+    for _ in range(20):
+        answer = await connection.send(sent)
+        if answer.status == 200:
+            connection.close()
+            return answer.json()
+        await asyncio.sleep(float(answer.headers.get("retry-after", 1)))
+    raise SystemExit(f"{what} answered {answer.status}")

@@ -1,0 +1,128 @@
+"""The site that a crowd visits: its address, its job, its people, and its processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+import harness
+from adapter import Ours
+from processes import cpu_seconds, postmaster_of
+
+NUMBER_OF_LISTENING = "0A"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person's credentials: for the API, and for pages."""
+
+    token: str
+    cookie: str
+
+
+@dataclass
+class Site:
+    """A site with one job that has just been opened, and the people who will come."""
+
+    address: tuple[str, int]
+    job: UUID
+    key: str
+    people: list[Person]
+    parts: dict[str, list[int]]  # the first processes of each part
+    cpu_at_start: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cpu_at_start = self.cpu_seconds()
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU so far of each part, and of this process."""
+        spent = {part: cpu_seconds(*roots) for part, roots in self.parts.items()}
+        return spent | {"crowd": time.process_time()}
+
+    def status_page(self, application: str) -> str:
+        from django.urls import reverse
+
+        return reverse("my_application", args=[application])
+
+
+@contextmanager
+def own_site(seats: int, people: int) -> Iterator[Site]:
+    """Start a web server and a decay worker on a fresh database, for as long as this lasts."""
+    cluster = harness.start()
+    server = Ours()
+    server.start()
+    worker = subprocess.Popen([sys.executable, "manage.py", "run_decay"], cwd=harness.ROOT)
+    database = postmaster_of(str(cluster.server.data))
+    parts = {"web": server.processes(), "PostgreSQL": [database], "decay worker": [worker.pid]}
+    try:
+        yield _open(server.address, seats, people, parts)
+    finally:
+        worker.terminate()
+        server.stop()
+        worker.wait(30)
+
+
+@contextmanager
+def running_site(address: tuple[str, int], seats: int, people: int) -> Iterator[Site]:
+    """Make a job on a site that runs on this machine, on the database of this environment."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", harness.SETTINGS)
+    harness.setup()
+    (data,) = harness.execute("SELECT current_setting('data_directory')")[0]
+    parts = {"web": [_listener(address[1])], "PostgreSQL": [postmaster_of(data)]}
+    yield _open(address, seats, people, parts)
+
+
+def _open(address: tuple[str, int], seats: int, people: int, parts: dict[str, list[int]]) -> Site:
+    from django.db import connection
+
+    from jobs.models import Job, Scope
+    from jobs.services import create_api_key
+
+    job = UUID(
+        harness.make_job(capacity=seats, acknowledgment_window_seconds=60, cooldown_seconds=1)
+    )
+    company = Job.objects.values_list("company_id", flat=True).get(id=job)
+    _, key = create_api_key(company_id=company, name="crowd", scopes=list(Scope))
+    crowd = [_person(f"crowd-{job}-{number}@bench.example") for number in range(people)]
+    connection.close()
+    return Site(address, job, key, crowd, parts)
+
+
+def _person(email: str) -> Person:
+    from django.conf import settings
+    from django.contrib.sessions.backends.db import SessionStore
+    from django.http import HttpRequest
+
+    from applicants.http import sign_in
+    from applicants.services import find_or_create_applicant, issue_token
+
+    person, request = find_or_create_applicant(email), HttpRequest()
+    request.session = SessionStore()
+    sign_in(request, person)
+    request.session.save()
+    cookie = f"{settings.SESSION_COOKIE_NAME}={request.session.session_key}"
+    return Person(issue_token(person), cookie)
+
+
+def _listener(port: int) -> int:
+    """The first of the processes that listen on a port."""
+    inodes = {
+        f"socket:[{fields[9]}]"
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if (fields := line.split())[3] == NUMBER_OF_LISTENING
+        and int(fields[1].rpartition(":")[2], 16) == port
+    }
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+        try:
+            if any(os.readlink(each) in inodes for each in (folder / "fd").iterdir()):
+                return int(folder.name)
+        except OSError:  # it has ended, or is somebody else's
+            continue
+    raise SystemExit(f"nothing listens on port {port} of this machine")
