@@ -157,7 +157,8 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     kind = problem_type_of(exc)
     if kind.status >= 500:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
-        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
+        trace = None if kind is BUSY else exc
+        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
     headers = headers_of(kind, exc)
     body = problem(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)

@@ -19,6 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
 
+# What makes a key too weak to sign with: fewer characters, or fewer different ones.
+LEAST_KEY_LENGTH = 32
+LEAST_KEY_CHARACTERS = 10
 LOG_FORMATS = ("json", "console")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -49,9 +52,9 @@ class _Env(environ.Env):
 
 # The variables that are read here, except for the rate limits.
 NAMES = (
-    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN"
+    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG ALLOWED_HOSTS METRICS_TOKEN"
     " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
-    " SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
+    " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
     " FILE_BYTES_PER_COMPANY DEMO_TASKS ANCHOR_FILE ANCHOR_KEY_FILE"
 ).split()
 
@@ -87,6 +90,8 @@ _RATES = {
 }
 # How many tasks may wait before companies can start no more.
 TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
+# After how many hours without a request a staff account is signed out.
+STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # How many of them may be one company's, so that none takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and of files to download may be one company's.
@@ -139,10 +144,10 @@ def secret_key() -> str:
     """Return SECRET_KEY; with the embedded database, a key that is kept in a file.
 
     Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
-    between processes and sign everybody out at each restart.
+    between processes and sign everybody out at each restart. Also when the key is weak.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return given
+        return _strong("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -158,6 +163,34 @@ def secret_key() -> str:
             os.link(mine, path)
         mine.unlink()
     return path.read_text()
+
+
+def secret_key_fallbacks() -> list[str]:
+    """Return the keys before SECRET_KEY, whose signatures are still accepted.
+
+    Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
+    """
+    name = "SECRET_KEY_FALLBACKS"
+    return [_strong(name, key.strip()) for key in _env.list(name, default=[])]
+
+
+def _strong(name: str, key: str) -> str:
+    if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
+            " .env.example says how to make them."
+        )
+    return key
+
+
+def debug() -> bool:
+    """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
+    if DEBUG and DATABASE_URL:
+        raise ImproperlyConfigured(
+            "DEBUG=on shows settings and data on error pages, so it cannot be used with"
+            " DATABASE_URL. Remove one of them."
+        )
+    return DEBUG
 
 
 def database_from_url() -> dict[str, Any]:
