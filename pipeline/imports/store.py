@@ -13,6 +13,7 @@ from uuid_utils.compat import uuid7
 from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen
 from pipeline.domain.states import Actor
+from pipeline.files.quota import refuse_beyond_quota
 from pipeline.files.write import FILE_KEPT_DAYS, keep_parts
 from pipeline.imports.read_csv import check_size, check_start
 from pipeline.models import ImportRun, StoredFile
@@ -38,7 +39,7 @@ def store_import(
     Only its size and its first line are looked at: reading the rest may take long.
     `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
     key in whose name people are taken in, `file_id` the id if it is to have a certain one. Nothing
-    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused.
+    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused, FilesFull.
     """
     job = job_facts(job_id)
     if job.company_id != company_id:
@@ -58,6 +59,7 @@ def store_import(
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
     file.size_bytes = _store(file.id, content)
+    refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
     ImportRun.objects.create(file=file, total_rows=0, is_read=False, started_by=actor.id)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0009_verified'),
+        ('pipeline', '0010_end_of_retention'),
     ]
 
     operations = [
