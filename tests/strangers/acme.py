@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from applicants import codes
 from applicants.services import issue_token
-from jobs.models import Company, Membership, Role, Scope
+from jobs.models import Company, JobPosting, Membership, Role, Scope
 from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
 from pipeline.models import DecisionNote, StoredFile, StoredPart
@@ -85,8 +85,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = factories.job(company_id=acme.id, open_now=False)
-    for model in ("jobs.JobPosting",):
-        apps.get_model(model).objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
