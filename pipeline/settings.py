@@ -10,6 +10,7 @@ from pipeline.config import env
 from pipeline.config.allauth import account_settings
 from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
+from pipeline.database.roles import APPLICATION, OWNER
 
 BASE_DIR = env.BASE_DIR
 # A wheel carries templates and static files inside the package; in a checkout they lie beside it.
@@ -172,6 +173,9 @@ def _database(**config: Any) -> dict[str, Any]:
 
 
 EMBEDDED_POSTGRES: Cluster | None = None
+# By what of the connection migrations differ: their role owns the tables, the application's does
+# not. None: one role for both.
+MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
 if env.DATABASE_URL:
     DATABASES = {"default": _database(**env.database_from_url() | {"ENGINE": "pipeline.database"})}
 else:
@@ -183,10 +187,13 @@ else:
         "default": _database(
             ENGINE="pipeline.database",
             NAME="postgres",
-            USER="postgres",
+            USER="postgres" if env.TESTING else APPLICATION,
+            PASSWORD="",
             HOST=str(EMBEDDED_POSTGRES.socket_dir),
         )
     }
+
+    MIGRATION_DATABASE = None if env.TESTING else {"USER": OWNER}
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -208,6 +215,10 @@ TRUSTED_PROXIES = env.trusted_proxies()
 THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
+FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
+DEMO_TASKS = env.DEMO_TASKS
+ANCHOR_FILE = env.ANCHOR_FILE
+ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 
 # The default is shared by all processes, because allauth counts in it; every look is a query. What
 # one process may keep for itself goes into "local".
@@ -224,7 +235,7 @@ vars().update(account_settings(THROTTLE_RATES))
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
 # What the children in which tasks run see of the environment, besides paths and locale.
-TASK_ENVIRONMENT = env.NAMES
+TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")

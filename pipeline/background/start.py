@@ -11,9 +11,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.catalog import COMPANY_TYPES, is_switched_off
 from pipeline.background.errors import (
     Backlogged,
+    DemoSwitchedOff,
     RateExceeded,
     TaskRequestRefused,
     TooManyAtOnce,
@@ -143,10 +144,12 @@ def limits_of_key(key_id: UUID | None) -> Producer | None:
 def check_type(key: str, allowed: Producer | None = None) -> None:
     """Refuse a type that no company may start, or not with this key.
 
-    Raises UnknownType, TypeNotAllowed.
+    Raises UnknownType (DemoSwitchedOff for one that is there to try things out), TypeNotAllowed.
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
+    if is_switched_off(key):
+        raise DemoSwitchedOff(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
         raise TypeNotAllowed(key)
 
