@@ -51,6 +51,8 @@ OF_COMPANY: dict[str, Any] = {
     "tasks.Task": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskAct": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskEvent": lambda acme: Q(task_id__in=acme_tasks(acme)),
+    "tasks.TaskOwnerBreaker": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskOwnerTally": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskPause": lambda acme: Q(owner_id=acme.id),
     "usersessions.UserSession": lambda acme: Q(user__memberships__company=acme),
 }
@@ -80,7 +82,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
     ]
     first, second, third = [factories.application(job, person) for person in people]
     issue_token(people[0])
-    codes.send_code(people[0].email)
+    codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
