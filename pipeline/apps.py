@@ -30,5 +30,5 @@ def _keep_upkeep(**_: Any) -> None:
     from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
 
     ensure_retention()
-    ensure_end_of_retention()
     ensure_anchoring()
+    ensure_end_of_retention()

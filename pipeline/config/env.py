@@ -52,11 +52,11 @@ class _Env(environ.Env):
 
 # The variables that are read here, except for the rate limits.
 NAMES = (
-    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG ALLOWED_HOSTS"
-    " METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL"
-    " STATIC_ROOT SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS"
-    " TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
-    " FILE_BYTES_PER_COMPANY DEMO_TASKS ANCHOR_FILE ANCHOR_KEY_FILE"
+    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG"
+    " ALLOWED_HOSTS METRICS_TOKEN"
+    " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
+    " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
+    " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
 ).split()
 
 _env = _Env()
@@ -100,6 +100,8 @@ STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # The signed file of the logs' heads, and the key that signs it.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
+# Off: for a pooler in transaction mode that knows no prepared statements.
+PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 # Whether companies may start the types that only try the engine out; some take memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
