@@ -102,12 +102,12 @@ _RATES = {
 }
 # How many tasks may wait before companies can start no more.
 TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
-# After how many hours without a request a staff account is signed out.
-STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # How many of them may be one company's, so that none takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and of files to download may be one company's.
 FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+# After how many hours without a request a staff account is signed out.
+STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # The signed file of the logs' heads, and the key that signs it.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))

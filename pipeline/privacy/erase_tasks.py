@@ -30,13 +30,12 @@ def forget_in_tasks(address: str) -> None:
     values = {"pattern": f"{before}{re.escape(in_json)}{after}", "word": in_json, "erased": ERASED}
     with connection.cursor() as cursor:
         for table, columns in PLACES.items():
-            changes = ", ".join(_changed(name, is_json) for name, is_json in columns.items())
+            changed = "regexp_replace({0}::text, %(pattern)s, %(erased)s, 'gi'){1}"
+            changes = ", ".join(
+                f"{name} = {changed.format(name, '::jsonb' if is_json else '')}"
+                for name, is_json in columns.items()
+            )
             found = " OR ".join(
                 f"position(%(word)s IN lower({name}::text)) > 0" for name in columns
             )
             cursor.execute(f"UPDATE {table} SET {changes} WHERE {found}", values)  # noqa: S608 -- of names that stand above
-
-
-def _changed(name: str, is_json: bool) -> str:
-    text = f"regexp_replace({name}::text, %(pattern)s, %(erased)s, 'gi')"
-    return f"{name} = {text}::jsonb" if is_json else f"{name} = {text}"

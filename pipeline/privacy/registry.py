@@ -95,7 +95,8 @@ CODES = frozenset(
     " tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone tasks_task.producer"
     " tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace tasks_task.worker"
     " tasks_taskact.actor tasks_taskact.target tasks_taskact.what tasks_taskevent.actor"
-    " tasks_taskevent.kind tasks_taskpause.actor tasks_tasktype.breaker tasks_tasktype.key"
-    " tasks_tasktype.paused_by tasks_tasktype.queue tasks_tasktype.schema tasks_taskworker.name"
+    " tasks_taskevent.kind tasks_taskownerbreaker.breaker tasks_taskpause.actor"
+    " tasks_tasktype.breaker tasks_tasktype.key tasks_tasktype.paused_by tasks_tasktype.queue"
+    " tasks_tasktype.schema tasks_taskworker.name"
     " tasks_taskworker.queues tasks_taskworker.types".split()
 )

@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from applicants import codes
 from applicants.services import issue_token
-from jobs.models import Company, Membership, Role, Scope
+from jobs.models import Company, JobPosting, Membership, Role, Scope
 from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
 from pipeline.models import DecisionNote, StoredFile, StoredPart
@@ -51,6 +51,8 @@ OF_COMPANY: dict[str, Any] = {
     "tasks.Task": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskAct": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskEvent": lambda acme: Q(task_id__in=acme_tasks(acme)),
+    "tasks.TaskOwnerBreaker": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskOwnerTally": lambda acme: Q(owner_id=acme.id),
     "tasks.TaskPause": lambda acme: Q(owner_id=acme.id),
     "usersessions.UserSession": lambda acme: Q(user__memberships__company=acme),
 }
@@ -80,13 +82,12 @@ def furnish() -> tuple[Company, dict[str, Any]]:
     ]
     first, second, third = [factories.application(job, person) for person in people]
     issue_token(people[0])
-    codes.send_code(people[0].email)
+    codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = factories.job(company_id=acme.id, open_now=False)
-    for model in ("jobs.JobPosting",):
-        apps.get_model(model).objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
     dead = background_tasks.dead(acme)
     running = background_tasks.started(acme)
     background_tasks.move(running, result={"about": MARKER})
