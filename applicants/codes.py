@@ -1,11 +1,14 @@
 """Codes that prove an address: emailed to it, valid for one sign-in within a few minutes.
 
-PostgreSQL decides their limits (codes per address and hour, tries per code), each in one statement:
-processes that ask at the same time update a row one after the other.
+A code belongs to the requester who asked for it: a browser (by its cookie) or, for the API, a
+network. Strangers can neither use up its tries nor replace it. PostgreSQL decides the limits,
+whichever process asks.
 """
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -16,11 +19,12 @@ from django.utils.crypto import salted_hmac
 from applicants import mail, tokens
 from applicants.models import SignInCode
 
+security = logging.getLogger("security")
+
 LIFETIME = timedelta(minutes=15)
 # Guesses at one code.
 MOST_TRIES = 5
-# Codes to one address within a window. A client's own limit is lower, so that no stranger can use
-# them all up.
+# Codes to one address within a window, for all who ask together.
 MOST_CODES = 20
 WINDOW = timedelta(hours=1)
 # Expired rows that sending a code deletes.
@@ -30,37 +34,60 @@ SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
 IGNORE = "If it was not you, ignore this email: without the code nobody can act for you."
 
+# Codes to one address that each network gets in a window even if others have used up MOST_CODES.
+OWN_CODES = 2
+
+# Those who ask for codes to one address take turns, so that they can be counted.
+TAKE_TURN = "SELECT pg_advisory_xact_lock(%(turn)s)"
+
 ISSUE = """
 INSERT INTO applicants_signincode AS held
-    (address, digest, tries_left, expires_at, sent, counted_until)
-VALUES (%(address)s, %(digest)s, %(tries)s, clock_timestamp() + %(lifetime)s,
-        1, clock_timestamp() + %(window)s)
-ON CONFLICT (address) DO UPDATE SET
+    (request, address, network, digest, tries_left, expires_at, sent, counted_until)
+SELECT %(request)s, %(address)s, %(network)s, %(digest)s, %(tries)s,
+       clock_timestamp() + %(lifetime)s, 1, clock_timestamp() + %(window)s
+FROM (
+    SELECT coalesce(sum(sent), 0) AS total,
+           coalesce(sum(sent) FILTER (WHERE network = %(network)s), 0) AS own
+    FROM applicants_signincode
+    WHERE address = %(address)s AND counted_until > clock_timestamp()
+) lately
+WHERE total < %(most)s OR own < %(own)s
+ON CONFLICT (request) DO UPDATE SET
+    network = excluded.network,
     digest = excluded.digest,
     tries_left = excluded.tries_left,
     expires_at = excluded.expires_at,
     sent = CASE WHEN held.counted_until <= clock_timestamp() THEN 1 ELSE held.sent + 1 END,
     counted_until = CASE WHEN held.counted_until <= clock_timestamp()
         THEN excluded.counted_until ELSE held.counted_until END
-WHERE held.sent < %(most)s OR held.counted_until <= clock_timestamp()
 RETURNING true
 """
 
 GUESS = """
 UPDATE applicants_signincode SET
     tries_left = CASE WHEN digest = %(digest)s THEN 0 ELSE tries_left - 1 END
-WHERE address = %(address)s AND tries_left > 0 AND expires_at > clock_timestamp()
+WHERE request = %(request)s AND tries_left > 0 AND expires_at > clock_timestamp()
 RETURNING digest = %(digest)s
 """
 
 
-def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) -> None:
-    """Send a new code to an address in its normal spelling; the code before it becomes invalid.
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """Who asks for a code: `handle` is a browser's or a client's own, `network` its address."""
+
+    handle: str
+    network: str
+
+
+def send_code(
+    email: str, *, by: Requester, about: str = SIGNING_IN, if_not_you: str = IGNORE
+) -> None:
+    """Send a new code to an address in its normal spelling; the requester's last becomes invalid.
 
     Nothing is looked up about the address, so a caller cannot learn if it is in use. At most
-    MOST_CODES are sent within the WINDOW; any more are silently dropped. `about` is the sentence of
-    the email that says what the code is for; `if_not_you` says what to do if the reader did not ask
-    for it.
+    MOST_CODES are sent to it within the WINDOW, but always OWN_CODES for each network; any more are
+    silently dropped. `about` is the sentence of the email that says what the code is for;
+    `if_not_you` says what to do if the reader did not ask for it.
     """
     code = tokens.new_code()
     text = (
@@ -70,54 +97,67 @@ def send_code(email: str, *, about: str = SIGNING_IN, if_not_you: str = IGNORE) 
         f"{about}\n\n"
         f"{if_not_you}\n"
     )
+    address = _hash("address", email)
     values: dict[str, Any] = {
-        "address": _key_of(email),
+        "turn": int.from_bytes(address[:8], "big", signed=True),
+        "request": _hash("request", email, by.handle),
+        "address": address,
+        "network": _hash("network", email, by.network),
         "digest": _digest_of(email, code),
         "tries": MOST_TRIES,
         "lifetime": LIFETIME,
         "window": WINDOW,
         "most": MOST_CODES,
+        "own": OWN_CODES,
     }
     with transaction.atomic():
         with connection.cursor() as cursor:
+            cursor.execute(TAKE_TURN, values)
             cursor.execute(ISSUE, values)
             is_kept = cursor.fetchone() is not None
         if is_kept:
             mail.post(to=email, subject=SUBJECT, text=text)
+            security.info("code.sent")
+        else:
+            security.warning("code.withheld")
     over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
-    some = list(over.order_by("counted_until").values_list("address", flat=True)[:CLEARED_AT_ONCE])
+    some = list(over.order_by("counted_until").values_list("request", flat=True)[:CLEARED_AT_ONCE])
     if some:
-        over.filter(address__in=some).delete()
+        over.filter(request__in=some).delete()
 
 
-def guess(email: str, code: str) -> bool | None:
-    """Try a code for an address in its normal spelling.
+def guess(email: str, code: str, *, requester: str) -> bool | None:
+    """Try a code for an address in its normal spelling, as the requester who asked for one.
 
     Returns True for the right code, which is then used up; False for a wrong one, which costs a
     try; None without a valid code: none was sent, it has expired, was used, or has no tries left.
     """
     with connection.cursor() as cursor:
-        cursor.execute(GUESS, {"address": _key_of(email), "digest": _digest_of(email, code)})
+        values = {"request": _hash("request", email, requester), "digest": _digest_of(email, code)}
+        cursor.execute(GUESS, values)
         row = cursor.fetchone()
+    if row is None or not row[0]:
+        security.warning("code.refused", extra={"reason": "wrong" if row else "none_valid"})
     return row[0] if row else None
 
 
 def forget(email: str) -> None:
-    """Delete the row about codes to an address in its normal spelling."""
-    SignInCode.objects.filter(address=_key_of(email)).delete()
+    """Delete all about codes to an address in its normal spelling."""
+    SignInCode.objects.filter(address=_hash("address", email)).delete()
 
 
 def kept_about(email: str) -> dict[str, Any] | None:
     """Return when the last code to an address expires, and how many were sent in the window."""
-    kept = SignInCode.objects.filter(address=_key_of(email))
+    kept = SignInCode.objects.filter(address=_hash("address", email)).order_by("-expires_at")
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
-def _key_of(email: str) -> bytes:
-    return salted_hmac("applicants.codes.address", email, algorithm="sha256").digest()
+def _hash(what: str, *values: str) -> bytes:
+    text = "\n".join(values)
+    return salted_hmac(f"applicants.codes.{what}", text, algorithm="sha256").digest()
 
 
 def _digest_of(email: str, code: str) -> bytes:
     """Hash with a key: against a plain hash, all codes could be tried in a second."""
-    return salted_hmac("applicants.codes.code", f"{email} {code}", algorithm="sha256").digest()
+    return _hash("code", email, code)

@@ -8,14 +8,27 @@ from django import forms
 from django.core.validators import RegexValidator
 
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
+from applicants.services import checked_address
 from applicants.tokens import CODE_DIGITS
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
 
 
+class AddressField(forms.EmailField):
+    """An email address, in the one spelling under which addresses are kept."""
+
+    def clean(self, value: Any) -> str:
+        """Return the address. Raises ValidationError."""
+        email: str = super().clean(value)
+        try:
+            return checked_address(email) if email else email
+        except forms.ValidationError:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+
 def _address(help_text: str) -> forms.EmailField:
-    return forms.EmailField(
+    return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
         help_text=help_text,

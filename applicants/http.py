@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
+from secrets import token_urlsafe
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -13,10 +16,12 @@ from django.middleware.csrf import rotate_token
 
 from applicants.models import Applicant
 
+security = logging.getLogger("security")
+
 KEY = "applicant_id"
 # The cookie with the address to which a code was sent. It is signed and kept only in the browser:
 # an address leaves no trace here before it is proved.
-PROVING = "address_to_prove"
+PROVING = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "address_to_prove"
 PROVING_AGE = timedelta(days=1)
 # For how long a browser that asked for a code is not sent another: emails take a while.
 JUST_SENT = timedelta(seconds=30)
@@ -32,13 +37,19 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     request.session.flush()
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
+    security.info("applicant.signed_in", extra={"applicant": str(applicant.id)})
 
 
-def remember_address(response: HttpResponseBase, email: str, *, after: str = "") -> None:
-    """Keep in the browser the address to which a code was sent, and the page to show afterwards."""
+def remember_address(
+    response: HttpResponseBase, email: str, *, handle: str, after: str = ""
+) -> None:
+    """Keep in the browser the address to which a code was sent, and the page to show afterwards.
+
+    `handle` is the secret by which this browser alone can enter that code.
+    """
     response.set_cookie(
         PROVING,
-        signing.dumps([email, after], salt=_SALT),
+        signing.dumps([email, after, handle], salt=_SALT),
         max_age=PROVING_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -51,13 +62,26 @@ def forget_address(response: HttpResponseBase) -> None:
     response.delete_cookie(PROVING, samesite="Lax")
 
 
-def address_to_prove(request: HttpRequest) -> tuple[str, str] | None:
-    """Return the address to which a code was sent, and the page to show afterwards or ""."""
+class Proving(NamedTuple):
+    """The address to which a code was sent, the page to show afterwards or "", and the handle."""
+
+    email: str
+    after: str
+    handle: str
+
+
+def new_handle() -> str:
+    """Make the secret that binds a code to the browser that asks for it."""
+    return token_urlsafe(16)
+
+
+def address_to_prove(request: HttpRequest) -> Proving | None:
+    """Return what a browser is about to prove, if it asked for a code."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
     except signing.BadSignature:
         return None
-    return kept[0], kept[1]
+    return Proving(*kept) if len(kept) == len(Proving._fields) else None
 
 
 def was_just_sent(request: HttpRequest) -> bool:
@@ -71,6 +95,7 @@ def was_just_sent(request: HttpRequest) -> bool:
 
 def sign_out(request: HttpRequest) -> None:
     """End the browser's session."""
+    security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 
 

@@ -56,13 +56,16 @@ class ApplicantToken(models.Model):
 
 
 class SignInCode(models.Model):
-    """Last code that was sent to an address, and the number of recent codes.
+    """Last code to an address that one requester asked for, and the number of recent ones.
 
-    It holds no address and no code, only keyed hashes of them: an address that is never proved
-    leaves nothing behind that shows it.
+    It holds no address, requester or code, only keyed hashes of them: an address that is never
+    proved leaves nothing behind that shows it. `request` is address and requester together,
+    `network` address and network.
     """
 
-    address = models.BinaryField(primary_key=True, max_length=32)
+    request = models.BinaryField(primary_key=True, max_length=32)
+    address = models.BinaryField(max_length=32)
+    network = models.BinaryField(max_length=32)
     digest = models.BinaryField(max_length=32)
     tries_left = models.SmallIntegerField()
     expires_at = models.DateTimeField()
@@ -71,7 +74,10 @@ class SignInCode(models.Model):
     counted_until = models.DateTimeField()
 
     class Meta:
-        indexes = [models.Index("counted_until", name="code_expiry")]
+        indexes = [
+            models.Index("counted_until", name="code_expiry"),
+            models.Index("address", name="code_address"),
+        ]
 
     def __str__(self) -> str:
         return f"a code with {self.tries_left} tries left"

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
+from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from applicants import codes, tokens
+from applicants.addresses import has_unseen, normal_address
 from applicants.models import ERASED, Applicant, ApplicantToken
 from tasks.sql.prepared import Statement, values
+
+security = logging.getLogger("security")
 
 TOKEN_LIFETIME = timedelta(days=30)
 # Expired tokens that one sign-in clears away.
 CLEARED_AT_ONCE = 20
 
 
-def normal_address(email: str) -> str:
-    """Return the one spelling under which an address is kept: case makes no difference."""
-    return email.strip().lower()
-
-
 def checked_address(email: str) -> str:
     """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
     email = normal_address(email)
+    if has_unseen(email):
+        raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
     validate_email(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
     return email
@@ -98,30 +100,41 @@ class CodeRefused(Exception):
         self.try_again = try_again
 
 
-def prove_address(*, email: str, code: str) -> Applicant:
+def prove_address(*, email: str, code: str, requester: str) -> Applicant:
     """Return the person who proves an address by the code sent to it, and use up the code.
 
+    `requester` is who asked for the code: nobody else's code counts, and nobody else's tries.
     A new address becomes an applicant. A wrong code costs a try. Raises CodeRefused. Must not be
     called inside a transaction.
     """
     address = normal_address(email)
     with transaction.atomic(durable=True):
-        right = codes.guess(address, code)
+        right = codes.guess(address, code, requester=requester)
         if right:
             return find_or_create_applicant(address)
     raise CodeRefused(try_again=right is False)
 
 
-def sign_in_by_code(*, email: str, code: str) -> tuple[str, datetime] | None:
-    """Return a new token of the person who proves an address by its code, and the token's expiry.
+class Granted(NamedTuple):
+    """A new token, shown only now, with its expiry and its person."""
 
-    A new address becomes an applicant. Returns None when the code is wrong, used, expired or was
-    guessed at too often; a wrong code costs a try. Must not be called inside a transaction.
+    token: str
+    expires_at: datetime
+    applicant_id: UUID
+
+
+def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
+    """Return a new token of the person who proves an address by its code.
+
+    A new address becomes an applicant. Returns None when the code is wrong, used, expired, was
+    guessed at too often or sent to another requester; a wrong code costs a try. Must not be called
+    inside a transaction.
     """
     with transaction.atomic(durable=True):
-        if not codes.guess(normal_address(email), code):
+        if not codes.guess(normal_address(email), code, requester=requester):
             return None
-        granted = grant_token(find_or_create_applicant(email))
+        person = find_or_create_applicant(email)
+        granted = Granted(*grant_token(person), person.id)
     expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
     some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
     ApplicantToken.objects.filter(id__in=some).delete()
@@ -139,12 +152,14 @@ def grant_token(applicant: Applicant) -> tuple[str, datetime]:
     ApplicantToken.objects.create(
         applicant=applicant, digest=tokens.digest_of(token), expires_at=expires_at
     )
+    security.info("token.created", extra={"applicant": str(applicant.id)})
     return token, expires_at
 
 
 def revoke_token(token_id: UUID) -> None:
     """Revoke a token. Revoking twice is harmless."""
-    ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now())
+    if ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now()):
+        security.info("token.revoked", extra={"token": str(token_id)})
 
 
 def applicant_exists(applicant_id: UUID) -> bool:

@@ -6,7 +6,8 @@ import secrets
 from hashlib import sha256
 
 PREFIX = "nila_"
-CODE_DIGITS = 6
+# With one try in 10^8, even a thousand networks with tries of their own guess no code.
+CODE_DIGITS = 8
 
 
 def new_token() -> str:

@@ -8,15 +8,22 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
+from applicants.codes import Requester
 from jobs.models import Role
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import ApplicationFacts
 from pipeline.selectors.jobs import JobFacts
+from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
     """A caller who showed no credential."""
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return "anonymous"
 
 
 # What a request is about, where its address names a job or an application.
@@ -44,6 +51,11 @@ class CompanyCaller:
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return self.producer
+
+    @property
     def key_id(self) -> UUID | None:
         """Return the key's id; None for a member."""
         return None if self.role else self.actor_id
@@ -62,6 +74,11 @@ class PersonCaller:
         """Return the actor as the log names it."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
 
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return f"applicant:{self.applicant_id}"
+
 
 Caller = Nobody | CompanyCaller | PersonCaller
 
@@ -69,3 +86,9 @@ Caller = Nobody | CompanyCaller | PersonCaller
 def caller_of(request: Request) -> Caller:
     """Return the caller of an authenticated request."""
     return cast(Caller, request.user)
+
+
+def requester_of(request: Request) -> Requester:
+    """Return who asks for a code by the API: a network, for there is no cookie."""
+    client = client_address(request)
+    return Requester(f"api {client}", client)

@@ -12,7 +12,15 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import POLICY_FIELDS, Policy
-from pipeline.domain.states import EVENTS, JOB_MOVES, MOVES, OUTCOMES, EventType, Status
+from pipeline.domain.states import (
+    EVENTS,
+    JOB_MOVES,
+    MOVES,
+    OUTCOMES,
+    UNVERIFIED,
+    EventType,
+    Status,
+)
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
 from pipeline.selectors.past_states import Place
@@ -54,6 +62,7 @@ class Fold:
         self.closed_at: datetime | None = None
         self.places: dict[UUID, Place] = {}
         self.counts: Counter[str] = Counter()
+        self.unverified: set[UUID] = set()
 
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
@@ -64,12 +73,16 @@ class Fold:
             else:
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
-            for name, status in _COUNTED.items():
-                said, counted = event.data.get(name), self.counts[status]
+            for name, counted in self._counters().items():
+                said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
                     raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
+
+    def _counters(self) -> dict[str, int]:
+        counters = {name: self.counts[status] for name, status in _COUNTED.items()}
+        return counters | {"unverified": len(self.unverified)}  # which older rows do not say
 
     def _check_chain(self, event: Event) -> None:
         if event.seq != self.seq + 1:
@@ -117,10 +130,12 @@ class Fold:
         if event.from_status:
             self.counts[place.status] -= 1
         self.counts[after] += 1
+        stood = (place.ticket, place.tie)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
+        self._check_verification(event, place, stood)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if place.deadline_extended:
+        if place.deadline_extended or event.event == EventType.VERIFIED:
             return
         place.status_since = event.at
         if after is Status.PENDING_ACKNOWLEDGMENT:
@@ -129,3 +144,23 @@ class Fold:
             place.acknowledged_at = event.at
         elif after is Status.INACTIVE:
             place.ended_at = event.at
+
+    def _check_verification(
+        self, event: Event, place: Place, stood: tuple[int | None, int | None]
+    ) -> None:
+        """Check that nobody unverified holds a seat, and that being verified moves nobody."""
+        was_unverified = place.application_id in self.unverified
+        is_unverified = place.verify_by is not None
+        self.unverified.discard(place.application_id)
+        if is_unverified and place.status is Status.WAITLIST:
+            self.unverified.add(place.application_id)
+        if is_unverified and place.status.holds_seat:
+            raise BadRow(event.seq, "nobody unverified holds a seat")
+        if event.event == EventType.VERIFIED:
+            if not was_unverified or is_unverified or stood != (place.ticket, place.tie):
+                raise BadRow(event.seq, "it verifies a place that was verified, or another place")
+        elif event.from_status and was_unverified != is_unverified:
+            raise BadRow(event.seq, f"{event.event} verifies nobody and makes nobody unverified")
+        lapsed_unverified = event.data.get("reason") == UNVERIFIED
+        if event.event == EventType.LAPSED and lapsed_unverified != was_unverified:
+            raise BadRow(event.seq, "its reason is not that of the application")

@@ -15,7 +15,7 @@ from pipeline.models import Application
 from pipeline.selectors.past_states import Place
 
 COMPARED = (
-    "status outcome decay_count ticket tie eligible_at acknowledge_by deadline_extended "
+    "status outcome decay_count ticket tie eligible_at verify_by acknowledge_by deadline_extended "
     "applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 
@@ -53,6 +53,8 @@ def _job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     ):
         if counted[status] != getattr(job, counter):
             yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
+    unverified = sum(row.status == Status.WAITLIST and not row.is_verified for row in rows.values())
+    yield from _unequal("job: unverified_count", unverified, job.unverified_count)
     logged: dict[str, Any] = {
         "status": fold.job["status"],
         "capacity": fold.job["capacity"],
@@ -73,8 +75,9 @@ def _hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.head_ticket > lowest:
         yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
     moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
+    moments += [row.verify_by for row in waiting if row.verify_by]
     if job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.eligible_at for row in waiting if row.eligible_at]
+        moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
     due = min(moments, default=None)
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"

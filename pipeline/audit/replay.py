@@ -58,6 +58,7 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
     line.active.sort(key=lambda place: (place.status_since, place.application_id))
     line.pending.sort(key=lambda place: (place.acknowledge_by, place.application_id))
     line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
-    for position, place in enumerate(line.waitlist, start=1):
+    verified = (place for place in line.waitlist if place.is_verified)
+    for position, place in enumerate(verified, start=1):
         place.position = position
     return line

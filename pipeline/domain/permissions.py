@@ -25,6 +25,7 @@ class Action(Enum):
     USE_OWN_ACCOUNT = auto()
     CONFIRM_SEAT = auto()
     WITHDRAW = auto()
+    TAKE_OVER = auto()
     READ_APPLICATION = auto()
     READ_APPLICANT = auto()
     VERIFY_LOG = auto()
@@ -77,6 +78,7 @@ RULES: dict[Action, Rule] = {
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT,
     Action.WITHDRAW: _APPLICANT,
+    Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES,
     Action.READ_APPLICANT: _BOTH_SIDES,
     Action.VERIFY_LOG: _BOTH_SIDES,
@@ -89,7 +91,7 @@ RULES: dict[Action, Rule] = {
     Action.DECIDE: _RECRUITER,
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,
-    Action.MANAGE_SCHEDULES: _RECRUITER,
+    Action.MANAGE_SCHEDULES: _OWNER,
     Action.CHANGE_RULES: _OWNER,  # capacity and policy
     Action.CLOSE_JOB: _OWNER,
     Action.MANAGE_KEYS: _OWNER_IN_PERSON,

@@ -6,10 +6,15 @@ Services, replay, the API and the documentation are driven by `MOVES`; what is n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
 
 from pipeline.domain.errors import IllegalMove
+
+# How long an application is kept whose address nobody proves, and the reason of its end.
+VERIFY_WITHIN = timedelta(hours=24)
+UNVERIFIED = "UNVERIFIED"
 
 
 class Status(StrEnum):
@@ -41,6 +46,7 @@ class EventType(StrEnum):
     """Kind of an event in the log."""
 
     APPLIED = "APPLIED"
+    VERIFIED = "VERIFIED"
     PROMOTED = "PROMOTED"
     ACKNOWLEDGED = "ACKNOWLEDGED"
     DEADLINE_EXTENDED = "DEADLINE_EXTENDED"
@@ -64,6 +70,8 @@ class Move(StrEnum):
     SEAT = "SEAT"
     OFFER = "OFFER"
     QUEUE = "QUEUE"
+    VERIFY = "VERIFY"
+    EXPIRE = "EXPIRE"  # never verified
     PROMOTE = "PROMOTE"
     ACKNOWLEDGE = "ACKNOWLEDGE"
     EXTEND = "EXTEND"
@@ -83,6 +91,8 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_NOBODY, Move.SEAT): _ACTIVE,
     (_NOBODY, Move.OFFER): _PENDING,
     (_NOBODY, Move.QUEUE): _WAIT,
+    (_WAIT, Move.VERIFY): _WAIT,
+    (_WAIT, Move.EXPIRE): _ENDED,
     (_WAIT, Move.PROMOTE): _PENDING,
     (_PENDING, Move.ACKNOWLEDGE): _ACTIVE,
     (_PENDING, Move.EXTEND): _PENDING,
@@ -106,6 +116,8 @@ EVENTS: dict[Move, EventType] = {
     Move.SEAT: EventType.APPLIED,
     Move.OFFER: EventType.APPLIED,
     Move.QUEUE: EventType.APPLIED,
+    Move.VERIFY: EventType.VERIFIED,
+    Move.EXPIRE: EventType.LAPSED,
     Move.PROMOTE: EventType.PROMOTED,
     Move.ACKNOWLEDGE: EventType.ACKNOWLEDGED,
     Move.EXTEND: EventType.DEADLINE_EXTENDED,
@@ -119,6 +131,7 @@ EVENTS: dict[Move, EventType] = {
 }
 
 OUTCOMES: dict[Move, Outcome] = {
+    Move.EXPIRE: Outcome.LAPSED,
     Move.LAPSE: Outcome.LAPSED,
     Move.WITHDRAW: Outcome.WITHDRAWN,
     Move.REMOVE: Outcome.REMOVED,
@@ -146,12 +159,16 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 }
 
 
-def after(status: Status | None, move: Move) -> Status:
-    """Return the status after a move; None is before the application. Raises IllegalMove."""
-    try:
-        return MOVES[status, move]
-    except KeyError:
-        raise IllegalMove(status=status, move=move) from None
+def after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
+    """Return the status after a move; None is before the application. Raises IllegalMove.
+
+    `verified`: if the application is. Nobody unverified gets a seat, and only they are verified.
+    """
+    to = MOVES.get((status, move))
+    of_unverified = move in (Move.VERIFY, Move.EXPIRE)
+    if to is None or (verified and of_unverified) or (verified is False and to.holds_seat):
+        raise IllegalMove(status=status, move=move)
+    return to
 
 
 class ActorKind(StrEnum):

@@ -26,6 +26,7 @@ APPLICATION_COLUMNS = (
     "name",
     "email",
     "status",
+    "verified",
     "outcome",
     "reason",
     "position",
@@ -43,9 +44,10 @@ APPLICATION_COLUMNS = (
 _APPLICATIONS = """
 SELECT a.id, a.applicant_id, a.name,
        CASE WHEN NOT starts_with(person.email, %(erased)s) THEN person.email END,
-       a.status, a.outcome, last.data ->> 'reason',
-       CASE WHEN a.status = 'WAITLIST' THEN
-           row_number() OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
+       a.status, a.verify_by IS NULL, a.outcome, last.data ->> 'reason',
+       CASE WHEN a.status = 'WAITLIST' AND a.verify_by IS NULL THEN
+           count(*) FILTER (WHERE a.verify_by IS NULL)
+           OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text
 FROM pipeline_application a

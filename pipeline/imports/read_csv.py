@@ -7,8 +7,8 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 
+from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
-from applicants.services import normal_address
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.exports.formats import plain_cell
 from pipeline.imports.rows import Refusal, Row

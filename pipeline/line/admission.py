@@ -9,8 +9,8 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
-from pipeline.domain.states import Actor, ActorKind, Move
-from pipeline.line.lock import History
+from pipeline.domain.states import VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.line.lock import History, read_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.models import Application
@@ -31,14 +31,15 @@ def admit(
     """Admit a person to a settled line; misses and a cool-down of earlier applications follow them.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
-    Writes nothing yet. Raises JobNotOpen, AlreadyApplied, AlreadyDecided.
+    Nobody unverified gets a seat. An unverified application of the same person is taken over: it
+    keeps its place under the new name. Writes nothing of the line yet. Raises JobNotOpen,
+    AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    if history.live:
-        raise AlreadyApplied
-    if history.decided and actor.kind is not ActorKind.COMPANY:
-        raise AlreadyDecided
+    if history.unverified and verified:
+        return _take_over(job, history.unverified, name=name, actor=actor)
+    _refuse_others(history, actor)
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
         "id": application_id or uuid7(),
@@ -48,15 +49,52 @@ def admit(
         "applied_at": job.now,
         "decay_count": history.misses,
         "eligible_at": history.eligible_at if cooling else None,
+        "verify_by": None if verified else job.now + VERIFY_WITHIN,
     }
     application = Application(*values.values())  # by place: twice as fast as by name
-    if not job.seats_free or cooling:
+    if not job.seats_free or cooling or not verified:
         move = Move.QUEUE
-    elif job.policy.acknowledge_first_seat or not verified:
+    elif job.policy.acknowledge_first_seat:
         move = Move.OFFER
     else:
         move = Move.SEAT
     make_move(job, application, move, actor=actor)
-    if job.seats_free and application.eligible_at:
-        job.due(application.eligible_at)
+    end = application.verify_by or (job.seats_free and application.eligible_at)
+    if end:
+        job.due(end)
     return application
+
+
+def _refuse_others(history: History, actor: Actor) -> None:
+    if history.live:
+        raise AlreadyApplied
+    if history.decided and actor.kind is not ActorKind.COMPANY:
+        raise AlreadyDecided
+
+
+def _take_over(job: LockedJob, application_id: UUID, *, name: str, actor: Actor) -> Application:
+    """Verify a person's application at its place and rename it; a free seat is theirs at once.
+
+    The person cannot be erased before this change is committed.
+    """
+    application = job.people.get(application_id) or read_application(job, application_id)
+    if not application.is_verified:
+        mark_verified(job, application, actor=actor)
+    if name != application.name:
+        Application.objects.filter(id=application.id).update(name=name)
+        application.name = name
+    return application
+
+
+def mark_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
+    """Make a waiting application of a settled line eligible, and offer it a free seat.
+
+    After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
+    """
+    entry = make_move(job, application, Move.VERIFY, actor=actor)
+    if job.status is not JobStatus.OPEN or not job.seats_free:
+        return
+    if application.eligible_at and application.eligible_at > job.now:
+        job.due(application.eligible_at)
+    else:
+        make_move(job, application, Move.PROMOTE, cause_seq=entry.seq)

@@ -18,6 +18,9 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
 
     An extension's caller has set the new deadline already.
     """
+    if move is Move.VERIFY:  # the place stays
+        application.verify_by = None
+        return
     application.ticket = application.tie = None
     if move is Move.EXTEND:
         application.deadline_extended = True
@@ -64,6 +67,7 @@ def replay_facts(application: Application) -> dict[str, Any]:
         "tie": application.tie,
         "deadline": application.acknowledge_by and stamp(application.acknowledge_by),
         "eligible_at": application.eligible_at and stamp(application.eligible_at),
+        "verify_by": application.verify_by and stamp(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}
 

@@ -20,7 +20,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     stay free because everybody waiting is in a cool-down, the job becomes due when the first
     cool-down ends.
     """
-    if job.status is not JobStatus.OPEN or not job.seats_free or not job.waitlist_count:
+    if job.status is not JobStatus.OPEN or not job.seats_free or not job.people_waiting:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch(sql.READ_NEXT_IN_LINE, parameters=values)
@@ -31,10 +31,10 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
             cause = job.freed_by.popleft() if job.freed_by else cause_seq
             make_move(job, application, Move.PROMOTE, cause_seq=cause)
         # The next promotion looks from here on. The last promoted ticket alone would pass over
-        # people in a cool-down, who stay behind when later ones are promoted, and over newcomers:
-        # a miss can give a ticket beyond the next newcomer's.
+        # people in a cool-down or unverified, who stay behind when later ones are promoted, and
+        # over newcomers: a miss can give a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
-    if job.seats_free and job.waitlist_count:
+    if job.seats_free and job.people_waiting:
         _await_cooldown(job)
     return len(chosen)
 
@@ -46,7 +46,7 @@ def _await_cooldown(job: LockedJob) -> None:
     ends += [
         person.eligible_at
         for person in job.changed.values()
-        if person.status == Status.WAITLIST and person.eligible_at
+        if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
     ]
     if ends:
         job.due(min(ends))

@@ -25,9 +25,13 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A person's past at a job; `eligible_at` is the end of the last cool-down."""
+    """A person's past at a job; `eligible_at` is the end of the last cool-down.
+
+    `unverified` is the id of their live application if its address is not proved.
+    """
 
     live: bool
+    unverified: UUID | None
     decided: bool
     misses: int
     eligible_at: datetime | None
@@ -50,9 +54,9 @@ class People:
 
     def __init__(self, rows: list[Row]) -> None:
         self._people: dict[UUID | str, Person] = {}
-        for applicant_id, email, live, decided, misses, eligible_at in rows:
+        for applicant_id, email, live, unverified, decided, misses, eligible_at in rows:
             if not email.startswith(ERASED):
-                history = History(bool(live), bool(decided), misses, eligible_at)
+                history = History(bool(live), unverified, bool(decided), misses, eligible_at)
                 person = Person(applicant_id, email, history)
                 self._people[applicant_id] = self._people[email] = person
 
@@ -118,6 +122,16 @@ def read_people(
     values = {"job": job.id, "applicants": list(applicant_ids), "emails": list(emails)}
     (rows,) = fetch(sql.READ_PEOPLE, parameters=values)
     return People(rows)
+
+
+def read_application(job: LockedJob, application_id: UUID) -> Application:
+    """Return an application of a locked job, read if need be. Raises ApplicationNotFound."""
+    if known := job.people.get(application_id):
+        return known
+    (rows,) = fetch(sql.READ_APPLICATION, parameters={"application": application_id})
+    if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
+        raise ApplicationNotFound
+    return job.attach(as_application(rows[0]))
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:

@@ -32,6 +32,7 @@ class LockedJob:
     active_count: int
     pending_count: int
     waitlist_count: int
+    unverified_count: int
     next_ticket: int
     head_ticket: int
     seq: int
@@ -61,6 +62,11 @@ class LockedJob:
     def seats_free(self) -> int:
         """Count the seats that nobody holds; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def people_waiting(self) -> int:
+        """Count the verified people on the waitlist."""
+        return self.waitlist_count - self.unverified_count
 
     @property
     def is_due(self) -> bool:

@@ -40,13 +40,17 @@ def make_move(
     `facts` go into the log's data beside those that replay needs. Raises IllegalMove.
     """
     before = Status(application.status) if application.status else None
-    now_in = application.status = after(before, move)
-    (job.changed if before else job.created)[application.id] = application
+    was_unverified = before is Status.WAITLIST and not application.is_verified
+    now_in = application.status = after(before, move, verified=application.is_verified)
+    is_new = before is None or application.id in job.created
+    (job.created if is_new else job.changed)[application.id] = application
     effects.apply_effects(job, application, move)
     for status, step in ((before, -1), (now_in, +1)):
         if status in _COUNTERS:
             counter = _COUNTERS[status]
             setattr(job, counter, getattr(job, counter) + step)
+    is_unverified = now_in is Status.WAITLIST and not application.is_verified
+    job.unverified_count += is_unverified - was_unverified
     entry = _record(
         job,
         EVENTS[move],
@@ -95,6 +99,7 @@ def _record(
         "active": job.active_count,
         "pending": job.pending_count,
         "waiting": job.waitlist_count,
+        "unverified": job.unverified_count,
         "next_ticket": job.next_ticket,
     }
     entry = Entry(

@@ -1,12 +1,14 @@
 """Settling of a job: overdue acknowledgements decay or lapse, then free seats are filled.
 
+Applications that nobody verified in time lapse too, without a miss.
+
 A closed job is closed out instead, in slices.
 """
 
 from __future__ import annotations
 
 from jobs.models import JobStatus
-from pipeline.domain.states import EventType, Move
+from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import as_application
@@ -33,10 +35,16 @@ def settle_due(job: LockedJob) -> int:
     overdue = [job.attach(as_application(row)) for row in rows]
     ((job.next_due_at,),) = next_deadline
     for application in overdue:
+        if application.status == Status.WAITLIST:
+            facts = {"reason": UNVERIFIED}
+            make_move(
+                job, application, Move.EXPIRE, effective_at=application.verify_by, facts=facts
+            )
+            continue
         deadline, misses = application.acknowledge_by, application.decay_count + 1
         if job.policy.keeps_place(misses):
-            facts = {"places": job.policy.places_lost(misses)}
-            make_move(job, application, Move.DECAY, effective_at=deadline, facts=facts)
+            places = {"places": job.policy.places_lost(misses)}
+            make_move(job, application, Move.DECAY, effective_at=deadline, facts=places)
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
     fill_seats(job)

@@ -11,9 +11,9 @@ from pipeline.models import Application
 
 # The columns of the job's row that a change reads.
 HOT = (
-    "id company_id status capacity active_count pending_count waitlist_count next_ticket "
-    "head_ticket seq chain_head next_due_at policy_version opened_at closed_at last_event_at "
-    "last_txid"
+    "id company_id status capacity active_count pending_count waitlist_count unverified_count "
+    "next_ticket head_ticket seq chain_head next_due_at policy_version opened_at closed_at "
+    "last_event_at last_txid"
 ).split() + list(POLICY_FIELDS)
 
 # The columns of it that a change writes.
@@ -69,9 +69,10 @@ FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER
 ON CONFLICT (email) DO NOTHING
 """
 
-# People by their ids or addresses, each with their history at this job: live, decided, misses, end
-# of the last cool-down; also people without a past here. None of them can be erased before this
-# change is committed.
+# People by their ids or addresses, each with their history at this job: live, the live application
+# that is not verified, decided, misses, end of the last cool-down; also people without a past here.
+# None of them can be erased before this change is committed. A decision on an application that
+# nobody verified was about whoever used the address, and does not count.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant
@@ -80,7 +81,8 @@ WITH people AS MATERIALIZED (
 SELECT people.id,
        people.email,
        count(*) FILTER (WHERE status <> 'INACTIVE'),
-       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')),
+       (array_agg(past.id) FILTER (WHERE status = 'WAITLIST' AND verify_by IS NOT NULL))[1],
+       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED') AND verify_by IS NULL),
        coalesce(max(decay_count), 0),
        max(eligible_at)
 FROM people
@@ -88,38 +90,49 @@ LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.jo
 GROUP BY people.id, people.email
 """
 
-# The overdue applications, in the order in which they are settled.
+# The overdue applications, offered or not verified, in the order in which they are settled.
 READ_DUE = f"""
-SELECT {_application} FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
-ORDER BY acknowledge_by, id
+SELECT * FROM (
+    SELECT {_application} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
+    UNION ALL
+    SELECT {_application} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by <= %(now)s
+) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
 """
 
-# The first deadline that has not passed.
+# The first deadline that has not passed, to acknowledge or to verify.
 READ_NEXT_DEADLINE = """
-SELECT min(acknowledge_by) FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
+SELECT least((
+    SELECT min(acknowledge_by) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
+), (
+    SELECT min(verify_by) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by > %(now)s
+))
 """
 
-# The first eligible people in line, and the first ticket passed over for its cool-down.
+# The first eligible people in line, and the first ticket passed over.
 READ_NEXT_IN_LINE = f"""
 WITH next AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND (eligible_at IS NULL OR eligible_at <= %(now)s)
+      AND (eligible_at IS NULL OR eligible_at <= %(now)s) AND verify_by IS NULL
     ORDER BY ticket, tie LIMIT %(seats)s
 )
 SELECT {_application}, (
     SELECT min(ticket) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+    WHERE job_id = %(job)s AND status = 'WAITLIST'
+      AND (eligible_at > %(now)s OR verify_by IS NOT NULL)
       AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
 """
 
-# The end of the first cool-down in line.
+# The end of the first cool-down in line of somebody verified.
 READ_NEXT_COOLDOWN = """
 SELECT min(eligible_at) FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+  AND verify_by IS NULL
 """
 
 # The people with an offered seat, by deadline.
@@ -129,7 +142,7 @@ WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY acknowledge_by, id LIMIT %(most)s
 """
 
-# The people on the waitlist, in order, in a cool-down or not.
+# The people on the waitlist, in order, eligible or not.
 READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
@@ -179,7 +192,7 @@ WHERE id = %(id)s
 
 
 def people_ahead(ticket: str, tie: str) -> str:
-    """Write the expression that counts the people before a place in the line of the job `job`.
+    """Write the expression that counts the verified people before a place in the line of `job`.
 
     It counts the nearer side, on the index of the waitlist's order: the people ahead, or all the
     others. Each side also says at which ticket to begin, or the index would be read from the
@@ -194,7 +207,11 @@ def people_ahead(ticket: str, tie: str) -> str:
     behind = side.format(first=ticket, which=">=", ticket=ticket, tie=tie)
     return f"""
     CASE WHEN {ticket} - job.head_ticket <= job.next_ticket - {ticket}
-         THEN {ahead} ELSE job.waitlist_count - {behind} END
+         THEN {ahead} ELSE job.waitlist_count - {behind} END - (
+        SELECT count(*) FROM pipeline_application other
+        WHERE other.job_id = job.id AND other.status = 'WAITLIST' AND other.verify_by IS NOT NULL
+          AND (other.ticket, other.tie) < ({ticket}, {tie})
+    )
     """
 
 

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Func, Q
 from uuid_utils.compat import uuid7
 
-from applicants.models import NAME_LENGTH, Applicant
+from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
@@ -41,7 +41,8 @@ class Application(models.Model):
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it
     waits; `acknowledge_by` is the deadline while it is pending; `eligible_at` is the end of the
-    cool-down after the last miss.
+    cool-down after the last miss. `verify_by` is set until the address is proved: until then the
+    application holds no seat, and at that time it lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -56,6 +57,7 @@ class Application(models.Model):
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
     eligible_at = models.DateTimeField(null=True)
+    verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
     applied_at = models.DateTimeField()
@@ -86,6 +88,10 @@ class Application(models.Model):
                 | (~Q(status="PENDING_ACKNOWLEDGMENT") & Q(acknowledge_by__isnull=True)),
             ),
             models.CheckConstraint(
+                name="no_seat_unverified",
+                condition=Q(verify_by__isnull=True) | Q(status__in=["WAITLIST", "INACTIVE"]),
+            ),
+            models.CheckConstraint(
                 name="an_outcome_when_ended",
                 condition=Q(status="INACTIVE", outcome__isnull=False, ended_at__isnull=False)
                 | (~Q(status="INACTIVE") & Q(outcome__isnull=True, ended_at__isnull=True)),
@@ -94,10 +100,28 @@ class Application(models.Model):
         indexes = [
             models.Index("applicant", "job", name="application_of_person"),
             models.Index(
+                "ended_at",
+                name="application_ended",
+                condition=Q(status="INACTIVE") & ~Q(name=ERASED_NAME),
+            ),
+            models.Index(
                 "job",
                 "eligible_at",
                 name="waitlist_cooldown",
                 condition=Q(status="WAITLIST", eligible_at__isnull=False),
+            ),
+            models.Index(
+                "job",
+                "ticket",
+                "tie",
+                name="waitlist_unverified",
+                condition=Q(status="WAITLIST", verify_by__isnull=False),
+            ),
+            models.Index(
+                "job",
+                "verify_by",
+                name="unverified_deadline",
+                condition=Q(status="WAITLIST", verify_by__isnull=False),
             ),
             models.Index(
                 "job",
@@ -117,6 +141,11 @@ class Application(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
 
 
 class Event(models.Model):

@@ -60,6 +60,7 @@ def _applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "company": row.job.company.name,
             "name": row.name,
             "status": row.status,
+            "verified": row.is_verified,
             "outcome": row.outcome,
             "misses": row.decay_count,
             "applied_at": row.applied_at,

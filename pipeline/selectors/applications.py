@@ -32,7 +32,7 @@ class Seen:
     email: str
     people_waiting: int
     max_decays: int | None
-    # 1 is the next in line; None when the application does not wait.
+    # 1 is the next in line; None when the application does not wait or is not verified.
     position: int | None
     now: datetime
 
@@ -89,14 +89,13 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
     unless the change itself has done it.
     """
     standing = application.standing
-    if standing is None or (application.ticket is not None and standing.position is None):
+    waits = application.ticket is not None and application.is_verified
+    if standing is None or (waits and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
         ((waiting, max_decays, position, now),) = fetch(
             sql.STANDING, parameters={"job": application.job_id, **place}
         )[0]
-        standing = Standing(
-            waiting, max_decays, None if application.ticket is None else position, now
-        )
+        standing = Standing(waiting, max_decays, position if waits else None, now)
     return Seen(
         application=application,
         company_id=facts.company_id,
@@ -104,7 +103,7 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
         email=facts.email,
         people_waiting=standing.people_waiting,
         max_decays=standing.max_decays,
-        position=standing.position,
+        position=standing.position if waits else None,
         now=standing.now,
     )
 

@@ -134,7 +134,7 @@ def decay_worker() -> Worker:
 _NEXT = """
 SELECT name FROM (
     SELECT name, eligible_at, ticket, tie FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST'
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL
       AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
     ORDER BY ticket, tie LIMIT %(ahead)s
 ) front
@@ -178,7 +178,8 @@ def promoted_since(job_id: UUID, seq: int) -> Promoted:
 
 def _facts(job: Job, activity: RecentActivity) -> LineFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
-    cooling = waiting.filter(eligible_at__isnull=False).order_by("eligible_at")
+    cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
+    unverified = waiting.filter(verify_by__isnull=False).order_by("verify_by")
     worker = decay_worker()
     return LineFacts(
         status=job.status,
@@ -186,9 +187,11 @@ def _facts(job: Job, activity: RecentActivity) -> LineFacts:
         active=job.active_count,
         pending=job.pending_count,
         waiting=job.waitlist_count,
+        unverified=job.unverified_count,
         now=worker.now,
         first_deadline=activity.first_deadline,
         first_eligible=cooling.values_list("eligible_at", flat=True).first(),
+        first_verify_by=unverified.values_list("verify_by", flat=True).first(),
         last_promotion=activity.last_promotion,
         worker_seen=worker.seen,
         worker_alive=worker.alive,

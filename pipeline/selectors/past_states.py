@@ -36,7 +36,10 @@ CHANGES_SHOWN = 20
 
 @dataclass(slots=True)
 class Place:
-    """Place of one application. `position`: 1 is the next in line; None outside the waitlist."""
+    """Place of one application. `position`: 1 is the next in line.
+
+    It is None outside the waitlist, and for an application that is not verified.
+    """
 
     application_id: UUID
     applied_at: datetime
@@ -47,6 +50,7 @@ class Place:
     ticket: int | None = None
     tie: int | None = None
     eligible_at: datetime | None = None
+    verify_by: datetime | None = None
     acknowledge_by: datetime | None = None
     deadline_extended: bool = False
     promoted_at: datetime | None = None
@@ -60,6 +64,12 @@ class Place:
         self.ticket, self.tie = data.get("ticket"), data.get("tie")
         self.acknowledge_by = unstamp(data.get("deadline"))
         self.eligible_at = unstamp(data.get("eligible_at"))
+        self.verify_by = unstamp(data.get("verify_by"))
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved by then, or the company submitted the application."""
+        return self.verify_by is None
 
 
 @dataclass(slots=True)
@@ -89,8 +99,12 @@ class Moment:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the `active`, `pending` and `waiting` people, shown or not."""
-        return {name: self.event.data[name] for name in ("active", "pending", "waiting")}
+        """Count the `active`, `pending` and `waiting` people, shown or not.
+
+        `unverified`: how many of those who wait are not verified.
+        """
+        counted = {name: self.event.data[name] for name in ("active", "pending", "waiting")}
+        return counted | {"unverified": self.event.data.get("unverified", 0)}
 
     @property
     def seats_free(self) -> int:
@@ -157,7 +171,8 @@ def differences(
 ) -> list[Difference] | None:
     """Return the differences between the line after event `earlier` and `later`, in one query.
 
-    Kinds: joined, passed (came and went in between), seated, confirmed, lost, moved, left. Beyond
+    Kinds: joined, passed (came and went in between), verified, seated, confirmed, lost, moved,
+    left. Beyond
     the first MOST_COMPARED events nobody has a place, so none has moved; of two moments that are
     further apart, None: nothing but their counts is known.
     """
@@ -197,7 +212,7 @@ def _list_people(moment: Moment, job_id: UUID, shown: int) -> None:
         cursor.execute(sql.PEOPLE.format(stood=stood), values)
         for *row, number in cursor.fetchall():
             place = _place_of(row)
-            place.position = number if place.status is Status.WAITLIST else None
+            place.position = number
             lists[place.status].append(place)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 # What all events of one application add up to, beside its last event.
 _TIMES = """
     min(at) AS applied_at,
-    max(at) FILTER (WHERE event <> 'DEADLINE_EXTENDED') AS status_since,
+    max(at) FILTER (WHERE event NOT IN ('DEADLINE_EXTENDED', 'VERIFIED')) AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
         AS promoted_at,
     max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
@@ -83,18 +83,21 @@ SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
 ) e WHERE e.to_status <> 'INACTIVE'
 """
 
-# The first of each list, in its order, with the number of their place in it. `stood` is
+# The first of each list, in its order, with the positions of the verified who wait. `stood` is
 # FROM_THE_START or FROM_THE_END, whichever reads less of the log.
 PEOPLE = f"""
 WITH stood AS ({{stood}}), ordered AS (
-    SELECT *, row_number() OVER (
+    SELECT *, row_number() OVER line AS place,
+           CASE WHEN to_status = 'WAITLIST' AND data ->> 'verify_by' IS NULL
+                THEN count(*) FILTER (WHERE data ->> 'verify_by' IS NULL) OVER line END AS position
+    FROM stood WINDOW line AS (
         PARTITION BY to_status ORDER BY
             CASE WHEN to_status = 'ACTIVE' THEN at END,
             CASE WHEN to_status = 'PENDING_ACKNOWLEDGMENT' THEN data ->> 'deadline' END,
             (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint, application_id
-    ) AS place FROM stood
+    )
 )
-SELECT {_PLACE}, place
+SELECT {_PLACE}, position
 FROM ordered CROSS JOIN LATERAL (
     SELECT {_TIMES} FROM pipeline_event own
     WHERE own.application_id = ordered.application_id AND own.seq <= %(seq)s
@@ -102,15 +105,19 @@ FROM ordered CROSS JOIN LATERAL (
 WHERE place <= %(shown)s ORDER BY to_status, place
 """  # noqa: S608
 
+
+def _position(event: str) -> str:
+    """Return SQL for the position that an event's row gives among the verified who wait."""
+    waits = f"{event}.to_status = 'WAITLIST' AND {event}.data ->> 'verify_by' IS NULL"
+    return f"""CASE WHEN {waits} THEN count(*) FILTER (WHERE {waits}) OVER (
+           ORDER BY ({event}.data ->> 'ticket')::bigint, ({event}.data ->> 'tie')::bigint) END"""
+
+
 # Everybody's status and place at two moments.
-STOOD = """
+STOOD = f"""
 SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
-       CASE WHEN b.to_status = 'WAITLIST' THEN row_number() OVER (
-           PARTITION BY b.to_status ORDER BY
-           (b.data ->> 'ticket')::bigint, (b.data ->> 'tie')::bigint) END AS place_before,
-       CASE WHEN a.to_status = 'WAITLIST' THEN row_number() OVER (
-           PARTITION BY a.to_status ORDER BY
-           (a.data ->> 'ticket')::bigint, (a.data ->> 'tie')::bigint) END AS place_after
+       {_position("b")} AS place_before,
+       {_position("a")} AS place_after
 FROM (
     SELECT application_id, max(seq) FILTER (WHERE seq <= %(earlier)s) AS before, max(seq) AS after
     FROM pipeline_event
@@ -120,7 +127,7 @@ FROM (
 LEFT JOIN pipeline_event b
     ON b.job_id = %(job)s AND b.seq = last_seqs.before AND b.seq <= %(earlier)s
 JOIN pipeline_event a ON a.job_id = %(job)s AND a.seq = last_seqs.after AND a.seq <= %(later)s
-"""
+"""  # noqa: S608
 _STATUSES = "ARRAY['WAITLIST', 'PENDING_ACKNOWLEDGMENT', 'ACTIVE', 'INACTIVE']"
 
 # The same for people with an event in between alone, without places: for these the whole line would
@@ -148,6 +155,7 @@ WITH stood AS ({stood}), kinds AS (
         WHEN was = 'INACTIVE' OR was = now_is AND place_before IS NOT DISTINCT FROM place_after
             THEN NULL
         WHEN now_is = 'INACTIVE' THEN 'left'
+        WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' AND place_before IS NULL THEN 'verified'
         WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' THEN 'moved'
         WHEN was = 'WAITLIST' THEN 'seated'
         WHEN now_is = 'WAITLIST' THEN 'lost'

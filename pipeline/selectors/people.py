@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q, Subquery
 
+from applicants.addresses import normal_address
 from applicants.models import Applicant
-from applicants.services import normal_address
 from jobs.models import Company
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome

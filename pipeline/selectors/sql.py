@@ -9,9 +9,12 @@ from pipeline.line.sql import APPLICATION, people_ahead
 
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
+# The number of people in line that everybody sees.
+_WAITING = "job.waitlist_count - job.unverified_count"
+
 _SEEN = f"""
 SELECT {_columns},
-       job.company_id, posting.title, person.email, job.waitlist_count, job.max_decays,
+       job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
        {{position}}, statement_timestamp()
 FROM {{source}} seen
 JOIN jobs_job job ON job.id = seen.job_id
@@ -21,7 +24,7 @@ JOIN applicants_applicant person ON person.id = seen.applicant_id
 
 _EACH_BY_ITSELF = _SEEN.format(
     source="pipeline_application",
-    position=f"CASE WHEN seen.status = 'WAITLIST'"
+    position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL"
     f" THEN {people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
@@ -92,13 +95,15 @@ WITH page AS MATERIALIZED (
     ahead=people_ahead("first.ticket", "first.tie"),
     seen=_SEEN.format(
         source="page",
-        position="(SELECT people FROM before) + row_number() OVER (ORDER BY seen.ticket, seen.tie)",
+        position="CASE WHEN seen.verify_by IS NULL THEN (SELECT people FROM before)"
+        " + count(*) FILTER (WHERE seen.verify_by IS NULL) OVER (ORDER BY seen.ticket, seen.tie)"
+        " END",
     ),
 )
 
 # What surrounds an application that was just changed: the one thing its own row does not say.
 STANDING = f"""
-SELECT job.waitlist_count, job.max_decays,
+SELECT {_WAITING}, job.max_decays,
        {people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608

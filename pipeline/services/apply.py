@@ -47,7 +47,9 @@ def apply(
     once share a transaction (`pipeline.line.turns`).
 
     `verified`: the person has proved their address, or the company itself submits them. Anybody
-    else must acknowledge even a seat that was free. Misses of earlier applications still count.
+    else only keeps a place in line. An unverified application with their address is taken over: it
+    is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
+    still count.
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
     has an application of that id already, it is returned as it stands, and nothing else is done.
     Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
@@ -74,7 +76,7 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
                 turn.result = _admit_one(job, people, turn.request)
             except LineError as error:
                 turn.error = error
-        if job.created:
+        if job.entries:
             write(job, commit=True)
 
 
@@ -93,7 +95,8 @@ def _admit_one(job: LockedJob, people: People, request: Request) -> Application:
         application_id=request.application_id,
     )
     job.attach(application)
-    person.history = replace(person.history, live=True)
+    unverified = None if application.is_verified else application.id
+    person.history = replace(person.history, live=True, unverified=unverified)
     return application
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from applicants.codes import IGNORE, send_code
+from applicants.codes import IGNORE, Requester, send_code
 from applicants.services import find_or_create_applicant
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, ApplicantNotFound, JobNotOpen
@@ -13,34 +13,41 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 
 APPLIED = (
-    "This address was used, probably by you, to apply to “{title}”. Sign in with the code to"
-    " confirm that it was you and to see where you stand. If you are offered a seat, confirm it"
-    " there before its deadline."
+    "Somebody, probably you, applied to “{title}” with this address. Enter the code where"
+    " you applied, or sign in with this address. The application keeps its place in line, but no"
+    " seat is offered before the address is verified. If nobody does that within 24 hours, the"
+    " application ends."
 )
 NOT_YOU = (
-    "If it was not you: nobody can take a seat in your name without the code or a link from an"
-    " email to you. To withdraw the application, sign in with the code. If it stays, it misses its"
-    " deadlines, and its misses count if you apply to this job yourself."
+    "If it was not you, ignore this email. The application holds no seat and ends by itself within"
+    " 24 hours, and nothing of it counts if you apply to this job yourself. To end it at once, sign"
+    " in with this address and withdraw it."
 )
 APPLIED_BEFORE = (
-    "This address was used, probably by you, to apply to “{title}”. There already is a live"
-    " application from it, which keeps its place. Sign in with the code to see it."
+    "Somebody, probably you, applied to “{title}” with this address. There already is a live"
+    " application from it, which keeps its place. Enter the code where you applied to"
+    " see it."
 )
 DECIDED_BEFORE = (
-    "This address was used, probably by you, to apply to “{title}”. The company has decided on an"
-    " earlier application from it, so only the company can add you again. Sign in with the code to"
-    " see that application."
+    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
+    " earlier application from it, so only the company can add you again. Enter the code where you"
+    " applied to see that application."
 )
 
 
 def apply_unverified(
-    *, job: JobFacts, name: str, email: str, application_id: UUID | None = None
+    *,
+    job: JobFacts,
+    name: str,
+    email: str,
+    requester: Requester,
+    application_id: UUID | None = None,
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
-    A free seat is only offered: the person confirms it after proving the address. An earlier
-    application shows nowhere but in the email. `application_id` as in `apply`.
-    Raises JobNotOpen, JobNotFound.
+    The application waits, whether a seat is free or not, until the person proves the address. An
+    earlier application shows nowhere but in the email. `application_id` as in `apply`, `requester`
+    as in `send_code`. Raises JobNotOpen, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before anything of the person is kept
@@ -60,6 +67,9 @@ def apply_unverified(
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
     except ApplicantNotFound:  # erased since they were found: the address is now a new person's
-        apply_unverified(job=job, name=name, email=email, application_id=application_id)
+        apply_unverified(
+            job=job, name=name, email=email, requester=requester, application_id=application_id
+        )
         return
-    send_code(person.email, about=about.format(title=job.title), if_not_you=if_not_you)
+    about = about.format(title=job.title)
+    send_code(person.email, by=requester, about=about, if_not_you=if_not_you)

@@ -47,6 +47,7 @@ class Loggable(Protocol):
     """The part of a row of the log that decides which words it has."""
 
     event: str
+    from_status: str | None
     outcome: str | None
 
 
@@ -68,6 +69,9 @@ STATUS_WORDS: dict[str, StatusWords] = {
 
 EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.APPLIED: EventWords("wait", "applied", "Applied", "Applied"),
+    EventType.VERIFIED: EventWords(
+        "wait", "verified the email address", "Verified the address", "Email address verified"
+    ),
     EventType.PROMOTED: EventWords(
         "warn", "was promoted", "Promoted: a seat was offered", "A seat was offered"
     ),
@@ -105,9 +109,18 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
 }
 
+# The words of LAPSED when nobody proved the address.
+UNVERIFIED_WORDS = EventWords(
+    "plain",
+    "was not verified in time",
+    "Ended: the address was not verified",
+    "Ended: the address was not verified",
+)
+
 # The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
 EVENT_FILTERS: dict[EventType, str] = {
     EventType.APPLIED: "Applied",
+    EventType.VERIFIED: "Verified the address",
     EventType.PROMOTED: "Promoted",
     EventType.ACKNOWLEDGED: "Confirmed",
     EventType.DEADLINE_EXTENDED: "Deadline extended",
@@ -159,6 +172,13 @@ ENDING_WORDS: dict[Outcome, EndingWords] = {
         " the other open jobs.",
     ),
 }
+
+# The ending of an application that was never verified: LAPSED, without a miss.
+NEVER_VERIFIED = EndingWords(
+    "This application ended: nobody verified the email address in time.",
+    "It was never yours unless you made it. It cost no miss, and nothing of it follows you. You can"
+    " apply while the job is open.",
+)
 
 # The decisions of a company, in the order of the buttons.
 DECISION_WORDS: dict[Outcome, DecisionWords] = {
@@ -213,6 +233,8 @@ UNFILLED_SEATS: dict[JobStatus, str] = {
 def words_of_event(event: Loggable) -> EventWords:
     """Return the words of an event of the log. A removal has those of its outcome."""
     kind = EventType(event.event)
+    if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
+        return UNVERIFIED_WORDS
     if kind is EventType.REMOVED and event.outcome:
         return EVENT_WORDS[Outcome(event.outcome)]
     return EVENT_WORDS[kind]

@@ -18,7 +18,7 @@ from pipeline.wording.english import (
     plural,
     time_in_words,
 )
-from pipeline.wording.event_words import ENDING_WORDS
+from pipeline.wording.event_words import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,24 @@ class Standing:
     misses: int = 0
     deadline: datetime | None = None
     eligible_at: datetime | None = None
+    verify_by: datetime | None = None
 
     @property
     def is_cooling(self) -> bool:
         """Return True while no seat can be offered because of a miss."""
         return self.eligible_at is not None and self.eligible_at > self.now
+
+    @property
+    def is_verified(self) -> bool:
+        """Return True once the address was proved, or if the company submitted the application."""
+        return self.verify_by is None
+
+    @property
+    def ending(self) -> EndingWords:
+        """Return the words about how the application ended."""
+        if self.outcome is Outcome.LAPSED and not self.is_verified:
+            return NEVER_VERIFIED
+        return ENDING_WORDS[self.outcome or Outcome.REMOVED]
 
     @property
     def is_late(self) -> bool:
@@ -67,7 +80,8 @@ def how_the_line_works(policy: Policy, capacity: int) -> list[str]:
         seats = "One applicant at a time has the seat for review"
     coming_in = (
         "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you confirm the seat first."
+        " verified yet, you keep a place in line, and no seat is offered to you before you enter"
+        " the code that we email you."
     )
     if policy.acknowledge_first_seat:
         coming_in = (
@@ -104,17 +118,13 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
                 "You keep the seat until the company decides. You do not have to do anything here:"
                 " the company will contact you."
             )
-    return ENDING_WORDS[standing.outcome or Outcome.REMOVED].advice
+    return standing.ending.advice
 
 
 def why_moved(change: PlaceChange) -> str:
     """Explain the last change of a person's place in line."""
     if change.own:
-        return (
-            "You joined the line."
-            if change.event is EventType.APPLIED
-            else "You missed a deadline, so your place is further back now."
-        )
+        return _OWN_CHANGES[change.event]
     who = "Someone"
     if change.people > 1:
         who = capitalized(count_in_words(change.people, "person", "people"))
@@ -123,6 +133,12 @@ def why_moved(change: PlaceChange) -> str:
         case EventType.PROMOTED:
             were = plural(change.people, "was", "were")
             return f"{who} ahead of you {were} offered a seat, so you moved up by {by}."
+        case EventType.VERIFIED:
+            came = plural(change.people, "has", "have")
+            return (
+                f"{who} who joined before you {came} verified the email address. You moved back by"
+                f" {by}."
+            )
         case EventType.APPLIED | EventType.DECAYED:
             came = plural(change.people, "has", "have")
             return (
@@ -130,6 +146,13 @@ def why_moved(change: PlaceChange) -> str:
                 f" back by {by}."
             )
     return f"{who} ahead of you left the line, so you moved up by {by}."
+
+
+_OWN_CHANGES = {
+    EventType.APPLIED: "You joined the line.",
+    EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
+    EventType.DECAYED: "You missed a deadline, so your place is further back now.",
+}
 
 
 def _behind(policy: Policy, misses: int) -> str:
@@ -155,6 +178,11 @@ def _misses_allowed(policy: Policy) -> str:
 def _while_waiting(standing: Standing, zone: tzinfo) -> str:
     if standing.job_status == "CLOSED":
         return "The job has been closed, so your application is about to end."
+    if not standing.is_verified:
+        return (
+            "No seat is offered to you before your email address is verified. If it is not verified"
+            f" by {time_in_words(standing.verify_by, zone)}, the application ends, without a miss."
+        )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
     turn = (
         f"You keep your place in line. When it is your turn, we email you, and you have {window}"

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     SETTLING = "SETTLING"
     PAUSED = "PAUSED"
     DRAINING = "DRAINING"
+    UNVERIFIED = "UNVERIFIED"
     NOBODY_WAITS = "NOBODY_WAITS"
     SEATS_FREE = "SEATS_FREE"
     COOL_DOWNS = "COOL_DOWNS"
@@ -32,7 +33,10 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """Counters of a job and the relevant times, as of `now`, the database's time."""
+    """Counters of a job and the relevant times, as of `now`, the database's time.
+
+    `waiting` counts everybody on the waitlist, `unverified` those who cannot be promoted yet.
+    """
 
     status: str
     capacity: int
@@ -40,10 +44,13 @@ class LineFacts:
     pending: int
     waiting: int
     now: datetime
+    unverified: int = 0
     # The earliest deadline of who must acknowledge.
     first_deadline: datetime | None = None
-    # When the earliest cool-down of who waits ends or ended; None if nobody has had one.
+    # The end of the earliest cool-down of a verified person; None if nobody has had one.
     first_eligible: datetime | None = None
+    # When the first unverified application lapses.
+    first_verify_by: datetime | None = None
     last_promotion: datetime | None = None
     worker_seen: datetime | None = None
     worker_alive: bool = True
@@ -59,10 +66,16 @@ class LineFacts:
         return max(0, self.capacity - self.held)
 
     @property
+    def verified(self) -> int:
+        """Return the number of verified people on the waitlist."""
+        return self.waiting - self.unverified
+
+    @property
     def overdue_since(self) -> datetime | None:
         """Return the time of the oldest overdue change of this line, or None."""
-        moments = [self.first_deadline] if self.status in ("OPEN", "PAUSED") else []
-        if self.status == "OPEN" and self.free and self.waiting:
+        runs = self.status in ("OPEN", "PAUSED")
+        moments = [self.first_deadline, self.first_verify_by] if runs else []
+        if self.status == "OPEN" and self.free and self.verified:
             moments.append(self.first_eligible)
         passed = [moment for moment in moments if moment and moment <= self.now]
         return min(passed, default=None)
@@ -149,7 +162,7 @@ def _settling(facts: LineFacts) -> Answer:
 def _paused(facts: LineFacts) -> Answer:
     free = f" {_free(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
-    if facts.free and facts.waiting:
+    if facts.free and facts.verified:
         resumed = "Resume it, and free seats go at once to the next people in line."
     return Answer(
         Cause.PAUSED,
@@ -169,11 +182,28 @@ def _draining(facts: LineFacts) -> Answer:
         f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
         "The number of seats was lowered. Nobody loses a seat by that: the job drains.",
         f"After {over + 1} of them have left, the next in line is promoted."
-        if facts.waiting
+        if facts.verified
         else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
         " seats.",
         *_deadline(facts),
         tone="warn",
+    )
+
+
+def _unverified(facts: LineFacts) -> Answer:
+    one = facts.unverified == 1
+    seats = _free(facts) if facts.free else f"Every seat is taken ({_holders(facts)})"
+    return Answer(
+        Cause.UNVERIFIED,
+        "The only person waiting has not verified their email address."
+        if one
+        else "Nobody waiting has verified their email address.",
+        f"{seats}. An unverified application keeps its place, but is offered no seat until the"
+        " person enters the code that we emailed.",
+        "Whoever verifies the address is next. An application that nobody verifies within 24 hours"
+        " of applying ends.",
+        "The first one ends",
+        facts.first_verify_by,
     )
 
 
@@ -199,14 +229,18 @@ def _seats_free(facts: LineFacts) -> Answer:
 
 
 def _cool_downs(facts: LineFacts) -> Answer:
-    one = facts.waiting == 1
+    one = facts.verified == 1
+    also = ""
+    if facts.unverified:
+        also = f" {people(facts.unverified)} more {plural(facts.unverified, 'has', 'have')} not"
+        also += " verified the email address yet."
     return Answer(
         Cause.COOL_DOWNS,
         "The only person waiting is in a cool-down."
         if one
         else "Everyone waiting is in a cool-down.",
         f"{_free(facts)}. After a missed deadline, a person cannot be promoted until the cool-down"
-        " is over, but keeps their place in line.",
+        f" is over, but keeps their place in line.{also}",
         "A new applicant who has never missed a deadline here gets one.",
         "The first cool-down ends",
         facts.first_eligible,
@@ -217,8 +251,8 @@ def _moving(facts: LineFacts) -> Answer:
     return Answer(
         Cause.MOVING,
         "They are: someone was promoted within the last hour.",
-        f"Every seat is taken again ({_holders(facts)}), and {people(facts.waiting)}"
-        f" {plural(facts.waiting, 'waits', 'wait')}.",
+        f"Every seat is taken again ({_holders(facts)}), and {people(facts.verified)}"
+        f" {plural(facts.verified, 'waits', 'wait')}.",
         _next_seat(facts),
         *_deadline(facts),
         tone="good",
@@ -271,6 +305,7 @@ _ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answe
     (lambda f: f.overdue_since, _settling),
     (lambda f: f.status == "PAUSED", _paused),
     (lambda f: f.held > f.capacity, _draining),
+    (lambda f: f.unverified and not f.verified, _unverified),
     (lambda f: f.free and not f.waiting, _seats_free),
     (lambda f: not f.waiting, _nobody_waits),
     (lambda f: f.free, _cool_downs),

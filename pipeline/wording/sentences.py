@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
-from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.domain.states import UNVERIFIED, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.wording.english import capitalized, count, plural, time_in_words
 from pipeline.wording.event_words import REASON_WORDS
 
@@ -42,7 +42,16 @@ class Reader(Enum):
 _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
 
 # A sentence for each kind of event; where it depends, for the status or outcome it led to.
-SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
+SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
+    (EventType.APPLIED, UNVERIFIED): (
+        "Somebody applied with {their} email address, which is not verified yet. The application "
+        "keeps its place in line, but no seat is offered before the address is verified. It ends "
+        "at {verify_by} otherwise."
+    ),
+    (EventType.LAPSED, UNVERIFIED): (
+        "Nobody verified the email address by {missed}, so the application ended. It cost no miss, "
+        "and nothing of it counts when {they} apply."
+    ),
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
         "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
@@ -50,6 +59,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | None], str] = {
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
         "everyone ahead in line has had a turn.{cooldown}"
+    ),
+    (EventType.VERIFIED, None): (
+        "{They} verified the email address: from now on {they} can be promoted, at the place in "
+        "line that {they} had."
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
@@ -106,6 +119,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for one that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
         until = time_in_words(eligible_at, zone)
@@ -118,15 +132,17 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone),
+        "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "missed": time_in_words(event.effective_at, zone),
         "cooldown": cooldown,
         "loss": _loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
-        "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if reason else "",
+        "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
     }
     kind = EventType(event.event)
-    for what in (event.outcome, event.to_status, None):
-        template = SENTENCES.get((kind, what))  # type: ignore[arg-type]
+    unverified = UNVERIFIED if event.data.get("verify_by") else None
+    for what in (unverified, event.outcome, event.to_status, None):
+        template = SENTENCES.get((kind, what))
         if template:
             return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))

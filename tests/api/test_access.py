@@ -97,6 +97,7 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("post", "/jobs/{draft}/applications", BOB, (404, 401, 404, 404, 403, 409, 404)),
     ("GET", "/applications/{application}", None, (401, 401, 200, 404, 200, 200, 404)),
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/verify", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
     ("GET", "/applicants/{applicant}", None, (401, 401, 200, 404, 200, 200, 404)),

@@ -18,6 +18,7 @@ FIELDS = [
     "job",
     "applicant",
     "status",
+    "verified",
     "outcome",
     "position",
     "people_waiting",

@@ -13,8 +13,17 @@ from applicants import codes
 from applicants.models import Applicant, SignInCode
 from jobs.models import Company
 from pipeline.models import Application, Event
+from pipeline.notifications.delivery import wait_until_sent
 from tests.support import factories
-from tests.support.callers import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support.callers import (
+    UNKNOWN_ID,
+    Answer,
+    Caller,
+    code_of,
+    person,
+    pointers,
+    signed_in,
+)
 from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import code_to
 from tests.support.together import together
@@ -39,16 +48,20 @@ def sign_in(nobody: Caller, email: str = ANN["email"]) -> Caller:
     return Caller(nobody.post("/auth/token", body).json()["token"])
 
 
-def test_a_free_seat_is_offered_and_taken_after_proving_the_address(
-    nobody: Caller, path: str
+def test_a_free_seat_is_offered_and_taken_once_the_address_is_proved(
+    nobody: Caller, acme: Caller, path: str
 ) -> None:
     answer = nobody.post(path, ANN)
 
     assert answer.status_code == 202
     assert list(answer.json()) == ["detail"]
     row = Application.objects.get()
-    assert (row.status, row.name) == ("PENDING_ACKNOWLEDGMENT", "Ann")
+    assert (row.status, row.name) == ("WAITLIST", "Ann")
+    shown = acme.get(f"/applications/{row.id}").json()
+    assert (shown["verified"], shown["position"], shown["people_waiting"]) == (False, None, 0)
     ann = sign_in(nobody)
+    shown = ann.get(f"/applications/{row.id}").json()
+    assert (shown["verified"], shown["status"]) == (True, "PENDING_ACKNOWLEDGMENT")
     taken = ann.post(f"/applications/{row.id}/acknowledge")
     assert (taken.status_code, taken.json()["status"]) == (200, "ACTIVE")
 
@@ -157,3 +170,60 @@ def test_an_address_that_got_all_its_codes_still_has_its_application(
 
     assert len(mail.outbox) == 5
     assert Application.objects.count() == 1
+
+
+def test_the_public_cannot_learn_whether_somebody_has_applied(
+    nobody: Caller, acme: Caller, job_id: UUID, path: str
+) -> None:
+    """Finding out by a counter: an address that had applied moved nothing, a new one did."""
+    factories.application(job_id)
+    stranger = person()[1]
+    where = [(caller, f"/jobs/{job_id}") for caller in (nobody, stranger)]
+    where += [(nobody, "/jobs")]
+    before = [(answer.json(), answer.headers.get("ETag")) for answer in _reads(where)]
+
+    nobody.post(path, ANN)
+
+    after = [(answer.json(), answer.headers.get("ETag")) for answer in _reads(where)]
+    assert after == before
+    assert before[0][0]["seq"] is None
+    assert str(before[0][1]).startswith('W/"')
+    own = acme.get(f"/jobs/{job_id}").json()
+    assert (own["waitlist_count"], own["unverified_count"]) == (0, 1)
+    assert own["seq"] == factories.row_of(job_id).seq
+
+
+def _reads(where: list[tuple[Caller, str]]) -> list[Answer]:
+    return [caller.get(path) for caller, path in where]
+
+
+def test_the_person_takes_over_renames_and_withdraws(
+    nobody: Caller, acme: Caller, path: str
+) -> None:
+    nobody.post(path, ANN | {"name": "Total Idiot"})
+    row = Application.objects.get()
+    her = signed_in(Applicant.objects.get())
+
+    again = her.post(path, {"name": "Ann"})
+    renamed = her.post(f"/applications/{row.id}/verify", {"name": "Ann Li"})
+
+    assert (again.status_code, again.json()["id"]) == (201, str(row.id))
+    assert (again.json()["verified"], again.json()["applicant"]["name"]) == (True, "Ann")
+    assert renamed.json()["applicant"]["name"] == "Ann Li"
+    assert acme.get(f"/applications/{row.id}").json()["applicant"]["name"] == "Ann Li"
+    assert her.post(f"/applications/{row.id}/withdraw").json()["outcome"] == "WITHDRAWN"
+    ended = her.post(f"/applications/{row.id}/verify", {"name": "Bo"})
+    assert code_of(ended) == (409, "INVALID_TRANSITION")
+
+
+def test_nobody_is_mailed_about_an_application_that_was_never_verified(
+    nobody: Caller, acme: Caller, path: str
+) -> None:
+    nobody.post(path, ANN)
+    row = Application.objects.get()
+    sent = len(mail.outbox)
+
+    acme.post(f"/applications/{row.id}/remove", {"outcome": "REJECTED"})
+    wait_until_sent(10)
+
+    assert len(mail.outbox) == sent

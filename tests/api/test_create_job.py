@@ -21,6 +21,7 @@ FIELDS = {
     "active_count": int,
     "pending_count": int,
     "waitlist_count": int,
+    "unverified_count": int,
     "seats_free": int,
     "policy": dict,
     "seq": int,

@@ -10,7 +10,7 @@ from django.core import mail
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.services import sign_in_by_code
-from tests.support.outbox import code_to, wrong
+from tests.support.outbox import HERE, code_to, wrong
 from tests.support.together import together
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
@@ -21,11 +21,11 @@ GUESSES = 50
 LOOK_THEN_WRITE = """
 WITH seen AS (
     SELECT *, pg_sleep(0.2) FROM applicants_signincode
-    WHERE address = %(address)s AND tries_left > 0 AND expires_at > clock_timestamp()
+    WHERE request = %(request)s AND tries_left > 0 AND expires_at > clock_timestamp()
 )
 UPDATE applicants_signincode AS held SET tries_left = CASE
     WHEN held.digest = %(digest)s THEN 0 ELSE seen.tries_left - 1 END
-FROM seen WHERE held.address = seen.address
+FROM seen WHERE held.request = seen.request
 RETURNING held.digest = %(digest)s
 """
 """What a program does that first looks whether tries are left, and then takes one."""
@@ -40,8 +40,8 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
-    codes.send_code(ANN)
-    guesses = [partial(codes.guess, ANN, wrong(code_to(ANN)))] * GUESSES
+    codes.send_code(ANN, by=HERE)
+    guesses = [partial(codes.guess, ANN, wrong(code_to(ANN)), requester=HERE.handle)] * GUESSES
 
     taken = together(guesses).count(False)
 
@@ -53,18 +53,20 @@ def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
 
 
 def test_of_many_who_know_the_code_at_once_one_gets_in(at_once: bool) -> None:
-    codes.send_code(ANN)
+    codes.send_code(ANN, by=HERE)
 
-    answers = together([partial(codes.guess, ANN, code_to(ANN))] * 20)
+    answers = together([partial(codes.guess, ANN, code_to(ANN), requester=HERE.handle)] * 20)
 
     entered = answers.count(True)
     assert entered == 1 if at_once else entered > 1
 
 
 def test_of_twenty_sign_ins_at_once_one_makes_one_person_with_one_token() -> None:
-    codes.send_code(ANN)
+    codes.send_code(ANN, by=HERE)
 
-    answers = together([partial(sign_in_by_code, email=ANN, code=code_to(ANN))] * 20)
+    answers = together(
+        [partial(sign_in_by_code, email=ANN, code=code_to(ANN), requester=HERE.handle)] * 20
+    )
 
     assert sum(isinstance(answer, tuple) for answer in answers) == 1
     assert answers.count(None) == 19
@@ -76,7 +78,7 @@ def test_of_twenty_requests_at_once_only_the_allowed_five_send_a_code(
 ) -> None:
     monkeypatch.setattr(codes, "MOST_CODES", 5)
 
-    answers = together([partial(codes.send_code, ANN)] * 20)
+    answers = together([partial(codes.send_code, ANN, by=HERE)] * 20)
 
     assert answers == [None] * 20
     assert len(mail.outbox) == 5

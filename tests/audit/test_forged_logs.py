@@ -16,8 +16,10 @@ from pipeline.domain.errors import VerifierBusy
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
 from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.verify import verify
 from tasks.advisory_locks import VERIFY_TURN
 from tests.support import factories
+from tests.support.clock import let_time_pass
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,6 +93,57 @@ def test_an_application_event_that_cannot_be_is_named(change: Callable[[Event], 
     seq = forge(job_id, "APPLIED", change)
 
     assert first_bad_seq(job_id) == seq
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("PROMOTED", set_data(verify_by="2026-01-01T00:00:00.000000Z")),
+        ("VERIFIED", set_data(verify_by="2026-01-01T00:00:00.000000Z")),
+        ("VERIFIED", set_data(ticket=7)),
+        ("VERIFIED", set_data(unverified=1)),
+        ("VERIFIED", lambda row: setattr(row, "event", "APPLIED")),
+        ("APPLIED", lambda row: row.data.pop("verify_by")),
+        ("APPLIED", set_data(unverified=0)),
+        ("APPLIED", lambda row: row.data.pop("unverified")),
+    ],
+)
+def test_a_seat_without_a_proof_of_the_address_is_named(
+    event: str, change: Callable[[Event], Any]
+) -> None:
+    job_id = factories.job()
+    person = factories.application(job_id, verified=False)
+    verify(application_id=person.id, actor=factories.owner_of(person))
+    assert verify_job(job_id).is_sound
+
+    seq = forge(job_id, event, change)
+
+    assert first_bad_seq(job_id) == seq
+
+
+def test_a_lapse_says_its_reason_only_if_the_application_was_unverified() -> None:
+    unverified, missed = factories.job(), factories.job(acknowledge_first_seat=True, max_decays=0)
+    factories.application(unverified, verified=False)
+    factories.application(missed)
+    for job_id in (unverified, missed):
+        let_time_pass(job_id, 24 * 3_600)
+    factories.settle_all()
+
+    forged = [
+        forge(unverified, "LAPSED", lambda row: row.data.pop("reason")),
+        forge(missed, "LAPSED", set_data(reason="UNVERIFIED")),
+    ]
+
+    assert [first_bad_seq(unverified), first_bad_seq(missed)] == forged
+
+
+def test_a_log_from_before_verification_is_sound() -> None:
+    job_id = factories.job()
+    factories.application(job_id)
+
+    forge(job_id, "APPLIED", lambda row: row.data.pop("unverified"))
+
+    assert verify_job(job_id).is_sound
 
 
 @pytest.mark.parametrize(

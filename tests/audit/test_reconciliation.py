@@ -21,6 +21,7 @@ JOB = {
     "active_count": "active_count + 1",
     "pending_count": "pending_count + 1",
     "waitlist_count": "waitlist_count + 1",
+    "unverified_count": "unverified_count + 1",
     "next_ticket": "next_ticket + 1",
     "head_ticket": "next_ticket",
     "last_event_at": "last_event_at + interval '1 second'",
@@ -41,6 +42,7 @@ WAITING = {
     "eligible_at": "eligible_at - interval '1 second'",
     "applied_at": "applied_at - interval '1 second'",
     "promoted_at": "NULL",
+    "verify_by": "applied_at",
     "acknowledged_at": "applied_at",
     "status_since": "status_since - interval '1 second'",
 }

@@ -46,7 +46,7 @@ def half_a_minute_later(page: Page, email: str) -> None:
     then = time.time() - JUST_SENT.total_seconds() - 5
     with mock.patch("django.core.signing.time.time", return_value=then):
         response = HttpResponse()
-        remember_address(response, email)
+        remember_address(response, email, handle="a handle")
     for cookie in page.context.cookies():
         if cookie["name"] == PROVING:
             page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])

@@ -24,7 +24,7 @@ def last_mail(folder: Path, address: str, *, saying: str = "") -> str:
 
 def code_in(text: str) -> str:
     """The code of a mail to sign in with."""
-    found = re.search(r"^(\d{6})$", text, re.M)
+    found = re.search(r"^(\d{8})$", text, re.M)
     assert found, text
     return found[1]
 

@@ -25,6 +25,8 @@ LEGAL = """
 -                       SEAT         ACTIVE                  APPLIED            -
 -                       OFFER        PENDING_ACKNOWLEDGMENT  APPLIED            -
 -                       QUEUE        WAITLIST                APPLIED            -
+WAITLIST                VERIFY       WAITLIST                VERIFIED           -
+WAITLIST                EXPIRE       INACTIVE                LAPSED             LAPSED
 WAITLIST                PROMOTE      PENDING_ACKNOWLEDGMENT  PROMOTED           -
 PENDING_ACKNOWLEDGMENT  ACKNOWLEDGE  ACTIVE                  ACKNOWLEDGED       -
 PENDING_ACKNOWLEDGMENT  EXTEND       PENDING_ACKNOWLEDGMENT  DEADLINE_EXTENDED  -
@@ -65,12 +67,15 @@ def test_the_table_knows_exactly_the_moves_of_the_rules(pair: tuple[Status | Non
         assert refusal.value.facts == {"status": pair[0], "move": pair[1]}
 
 
-def somebody(status: str | None) -> Application:
+OF_UNVERIFIED = (Move.VERIFY, Move.EXPIRE)
+
+
+def somebody(status: str | None, *, verified: bool = True) -> Application:
     """An application in that status; for None, one that has ended, about to be made anew."""
     job_id = factories.job(acknowledge_first_seat=status == Status.PENDING_ACKNOWLEDGMENT)
     if status == Status.WAITLIST:
         factories.application(job_id)
-    person = factories.application(job_id)
+    person = factories.application(job_id, verified=verified)
     if status == Status.INACTIVE:
         withdraw(application_id=person.id, actor=factories.owner_of(person))
     assert factories.fresh(person).status == status
@@ -88,11 +93,12 @@ LIVE_PAIRS = [pair for pair in EXPECTED if pair[0]]
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("pair", LIVE_PAIRS, ids=ids)
 def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[str, str]) -> None:
-    person = somebody(pair[0])
+    person = somebody(pair[0], verified=pair[1] not in OF_UNVERIFIED)
 
     with transaction.atomic():
         job = lock_job_of(person.id)
-        make_move(job, job.application(person.id), Move(pair[1]))
+        facts = {"reason": "UNVERIFIED"} if pair[1] == Move.EXPIRE else {}
+        make_move(job, job.application(person.id), Move(pair[1]), facts=facts)
         fill_seats(job)
         write(job)
 
@@ -114,6 +120,25 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
         job = lock_job_of(person.id)
         with pytest.raises(IllegalMove):
             make_move(job, job.application(person.id), pair[1])
+        write(job)
+
+    assert state_of(person.job_id) == before
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("verified", "move"), [(True, Move.VERIFY), (True, Move.EXPIRE), (False, Move.PROMOTE)]
+)
+def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(
+    verified: bool, move: Move
+) -> None:
+    person = somebody(Status.WAITLIST, verified=verified)
+    before = state_of(person.job_id)
+
+    with transaction.atomic():
+        job = lock_job_of(person.id)
+        with pytest.raises(IllegalMove):
+            make_move(job, job.application(person.id), move)
         write(job)
 
     assert state_of(person.job_id) == before

@@ -28,6 +28,7 @@ from pipeline.services.remove import remove
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.outbox import HERE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,7 +42,7 @@ def zelda(settings: Any, tmp_path: Any) -> Applicant:
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
     person = factories.applicant(email=EMAIL, name=NAME)
     issue_token(person)
-    codes.send_code(EMAIL)
+    codes.send_code(EMAIL, by=HERE)
     dev_mailbox.keep(EMAIL, "Your turn", f"Dear {NAME}")
     session = SessionStore()
     session["applicant_id"] = str(person.id)

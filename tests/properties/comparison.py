@@ -45,6 +45,7 @@ def _job_agrees(job: Job, model: Model, passed: timedelta) -> None:
         pending,
         len(model.queue),
     )
+    assert job.unverified_count == sum(who.verify_by is not None for who in model.queue)
 
 
 def assert_log_agrees(job_id: UUID, model: Model, passed: timedelta, *, after: int) -> None:
@@ -64,7 +65,7 @@ def assert_log_agrees(job_id: UUID, model: Model, passed: timedelta, *, after: i
         )
         for event in log
     ]
-    assert told == model.log[after:]
+    assert told == model.log[after:], f"{told}\n{model.log[after:]}"
 
 
 def assert_replay_agrees(job_id: UUID, model: Model, passed: timedelta, seq: int) -> None:
@@ -81,7 +82,9 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
     assert (line.status, line.capacity) == (then["status"], then["capacity"])
     assert (line.policy.values(), line.policy_version) == (then["policy"], then["version"])
     assert [place.application_id for place in line.waitlist] == then["order"]
-    assert [place.position for place in line.waitlist] == list(range(1, len(line.waitlist) + 1))
+    counted = [place.position for place in line.waitlist if place.verify_by is None]
+    assert counted == list(range(1, len(counted) + 1))
+    assert {place.position for place in line.waitlist if place.verify_by} <= {None}
     assert {place.status for place in line.active} <= {"ACTIVE"}
     assert {place.status for place in line.pending} <= {"PENDING_ACKNOWLEDGMENT"}
     told = {
@@ -94,6 +97,7 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
 def _told(row: Application | Place, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
+        row.verify_by,
         row.acknowledge_by,
         row.applied_at,
         row.promoted_at,
@@ -107,6 +111,7 @@ def _told(row: Application | Place, passed: timedelta) -> tuple[Any, ...]:
 def _expected(who: Standing) -> tuple[Any, ...]:
     times = (
         who.eligible_at,
+        who.verify_by,
         who.deadline,
         who.applied_at,
         who.promoted_at,

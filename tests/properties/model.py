@@ -33,6 +33,7 @@ class Standing:
     tie: int | None = None
     to_be_passed_by: int = 0
     eligible_at: datetime | None = None
+    verify_by: datetime | None = None
     deadline: datetime | None = None
     extended: bool = False
     promoted_at: datetime | None = None
@@ -135,6 +136,14 @@ class Model:
         who.promoted_at, who.eligible_at = self.now, None
         who.deadline = self.now + timedelta(seconds=self.policy["acknowledgment_window_seconds"])
 
+    def verify(self, who: Standing) -> None:
+        if who.verify_by is None:
+            return
+        if who.status != "WAITLIST":
+            raise Refused("IllegalMove")
+        who.verify_by, who.last_event = None, "VERIFIED"
+        self.fill(self.write("VERIFIED", who, before="WAITLIST", after="WAITLIST"))
+
     def miss(self, who: Standing) -> None:
         deadline, most = who.deadline, self.policy["max_decays"]
         who.misses += 1
@@ -150,7 +159,8 @@ class Model:
     # The line
 
     def eligible(self) -> list[Standing]:
-        return [p for p in self.queue if p.eligible_at is None or p.eligible_at <= self.now]
+        proved = [p for p in self.queue if p.verify_by is None]
+        return [p for p in proved if p.eligible_at is None or p.eligible_at <= self.now]
 
     def fill(self, cause: int | None = None) -> None:
         while self.status == "OPEN" and self.free() and self.eligible():
@@ -160,10 +170,17 @@ class Model:
     def settle(self) -> None:
         self.opened = []
         if self.status != "CLOSED":
-            for who in [p for p in self.pending() if p.deadline and p.deadline <= self.now]:
-                self.miss(who)
+            for _, _, who in sorted(self.overdue()):
+                if who.status == "WAITLIST":
+                    self.end(who, "LAPSED", "LAPSED", effective=who.verify_by)
+                else:
+                    self.miss(who)
             self.fill()
         self.opened = []
+
+    def overdue(self) -> list[tuple[datetime, UUID, Standing]]:
+        moments = [(p.deadline, p) for p in self.pending()] + [(p.verify_by, p) for p in self.queue]
+        return [(moment, p.id, p) for moment, p in moments if moment and moment <= self.now]
 
     def close_out(self, most: int) -> None:
         for who in (self.pending() + self.queue)[:most]:
@@ -177,18 +194,25 @@ class Model:
         before = [p for p in self.people if p.person == person]
         if self.status != "OPEN":
             raise Refused("JobNotOpen")
-        if any(p.status != "INACTIVE" for p in before):
+        live = next((p for p in before if p.status != "INACTIVE"), None)
+        if live and verified and live.verify_by:
+            self.verify(live)
+            return
+        if live:
             raise Refused("AlreadyApplied")
-        if any(p.outcome in ("REJECTED", "HIRED") for p in before) and not company:
+        decided = [p for p in before if p.outcome in ("REJECTED", "HIRED") and not p.verify_by]
+        if decided and not company:
             raise Refused("AlreadyDecided")
         who = Standing(id, person, self.now)
         who.misses = max([p.misses for p in before], default=0)
         ends = [p.eligible_at for p in before if p.eligible_at and p.eligible_at > self.now]
         who.eligible_at = max(ends, default=None)
         self.people.append(who)
-        if not self.free() or self.eligible() or who.eligible_at:
+        if not verified:
+            who.verify_by = self.now + timedelta(hours=24)
+        if not verified or not self.free() or self.eligible() or who.eligible_at:
             self.step(who, "APPLIED", "WAITLIST")
-        elif verified and not self.policy["acknowledge_first_seat"]:
+        elif not self.policy["acknowledge_first_seat"]:
             self.step(who, "APPLIED", "ACTIVE")
         else:
             self.step(who, "APPLIED", "PENDING_ACKNOWLEDGMENT")

@@ -26,6 +26,7 @@ from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.settle import seconds_until_due, settle, settle_next_due
 from pipeline.services.update_job import JobChanges, update_job
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
@@ -99,6 +100,22 @@ class History(Beside, RuleBasedStateMachine):
             )
 
     @rule(which=picks, anybody=rarely)
+    def proves_the_address(self, which: int, anybody: bool) -> None:
+        unverified = [who for who in self.live("WAITLIST") if who.verify_by]
+        if who := self.pick(self.model.people if anybody else unverified, which):
+            actor = factories.as_applicant(who.person)
+            self.do(
+                lambda: verify(application_id=who.id, actor=actor),
+                lambda _: self.model.verify(who),
+            )
+
+    @rule(which=picks, verified=st.booleans(), company=st.booleans())
+    def somebody_unverified_applies_again(self, which: int, verified: bool, company: bool) -> None:
+        unverified = [who for who in self.live("WAITLIST") if who.verify_by]
+        if who := self.pick(unverified, which):
+            self.applies(who.person, verified=verified, company=company)
+
+    @rule(which=picks, anybody=rarely)
     def withdraws(self, which: int, anybody: bool) -> None:
         if who := self.pick(self.model.people if anybody else self.live(), which):
             self.leaves(who)
@@ -152,7 +169,7 @@ class History(Beside, RuleBasedStateMachine):
             lambda: verb(job_id=self.job_id, actor=factories.RECRUITER), lambda _: self.model.go(to)
         )
 
-    @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601]))
+    @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601, 86_401]))
     def time_passes(self, seconds: float) -> None:
         self.wait(seconds)
 

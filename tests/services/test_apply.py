@@ -30,13 +30,10 @@ def test_a_verified_person_gets_the_free_seat_at_once() -> None:
     assert_line_is_sound(job_id)
 
 
-@pytest.mark.parametrize(("first_seat", "verified"), [(True, True), (True, False), (False, False)])
-def test_a_first_seat_is_only_on_offer_if_the_job_or_an_unproved_address_asks_for_it(
-    first_seat: bool, verified: bool
-) -> None:
-    job_id = factories.job(acknowledge_first_seat=first_seat)
+def test_a_first_seat_is_only_on_offer_if_the_job_asks_for_it() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
 
-    person = factories.application(job_id, verified=verified)
+    person = factories.application(job_id)
 
     assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
     assert (person.acknowledge_by - person.applied_at).total_seconds() == factories.WINDOW

@@ -14,6 +14,7 @@ from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import open_job, pause_job
 from pipeline.services.remove import remove
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -38,6 +39,17 @@ def _apply(job: UUID, chance: Random) -> None:
     factories.application(job)
 
 
+def _apply_unverified(job: UUID, chance: Random) -> None:
+    factories.application(job, verified=False)
+
+
+def _verify(job: UUID, chance: Random) -> None:
+    unverified = Application.objects.filter(job_id=job, verify_by__isnull=False).order_by("id")
+    if people := list(unverified):
+        person = chance.choice(people)
+        verify(application_id=person.id, actor=factories.owner_of(person))
+
+
 def _acknowledge(job: UUID, chance: Random) -> None:
     if person := _one(job, chance, "PENDING_ACKNOWLEDGMENT"):
         acknowledge(application_id=person.id, actor=factories.owner_of(person))
@@ -54,7 +66,7 @@ def _hire(job: UUID, chance: Random) -> None:
 
 
 def _wait(job: UUID, chance: Random) -> None:
-    let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW)))
+    let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
 
 
@@ -69,6 +81,9 @@ def _pause_or_resume(job: UUID, chance: Random) -> None:
 
 STEPS: list[Callable[[UUID, Random], None]] = [
     *([_apply] * 5),
+    _apply_unverified,
+    _apply_unverified,
+    _verify,
     _acknowledge,
     _acknowledge,
     _withdraw,

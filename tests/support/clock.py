@@ -17,6 +17,7 @@ JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_
 APPLICATION_TIMES = [
     "eligible_at",
     "acknowledge_by",
+    "verify_by",
     "applied_at",
     "promoted_at",
     "acknowledged_at",

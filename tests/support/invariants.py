@@ -51,6 +51,9 @@ def _counters_are_counts(job: Job, people: list[Application]) -> None:
         counted["PENDING_ACKNOWLEDGMENT"],
         counted["WAITLIST"],
     )
+    unverified = [person for person in people if person.verify_by is not None]
+    assert job.unverified_count == len(_of(unverified, "WAITLIST"))
+    assert not _of(unverified, "ACTIVE", "PENDING_ACKNOWLEDGMENT")
 
 
 def _seats_are_within(seats: int, people: list[Application]) -> None:
@@ -79,7 +82,8 @@ def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
     eligible = [
         person
         for person in _of(people, "WAITLIST")
-        if person.eligible_at is None or person.eligible_at <= job.last_event_at
+        if person.verify_by is None
+        and (person.eligible_at is None or person.eligible_at <= job.last_event_at)
     ]
     assert held >= job.capacity or not eligible
 
@@ -119,7 +123,8 @@ def _true_due(job: Job, people: list[Application]) -> datetime | None:
     pending, waiting = _of(people, "PENDING_ACKNOWLEDGMENT"), _of(people, "WAITLIST")
     moments = [person.acknowledge_by for person in pending]
     if job.status == "OPEN" and job.capacity > len(pending) + len(_of(people, "ACTIVE")):
-        moments += [person.eligible_at for person in waiting]
+        moments += [person.eligible_at for person in waiting if person.verify_by is None]
+    moments += [person.verify_by for person in waiting]
     if job.status == "CLOSED" and pending + waiting:
         moments.append(job.last_event_at)
     return min((moment for moment in moments if moment), default=None)

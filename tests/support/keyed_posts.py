@@ -75,6 +75,11 @@ def acknowledgement() -> Sent:
     return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/acknowledge", {})
 
 
+def verification() -> Sent:
+    made = factories.application(factories.job(), verified=False)
+    return Sent(signed_in(made.applicant), f"/applications/{made.id}/verify", {"name": "Ann"})
+
+
 def withdrawal() -> Sent:
     seated = factories.application(factories.job())
     return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
@@ -163,6 +168,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs/<uuid:job_id>/pause": [_job_verb("pause")],
     "jobs/<uuid:job_id>/close": [_job_verb("close")],
     "applications/<uuid:application_id>/acknowledge": [acknowledgement],
+    "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     "applications/<uuid:application_id>/remove": [removal],
     "jobs/<uuid:job_id>/applications/import": [some_import],

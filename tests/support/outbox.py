@@ -11,6 +11,10 @@ import pytest
 from django.core import mail
 
 from applicants import mail as sending
+from applicants.codes import Requester
+
+HERE = Requester("this browser", "192.0.2.1")
+"""The one who asks for codes in tests, where it does not matter who."""
 
 
 class AtOnce:
@@ -32,10 +36,10 @@ def code_to(address: str) -> str:
     """The code in the last mail to an address: its first line."""
     last = [message for message in mail.outbox if message.to == [address]][-1]
     first = str(last.body).partition("\n")[0]
-    assert re.fullmatch(r"[0-9]{6}", first)
+    assert re.fullmatch(r"[0-9]{8}", first)
     return first
 
 
 def wrong(code: str) -> str:
     """Another code than that one."""
-    return f"{(int(code) + 1) % 1_000_000:06}"
+    return f"{(int(code) + 1) % 10**8:08}"

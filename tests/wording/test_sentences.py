@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from jobs.policies import Policy
-from pipeline.domain.states import EVENTS, MOVES, OUTCOMES, ActorKind, EventType, Reason
+from pipeline.domain.states import (
+    EVENTS,
+    MOVES,
+    OUTCOMES,
+    UNVERIFIED,
+    ActorKind,
+    EventType,
+    Reason,
+)
 from pipeline.line.event_log import stamp
 from pipeline.wording.sentences import SENTENCES, Reader, sentence
 
@@ -78,7 +86,20 @@ def test_an_applicant_is_you_and_a_company_reads_of_the_applicant(step: Any) -> 
 def test_the_table_has_nothing_that_never_happens() -> None:
     possible = {(event, what) for event, to, outcome in ALL for what in (to, outcome, None)}
 
+    possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     assert {key for key in SENTENCES if key not in possible} == set()
+
+
+@pytest.mark.parametrize("reader", Reader)
+@pytest.mark.parametrize("event", ["APPLIED", "LAPSED"])
+def test_an_unverified_application_is_said_to_be_one(event: str, reader: Reader) -> None:
+    data = FACTS | {"verify_by": stamp(NOON + 24 * HOUR), "reason": UNVERIFIED}
+
+    said = sentence(Row(event, "WAITLIST", data=data, effective_at=NOON + 24 * HOUR), reader)
+
+    assert "email address" in said
+    assert "12:00 UTC on 2 March 2026" in said
+    assert ("misses still count" in said) is False
 
 
 def test_a_miss_says_what_it_costs() -> None:

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 
 from applicants.codes import send_code
 from applicants.models import EMAIL_LENGTH
-from applicants.services import normal_address, revoke_token, sign_in_by_code
+from applicants.services import revoke_token, sign_in_by_code
 from pipeline.api.access import as_person
-from pipeline.api.callers import caller_of
+from pipeline.api.callers import caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.errors import WrongCode
 from pipeline.api.problems import NOT_AUTHENTICATED
@@ -23,6 +23,7 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
+from pipeline.services.verify import verify_all
 from pipeline.web.client_address import client_address
 
 
@@ -72,8 +73,8 @@ class Code(Endpoint):
         email = body_of(request, CodeRequestIn)["email"]
         client = client_address(request)
         check_throttle(request, "code_request", client)
-        check_throttle(request, "code_request", f"{client} {normal_address(email)}")
-        send_code(email)
+        check_throttle(request, "code_request", f"{client} {email}")
+        send_code(email, by=requester_of(request))
         return Response({"detail": SENT}, status=202)
 
 
@@ -93,17 +94,19 @@ class Token(Endpoint):
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
-        about="A code can be used once, within 15 minutes, and guessed at five times.",
+        about="A code can be used once, within 15 minutes, from the network that asked for it, and"
+        " guessed at five times. Every application with the address is verified by it.",
     )
     def post(self, request: Request) -> Response:
         """Return a token for who proves an address by the code that was sent to it."""
         given = body_of(request, CodeIn)
         check_throttle(request, "code_try", client_address(request))
-        granted = sign_in_by_code(email=given["email"], code=given["code"])
+        requester = requester_of(request).handle
+        granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        token, expires_at = granted
-        return Response({"token": token, "expires_at": expires_at})
+        verify_all(granted.applicant_id)
+        return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
     def delete(self, request: Request) -> Response:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from applicants.services import normal_address
+from applicants.services import checked_address
 from pipeline.api.parameters import as_moment
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -62,7 +63,10 @@ class Address(serializers.EmailField):
         """Return the address. Raises ValidationError."""
         if not isinstance(data, str):
             self.fail("invalid")
-        return normal_address(super().to_internal_value(data))
+        try:
+            return checked_address(super().to_internal_value(data))
+        except DjangoValidationError:
+            self.fail("invalid")
 
 
 class Whole(serializers.IntegerField):

@@ -36,6 +36,7 @@ urlpatterns = [
         name="api_application",
     ),
     path("applications/<uuid:application_id>/acknowledge", applications.Acknowledge.as_view()),
+    path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", applications.Remove.as_view()),
     path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),

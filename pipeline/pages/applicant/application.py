@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
@@ -22,12 +23,16 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import last_events_of
 from pipeline.selectors.position_changes import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.rename import rename
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from pipeline.wording.explanations import why_moved
 
 LAST_EVENTS = 50
 CONFIRMED = "Seat confirmed. The company will now review your application."
 WITHDRAWN = "You have withdrawn and left this line."
+TAKEN_OVER = "This is your application now. It keeps its place in line."
+RENAMED = "The company now sees this name."
 
 
 @require_safe
@@ -85,6 +90,31 @@ def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBas
     return render(request, "applicant/withdraw.html", context)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+    """Verify an application that was made with the person's address, and set its name, on POST."""
+    person, seen = own_application(request, application_id)
+    card = Card.of(seen, read_job(seen.application.job_id))
+    if not card.may_rename:
+        return redirect("my_application", application_id)
+    if request.method != "POST":
+        form = NameForm(initial={"name": seen.application.name})
+        return render(request, "applicant/take_over.html", {"card": card, "form": form})
+    form = NameForm(request.POST)
+    if not form.is_valid():
+        context = {"card": card, "form": form}
+        return render(request, "applicant/take_over.html", context, status=422)
+    name, actor = form.cleaned_data["name"], Actor(ActorKind.APPLICANT, person.id)
+
+    def take() -> None:
+        verify(application_id=application_id, actor=actor)
+        rename(application_id=application_id, name=name)
+
+    attempt(request, take, done=TAKEN_OVER if card.may_verify else RENAMED)
+    return redirect("my_application", application_id)
+
+
 def _context(seen: Seen, job: Job) -> dict[str, Any]:
     moved = last_change_of_position(seen.application)
     events = last_events_of(seen.application.id, most=LAST_EVENTS)
@@ -109,6 +139,8 @@ def what_if_withdrawn(card: Card) -> str:
         return f"{place} If you withdraw, everyone behind you moves up."
     if card.state == "late":
         return "The time to confirm is over, and the seat is no longer yours."
+    if card.state == "unverified":
+        return "No seat is held or offered. If you withdraw, the application ends at once."
     has = "You have a seat." if card.state == "active" else "You have been offered a seat."
     return f"{has} {_seat_after_withdrawal(card.job)}"
 
@@ -126,7 +158,7 @@ def _seat_after_withdrawal(job: Job) -> str:
         )
     if job.status == JobStatus.PAUSED:
         return "The job is paused. If you withdraw, the seat stays free until the job resumes."
-    if not job.waitlist_count:
+    if not job.people_waiting:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (

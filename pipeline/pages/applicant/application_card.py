@@ -17,7 +17,7 @@ from pipeline.line.effects import has_just_missed
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import Seen
 from pipeline.selectors.my_applications import Mine
-from pipeline.wording.event_words import ENDING_WORDS, words_of_event
+from pipeline.wording.event_words import words_of_event
 from pipeline.wording.explanations import Standing, what_if_nothing
 from pipeline.wording.sentences import Reader, sentence
 
@@ -27,6 +27,7 @@ class State(Enum):
 
     OFFERED = "offered"
     LATE = "late"
+    UNVERIFIED = "unverified"
     WAITING = "waiting"
     ACTIVE = "active"
     CLOSING = "closing"
@@ -55,6 +56,7 @@ class Card:
             misses=application.decay_count,
             deadline=application.acknowledge_by,
             eligible_at=application.eligible_at,
+            verify_by=application.verify_by,
         )
         return cls(seen, job, standing)
 
@@ -89,6 +91,16 @@ class Card:
         """Tell whether the owner can withdraw."""
         legal = (self.standing.status, Move.WITHDRAW) in MOVES
         return legal and _state(self.standing) is not State.CLOSING
+
+    @property
+    def may_verify(self) -> bool:
+        """Tell whether the owner can take over what was made with the address."""
+        return _state(self.standing) is State.UNVERIFIED
+
+    @property
+    def may_rename(self) -> bool:
+        """Tell whether the owner can change the name that the company sees."""
+        return self.standing.status is not Status.INACTIVE
 
     @property
     def may_apply_again(self) -> bool:
@@ -157,7 +169,7 @@ def _state(standing: Standing) -> State:
     if standing.job_status == JobStatus.CLOSED:
         return State.CLOSING
     if standing.status is Status.WAITLIST:
-        return State.WAITING
+        return State.WAITING if standing.is_verified else State.UNVERIFIED
     return State.LATE if standing.is_late else State.OFFERED
 
 
@@ -173,8 +185,9 @@ def _waiting(card: Card) -> str:
 _HEADLINES = {
     State.OFFERED: lambda card: "It is your turn.",
     State.LATE: lambda card: "The time to confirm is over.",
+    State.UNVERIFIED: lambda card: "Somebody applied with your email address.",
     State.WAITING: _waiting,
     State.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     State.CLOSING: lambda card: "The company has closed this job.",
-    State.ENDED: lambda card: ENDING_WORDS[Outcome(card.word)].headline,
+    State.ENDED: lambda card: card.standing.ending.headline,
 }

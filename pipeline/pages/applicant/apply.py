@@ -10,9 +10,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from applicants.http import remember_address
+from applicants.codes import Requester
+from applicants.http import new_handle, remember_address
 from applicants.models import Applicant
-from applicants.services import normal_address
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -25,6 +25,7 @@ from pipeline.selectors.jobs import job_facts
 from pipeline.selectors.my_applications import live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unverified
+from pipeline.web.client_address import client_address
 from pipeline.wording.event_words import WELCOMES
 
 
@@ -67,12 +68,13 @@ def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpR
     return redirect("my_application", created.id)
 
 
-def _join_unverified(request: HttpRequest, job: Job, name: str, email: str) -> HttpResponse:
+def _join_unverified(request: HttpRequest, job: Job, name: str, address: str) -> HttpResponse:
     """Apply and email a code. Answers every address alike, whether it is known here or not."""
-    address = normal_address(email)
+    handle = new_handle()
     limit(request, "anonymous_apply")
     limit_codes_to(request, address)
-    apply_unverified(job=job_facts(job.id), name=name, email=address)
+    requester = Requester(handle, client_address(request))
+    apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
     response = redirect("enter_code")
-    remember_address(response, address, after=f"{JOB}{job.id}")
+    remember_address(response, address, handle=handle, after=f"{JOB}{job.id}")
     return response

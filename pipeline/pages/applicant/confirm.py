@@ -27,6 +27,7 @@ from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import current_offer
 from pipeline.selectors.people import read_applicant
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.verify import verify_all
 
 
 class LinkState(Enum):
@@ -62,6 +63,7 @@ def take_offer(request: HttpRequest) -> HttpResponse:
     except LineError:  # the deadline passed or the application ended in between
         return _show(request, token, refused=True)
     http.sign_in(request, read_applicant(person_id))
+    verify_all(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)
     http.forget_address(response)

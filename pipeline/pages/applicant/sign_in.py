@@ -13,15 +13,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from applicants import http
-from applicants.codes import LIFETIME, send_code
+from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
-from applicants.services import CodeRefused, normal_address, prove_address
+from applicants.models import Applicant
+from applicants.services import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import live_application
-from pipeline.wording.english import long_duration
+from pipeline.services.verify import verify_all
+from pipeline.web.client_address import client_address
+from pipeline.wording.english import long_duration, plural
 
 # Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
@@ -46,15 +49,16 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     form = AddressForm(request.POST)
     if not form.is_valid():
         return _ask(request, form, target, status=422)
-    email = normal_address(form.cleaned_data["email"])
+    email = form.cleaned_data["email"]
     try:
         _limit_codes(request, email)
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _too_often(refused, _ask(request, form, target, status=429))
-    send_code(email)
+    handle = http.new_handle()
+    send_code(email, by=Requester(handle, client_address(request)))
     response = redirect("enter_code")
-    http.remember_address(response, email, after=target)
+    http.remember_address(response, email, handle=handle, after=target)
     return response
 
 
@@ -65,7 +69,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
     kept = http.address_to_prove(request)
     if kept is None:
         return redirect("dashboard" if current_applicant(request) else "sign_in")
-    email, after = kept
+    email, after, handle = kept
     if request.method != "POST":
         return _ask_code(request, CodeForm(), kept)
     if "again" in request.POST:
@@ -75,14 +79,22 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         return _ask_code(request, form, kept, status=422)
     try:
         limit(request, "code_try")
-        person = prove_address(email=email, code=form.cleaned_data["code"])
+        person = prove_address(email=email, code=form.cleaned_data["code"], requester=handle)
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _too_often(refused, _ask_code(request, form, kept, status=429))
     except CodeRefused as refused:
         form.add_error("code", WRONG if refused.try_again else USED_UP)
         return _ask_code(request, form, kept, status=422)
+    return _enter(request, person, after)
+
+
+def _enter(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
+    """Sign in a person who has proved the address, and verify their applications."""
     http.sign_in(request, person)
+    if verified := verify_all(person.id):
+        which = plural(verified, "Your application counts", "Your applications count")
+        messages.success(request, f"Your email address is verified. {which} from now on.")
     if after.startswith(JOB):
         created = live_application(person.id, UUID(after.removeprefix(JOB)))
         response = redirect("my_application", created) if created else redirect("dashboard")
@@ -108,9 +120,9 @@ def _ask(request: HttpRequest, form: forms.Form, target: str, *, status: int = 2
 
 
 def _ask_code(
-    request: HttpRequest, form: forms.Form, kept: tuple[str, str], *, status: int = 200
+    request: HttpRequest, form: forms.Form, kept: http.Proving, *, status: int = 200
 ) -> HttpResponse:
-    email, after = kept
+    email, after, _handle = kept
     context = {
         "form": form,
         "email": email,
@@ -132,19 +144,19 @@ def _window(after: str) -> str:
     return long_duration(job.acknowledgment_window_seconds)
 
 
-def _send_again(request: HttpRequest, kept: tuple[str, str]) -> HttpResponse:
+def _send_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
     if http.was_just_sent(request):
         messages.info(request, JUST_SENT)
         return redirect("enter_code")
     try:
-        _limit_codes(request, kept[0])
+        _limit_codes(request, kept.email)
     except TooOften as refused:
         messages.error(request, str(refused))
         return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
-    send_code(kept[0])
+    send_code(kept.email, by=Requester(kept.handle, client_address(request)))
     messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
-    http.remember_address(response, kept[0], after=kept[1])
+    http.remember_address(response, kept.email, handle=kept.handle, after=kept.after)
     return response
 
 

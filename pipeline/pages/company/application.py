@@ -115,7 +115,9 @@ def _consequence(seen: Seen, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
         return consequences.when_a_seat_opens(job, next(iter(next_in_line(job.id, most=1)), None))
-    behind = seen.people_waiting - (seen.position or 0)
+    if seen.position is None:
+        return "nobody moves up, because an unverified application is not counted"
+    behind = seen.people_waiting - seen.position
     if not behind:
         return "nobody is waiting behind"
     return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"

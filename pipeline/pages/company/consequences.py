@@ -48,9 +48,9 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
         return f"nobody is promoted: {still}"
     if next_name is not None:
         return f"{together([next_name], 1)} is offered the seat"
-    if job.waitlist_count > LOOKED_AHEAD:
+    if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who is not in a cool-down"
-    if job.waitlist_count:
+    if job.people_waiting:
         return "the seat stays free until a cool-down ends"
     return "the seat stays free for the next applicant"
 
@@ -68,16 +68,16 @@ def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
             " allows. Nobody loses a seat: the job drains, and nobody is promoted until"
             f" {people(over + 1)} have left."
         )
-    added = min(capacity - held, job.waitlist_count)
+    added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:
         return "Nobody is promoted, and nobody loses a seat."
     if job.status != JobStatus.OPEN:
         return "The job is not open, so nobody is promoted now."
-    if not names and job.waitlist_count > LOOKED_AHEAD:
+    if not names and job.people_waiting > LOOKED_AHEAD:
         return f"The first people who are not in a cool-down are promoted at once, up to {added:,}."
     if not names:
         return "Everyone waiting is in a cool-down, so nobody is promoted yet."
-    if len(names) < added and job.waitlist_count > LOOKED_AHEAD:
+    if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))
     return f"{are_promoted(names[: min(3, total)], total)} at once."

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from applicants.forms import AddressField
 from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
@@ -183,7 +184,7 @@ class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
     name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[one_line])
-    email = forms.EmailField(
+    email = AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
         help_text="We send offers to this address, and the person signs in with it.",

@@ -104,6 +104,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "schedule": schedule,
         "weeks": [week for week in weeks if week.end > job.created_at],
         "may_make": member.may(Action.MAKE_REPORT),
+        "may_schedule": member.may(Action.MANAGE_SCHEDULES),
     }
     last = max((each.made_at for each in page.rows), default=None)
     status = (task.id, task.status) if task else None
@@ -183,10 +184,10 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@for_members(Action.MAKE_REPORT)
+@for_members(Action.MANAGE_SCHEDULES)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start or stop making the report every Monday at 08:00."""
-    member, job = own_job(request, job_id, Action.MAKE_REPORT)
+    member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
     actor, own = f"member:{member.user.id}", schedule_id(job.id)
     try:
         if request.POST.get("do") == "stop":

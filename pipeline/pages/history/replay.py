@@ -42,6 +42,7 @@ DIFFERENCES = {
     "joined": "Joined",
     "left": "Left",
     "lost": "Lost their offer and are waiting again",
+    "verified": "Verified the email address",
     "moved": "Moved in line",
     "passed": "Joined and left in between",
 }

@@ -1,4 +1,4 @@
-"""Viewers read about background work, recruiters act on it, and other companies see none of it."""
+"""Viewers read about background work, recruiters act on tasks, owners also on schedules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.background.schedules import Plan, create_schedule
 from tests.support.background_tasks import dead, started, status_of
 
 READ = ["", "dead/", "types/", "schedules/", "{task}/"]
-RECRUIT = ["schedules/new/", "schedules/{schedule}/", "schedules/{schedule}/delete/"]
+PLANNED = ["schedules/new/", "schedules/{schedule}/", "schedules/{schedule}/delete/"]
 OF_TASKS = ["{task}/edit/", "{task}/discard/"]
 POSTED = ["{task}/cancel/", "{task}/replay/", "schedules/{schedule}/switch/"]
 OF_TYPES = ["dead/replay/", "types/demo.sleep/pause/", "types/demo.sleep/resume/"]
@@ -34,8 +34,8 @@ def test_a_viewer_reads_everything_and_changes_nothing(
     viewer: Client, ids: dict[str, UUID]
 ) -> None:
     assert codes(viewer, "get", READ, ids) == {200}
-    assert codes(viewer, "get", RECRUIT + OF_TASKS, ids) == {403}
-    everything = ["", *RECRUIT, *OF_TASKS, *POSTED, *OF_TYPES]
+    assert codes(viewer, "get", PLANNED + OF_TASKS, ids) == {403}
+    everything = ["", *PLANNED, *OF_TASKS, *POSTED, *OF_TYPES]
     assert codes(viewer, "post", everything, ids) == {403}
     assert status_of(ids["task"]) == "DEAD"
 
@@ -48,12 +48,21 @@ def test_a_viewer_is_shown_no_buttons(viewer: Client, ids: dict[str, UUID]) -> N
         assert 'method="post"' not in main
 
 
-def test_a_recruiter_may_do_everything(recruiter: Client, ids: dict[str, UUID]) -> None:
-    assert codes(recruiter, "get", READ + RECRUIT + OF_TASKS, ids) == {200}
+def test_a_recruiter_acts_on_tasks_and_only_an_owner_on_schedules(
+    recruiter: Client, owner: Client, ids: dict[str, UUID]
+) -> None:
+    assert codes(recruiter, "get", READ + OF_TASKS, ids) == {200}
+    assert codes(recruiter, "get", PLANNED, ids) == {403}
+    assert codes(recruiter, "post", [*PLANNED, "schedules/{schedule}/switch/"], ids) == {403}
+    assert (
+        'href="/company/work/schedules/new/"'
+        not in recruiter.get("/company/work/schedules/").content.decode()
+    )
+    assert codes(owner, "get", READ + PLANNED + OF_TASKS, ids) == {200}
 
 
 def test_what_is_another_companys_does_not_exist(stranger: Client, ids: dict[str, UUID]) -> None:
-    of_one = [path for path in (*READ, *RECRUIT, *OF_TASKS, *POSTED) if "{" in path]
+    of_one = [path for path in (*READ, *PLANNED, *OF_TASKS, *POSTED) if "{" in path]
 
     reads = [path for path in of_one if path not in POSTED]
     assert codes(stranger, "get", reads, ids) == {404}

@@ -13,15 +13,15 @@ from tasks.models import TaskAct
 LIST = "/company/work/schedules/"
 
 
-def test_members_are_named_for_what_they_do(recruiter: Client, company: Company) -> None:
+def test_members_are_named_for_what_they_do(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
     made = create_schedule(company_id=company.id, plan=plan, actor="somebody else")
 
-    recruiter.post(f"{LIST}{made.id}/switch/", {"enabled": "no"})
-    recruiter.post(f"{LIST}{made.id}/delete/")
+    owner.post(f"{LIST}{made.id}/switch/", {"enabled": "no"})
+    owner.post(f"{LIST}{made.id}/delete/")
 
     whats: list[Any] = list(TaskAct.objects.order_by("id").values_list("what", "actor", "owner_id"))
-    member = f"member:{recruiter.session['_auth_user_id']}"
+    member = f"member:{owner.session['_auth_user_id']}"
     assert whats[1:] == [
         ("schedule_changed", member, company.id),
         ("schedule_deleted", member, company.id),

@@ -33,15 +33,13 @@ def form(job: UUID) -> dict[str, Any]:
     }
 
 
-def test_an_empty_list_says_what_to_do_next(recruiter: Client, viewer: Client) -> None:
-    assert NEW in page_of(recruiter, LIST)
+def test_an_empty_list_says_what_to_do_next(owner: Client, viewer: Client) -> None:
+    assert NEW in page_of(owner, LIST)
     assert NEW not in page_of(viewer, LIST)
 
 
-def test_the_next_five_runs_are_shown_before_saving(
-    recruiter: Client, form: dict[str, Any]
-) -> None:
-    answer = recruiter.post(NEW, form | {"preview": "1", "name": ""})
+def test_the_next_five_runs_are_shown_before_saving(owner: Client, form: dict[str, Any]) -> None:
+    answer = owner.post(NEW, form | {"preview": "1", "name": ""})
 
     assert answer.status_code == 200
     runs = answer.context["runs"]
@@ -54,12 +52,12 @@ def test_the_next_five_runs_are_shown_before_saving(
 
 
 def test_a_schedule_is_made_once_however_often_it_is_sent(
-    recruiter: Client, form: dict[str, Any], job: UUID
+    owner: Client, form: dict[str, Any], job: UUID
 ) -> None:
-    form["schedule_id"] = str(recruiter.get(NEW).context["form"].initial["schedule_id"])
+    form["schedule_id"] = str(owner.get(NEW).context["form"].initial["schedule_id"])
 
-    page = follow(recruiter, NEW, form)
-    follow(recruiter, NEW, form)
+    page = follow(owner, NEW, form)
+    follow(owner, NEW, form)
 
     assert "Every Monday at 08:00" in page
     assert "Weekly report of Engineer" in page
@@ -68,8 +66,8 @@ def test_a_schedule_is_made_once_however_often_it_is_sent(
     assert made.payload == {"job_id": str(job), "zone": "Europe/Berlin"}
 
 
-def test_an_expert_writes_five_fields(recruiter: Client, form: dict[str, Any]) -> None:
-    page = follow(recruiter, NEW, form | {"rhythm": "cron", "cron": "15 2-4 * * 1,3", "at": ""})
+def test_an_expert_writes_five_fields(owner: Client, form: dict[str, Any]) -> None:
+    page = follow(owner, NEW, form | {"rhythm": "cron", "cron": "15 2-4 * * 1,3", "at": ""})
 
     assert "<code>15 2-4 * * 1,3</code>" in page
 
@@ -89,9 +87,9 @@ def test_an_expert_writes_five_fields(recruiter: Client, form: dict[str, Any]) -
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(
-    recruiter: Client, form: dict[str, Any], wrong: dict[str, str], field: str
+    owner: Client, form: dict[str, Any], wrong: dict[str, str], field: str
 ) -> None:
-    answer = recruiter.post(NEW, form | wrong)
+    answer = owner.post(NEW, form | wrong)
 
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == [field]
@@ -99,52 +97,52 @@ def test_what_is_wrong_is_said_at_its_field(
 
 
 def test_times_that_never_come_are_said_when_the_runs_are_asked_for(
-    recruiter: Client, form: dict[str, Any]
+    owner: Client, form: dict[str, Any]
 ) -> None:
-    answer = recruiter.post(NEW, form | {"rhythm": "cron", "cron": "nonsense", "preview": "1"})
+    answer = owner.post(NEW, form | {"rhythm": "cron", "cron": "nonsense", "preview": "1"})
 
     assert answer.status_code == 422
     assert "This expression never runs." in answer.content.decode()
 
 
-def test_another_companys_job_cannot_be_chosen(recruiter: Client, form: dict[str, Any]) -> None:
-    answer = recruiter.post(NEW, form | {"job": str(factories.job())})
+def test_another_companys_job_cannot_be_chosen(owner: Client, form: dict[str, Any]) -> None:
+    answer = owner.post(NEW, form | {"job": str(factories.job())})
 
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == ["job"]
 
 
 def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
-    recruiter: Client, company: Company, form: dict[str, Any], job: UUID
+    owner: Client, company: Company, form: dict[str, Any], job: UUID
 ) -> None:
     payload = {"job_id": str(job), "format": "jsonl"}
     plan = Plan("Log", "5 * * * *", "log.export", payload=payload, priority=7, enabled=False)
     made = create_schedule(company_id=company.id, plan=plan)
-    shown = recruiter.get(f"{LIST}{made.id}/")
+    shown = owner.get(f"{LIST}{made.id}/")
     assert shown.context["form"].initial["rhythm"] == "hourly"
     assert len(shown.context["runs"]) == 5
 
     changed = form | {"type": "log.export", "format": "csv", "name": "Log by day"}
-    follow(recruiter, f"{LIST}{made.id}/", changed | {"rhythm": "daily"})
+    follow(owner, f"{LIST}{made.id}/", changed | {"rhythm": "daily"})
 
     made.refresh_from_db()
     assert (made.name, made.cron, made.payload["format"]) == ("Log by day", "0 8 * * *", "csv")
     assert (made.priority, made.enabled) == (7, False)
 
 
-def test_a_schedule_is_switched_off_and_on_and_deleted(recruiter: Client, company: Company) -> None:
+def test_a_schedule_is_switched_off_and_on_and_deleted(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
     made = create_schedule(company_id=company.id, plan=plan)
 
-    assert "No next run" in follow(recruiter, f"{LIST}{made.id}/switch/", {"enabled": "no"})
-    assert "Next: " in follow(recruiter, f"{LIST}{made.id}/switch/", {"enabled": "yes"})
-    assert "Nap" in page_of(recruiter, f"{LIST}{made.id}/delete/")
-    assert "Schedule “Nap” deleted." in follow(recruiter, f"{LIST}{made.id}/delete/", {})
-    assert recruiter.get(f"{LIST}{made.id}/").status_code == 404
+    assert "No next run" in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "no"})
+    assert "Next: " in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "yes"})
+    assert "Nap" in page_of(owner, f"{LIST}{made.id}/delete/")
+    assert "Schedule “Nap” deleted." in follow(owner, f"{LIST}{made.id}/delete/", {})
+    assert owner.get(f"{LIST}{made.id}/").status_code == 404
 
 
 def test_too_many_schedules_are_refused(
-    recruiter: Client, company: Company, form: dict[str, Any]
+    owner: Client, company: Company, form: dict[str, Any]
 ) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep")
     one = create_schedule(company_id=company.id, plan=plan)
@@ -156,7 +154,7 @@ def test_too_many_schedules_are_refused(
     ]
     Schedule.objects.bulk_create(rows)
 
-    answer = recruiter.post(NEW, form)
+    answer = owner.post(NEW, form)
 
     assert answer.status_code == 422
     assert f"can have {MOST_SCHEDULES} schedules" in answer.content.decode()

@@ -173,24 +173,29 @@ def test_an_earlier_week_can_be_asked_for(recruiter: Client, job: UUID) -> None:
     assert Task.objects.get().payload["week"] == monday
 
 
-def test_every_monday_is_switched_on_and_off(
-    recruiter: Client, job: UUID, company: Company
-) -> None:
-    recruiter.cookies["time_zone"] = "Europe/Berlin"
+def test_every_monday_is_switched_on_and_off(owner: Client, job: UUID, company: Company) -> None:
+    owner.cookies["time_zone"] = "Europe/Berlin"
     for _ in range(2):
-        recruiter.post(url(job, "mondays/"), {"do": "start"})
+        owner.post(url(job, "mondays/"), {"do": "start"})
 
     schedule = Schedule.objects.get()
     assert (schedule.cron, schedule.zone) == ("0 8 * * 1", "Europe/Berlin")
     assert schedule.payload == {"job_id": str(job), "zone": "Europe/Berlin"}
     assert schedule.owner_id == company.id
-    assert "The next report, on the week before, is made" in text_of(recruiter, url(job))
+    assert "The next report, on the week before, is made" in text_of(owner, url(job))
     Schedule.objects.update(enabled=False)
-    assert "Switch on again" in text_of(recruiter, url(job))
-    recruiter.post(url(job, "mondays/"), {"do": "start"})
+    assert "Switch on again" in text_of(owner, url(job))
+    owner.post(url(job, "mondays/"), {"do": "start"})
     assert Schedule.objects.get().enabled
     for _ in range(2):
-        recruiter.post(url(job, "mondays/"), {"do": "stop"})
+        owner.post(url(job, "mondays/"), {"do": "stop"})
+    assert not Schedule.objects.exists()
+
+
+def test_a_recruiter_makes_reports_but_no_schedule_of_them(recruiter: Client, job: UUID) -> None:
+    assert recruiter.post(url(job, "mondays/"), {"do": "start"}).status_code == 403
+
+    assert "An owner can start this" in text_of(recruiter, url(job))
     assert not Schedule.objects.exists()
 
 

@@ -34,6 +34,7 @@ class ApplicationOut(TypedDict):
     job: JobRef
     applicant: ApplicantRef
     status: Annotated[str, Status]
+    verified: bool
     outcome: Annotated[str, Outcome] | None
     position: int | None
     people_waiting: Count
@@ -57,6 +58,7 @@ def application_out(seen: Seen) -> ApplicationOut:
         "job": {"id": row.job_id, "title": seen.job_title},
         "applicant": {"id": row.applicant_id, "name": row.name, "email": seen.email},
         "status": str(row.status),
+        "verified": row.is_verified,
         "outcome": row.outcome and str(row.outcome),
         "position": seen.position,
         "people_waiting": seen.people_waiting,

@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from applicants.services import normal_address
 from pipeline.api.access import (
     knows,
     own_application,
@@ -19,7 +18,7 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
-from pipeline.api.callers import CompanyCaller, Nobody, caller_of
+from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, body_of
 from pipeline.api.idempotency import row_id
 from pipeline.api.parameters import as_id
@@ -55,6 +54,8 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.apply_unverified import apply_unverified
 from pipeline.services.remove import remove
+from pipeline.services.rename import rename
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from pipeline.web.client_address import client_address
 
@@ -147,6 +148,28 @@ class Acknowledge(Endpoint):
         return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
 
 
+class Verify(Endpoint):
+    """`/applications/{id}/verify`"""
+
+    @describes(
+        "verify_application",
+        Tag.APPLICATIONS,
+        Action.TAKE_OVER,
+        ApplicationOut,
+        takes=(OwnApplicationIn,),
+        refuses=(INVALID_TRANSITION,),
+        about="Signing in by a code verifies every application with the address already.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Take over an application with one's own address, and rename it if a name is given."""
+        caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
+        name = body_of(request, OwnApplicationIn).get("name")
+        application = verify(application_id=application_id, actor=caller.actor)
+        if name:
+            application.name = rename(application_id=application_id, name=name).name
+        return _answer(facts, application)
+
+
 class Withdraw(Endpoint):
     """`/applications/{id}/withdraw`"""
 
@@ -196,9 +219,13 @@ def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | Non
     given = body_of(request, UnprovedApplicationIn)
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
-    check_throttle(request, "code_request", f"{client} {normal_address(given['email'])}")
+    check_throttle(request, "code_request", f"{client} {given['email']}")
     apply_unverified(
-        job=job, name=given["name"], email=given["email"], application_id=application_id
+        job=job,
+        name=given["name"],
+        email=given["email"],
+        requester=requester_of(request),
+        application_id=application_id,
     )
     return Response({"detail": TAKEN}, status=202)
 

@@ -46,9 +46,10 @@ class JobOut(TypedDict):
     active_count: Count
     pending_count: Count
     waitlist_count: Count
+    unverified_count: Count | None
     seats_free: Count
     policy: PolicyOut
-    seq: Count
+    seq: Count | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -89,9 +90,13 @@ class SummaryOut(TypedDict):
     server_time: datetime
 
 
-def job_out(job: Job) -> JobOut:
-    """Return a job that was read with its posting and its company."""
+def job_out(job: Job, *, private: bool = True) -> JobOut:
+    """Return a job that was read with its posting and its company.
+
+    Without `private`, nothing in it moves when somebody applies whose address is not verified.
+    """
     posting = job.posting
+    changed = job.last_event_at if private else job.closed_at or job.opened_at or job.created_at
     return {
         "id": job.id,
         "company": {"id": job.company_id, "name": job.company.name},
@@ -102,14 +107,15 @@ def job_out(job: Job) -> JobOut:
         "capacity": job.capacity,
         "active_count": job.active_count,
         "pending_count": job.pending_count,
-        "waitlist_count": job.waitlist_count,
+        "waitlist_count": job.people_waiting,
+        "unverified_count": job.unverified_count if private else None,
         "seats_free": job.seats_free,
         "policy": policy_out(job.policy, job.policy_version),
-        "seq": job.seq,
+        "seq": job.seq if private else None,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,
-        "updated_at": max(job.last_event_at, posting.updated_at),
+        "updated_at": max(changed, posting.updated_at),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from rest_framework.response import Response
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company, authorize, own_job, sees
+from pipeline.api.access import as_company, authorize, is_of, own_job, sees
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
 from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
@@ -73,8 +74,9 @@ class Jobs(Endpoint):
             )
         elif status in (None, JobStatus.OPEN):
             page = open_jobs(search=search, after=after, limit=limit)
+        shape = partial(job_out, private=isinstance(caller, CompanyCaller))
         return page_answer(
-            request, pagination.listing(page, job_out, lambda job: encode_cursor(str(job.id)))
+            request, pagination.listing(page, shape, lambda job: encode_cursor(str(job.id)))
         )
 
     @describes(
@@ -110,10 +112,12 @@ class OneJob(Endpoint):
     @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job, with its ETag; 304 if the client has it already."""
-        job = read_job(job_id)
-        if not sees(caller_of(request), job.company_id, job.status):
+        caller, job = caller_of(request), read_job(job_id)
+        if not sees(caller, job.company_id, job.status):
             raise JobNotFound
-        return answer_with_tag(request, job_out(job), _tag(job))
+        if is_of(caller, job.company_id):
+            return answer_with_tag(request, job_out(job), _tag(job))
+        return tagged_answer(request, job_out(job, private=False))
 
     @describes(
         "change_job",

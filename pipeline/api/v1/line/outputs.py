@@ -21,6 +21,7 @@ class PlaceOut(TypedDict):
 
     application_id: UUID
     status: Annotated[str, Status]
+    verified: bool
     position: int | None
     decay_count: Count
     acknowledge_by: datetime | None
@@ -93,6 +94,7 @@ def _place_out(place: Place, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
+        "verified": place.is_verified,
         "position": place.position,
         "decay_count": place.decay_count,
         "acknowledge_by": place.acknowledge_by,

@@ -1,0 +1,31 @@
+"""Email addresses in the one spelling under which they are kept and compared. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Unicode's categories of characters that nobody sees or types in an address: control, format
+# (zero-width ones), surrogate, private, unassigned, and every kind of space.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+
+
+def normal_address(email: str) -> str:
+    """Return the one spelling of an address: two spellings of one mailbox are one person.
+
+    Case makes no difference, wide letters are those that they look like (NFKC), and the domain is
+    in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
+    """
+    text = email.strip()
+    if has_unseen(text):
+        return text.lower()
+    local, at, domain = unicodedata.normalize("NFKC", text).casefold().rpartition("@")
+    try:
+        ascii_domain = domain.encode("idna").decode("ascii").lower()
+    except UnicodeError:  # a label is empty or too long
+        ascii_domain = domain
+    return f"{local}{at}{ascii_domain}"
+
+
+def has_unseen(email: str) -> bool:
+    """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
+    return any(unicodedata.category(character) in _UNSEEN for character in email)

@@ -1,0 +1,125 @@
+"""Codes that strangers cannot burn, and addresses that are one mailbox in one spelling."""
+
+from __future__ import annotations
+
+import pytest
+from django.core import mail
+from django.core.exceptions import ValidationError
+
+from applicants.addresses import normal_address
+from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess, send_code
+from applicants.models import SignInCode
+from applicants.services import checked_address, find_or_create_applicant
+from tests.support.outbox import code_to, wrong
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
+
+ANN = "ann@example.org"
+HERS = Requester("her browser", "192.0.2.1")
+STRANGERS = Requester("another browser", "198.51.100.7")
+
+
+def test_wrong_guesses_of_strangers_cost_the_owner_no_try() -> None:
+    send_code(ANN, by=HERS)
+    code = code_to(ANN)
+
+    strangers = [guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(9)]
+
+    assert strangers == [None] * 9
+    assert guess(ANN, code, requester=HERS.handle) is True
+
+
+def test_a_code_that_a_stranger_requests_replaces_nothing_and_is_the_strangers_alone() -> None:
+    send_code(ANN, by=HERS)
+    hers = code_to(ANN)
+    send_code(ANN, by=STRANGERS)
+    strangers = code_to(ANN)
+
+    assert guess(ANN, hers, requester=STRANGERS.handle) is (hers == strangers)
+    assert guess(ANN, hers, requester=HERS.handle) is True
+    assert guess(ANN, strangers, requester=HERS.handle) is None
+
+
+def test_a_requester_has_five_tries_at_their_own_code() -> None:
+    send_code(ANN, by=STRANGERS)
+    code = code_to(ANN)
+
+    guesses = [guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(MOST_TRIES + 1)]
+
+    assert guesses == [False] * MOST_TRIES + [None]
+    assert guess(ANN, code, requester=STRANGERS.handle) is None
+
+
+def test_strangers_who_use_up_an_hours_codes_leave_the_owner_hers() -> None:
+    """Two networks were enough to keep a victim from every code."""
+    for number in range(MOST_CODES + 5):
+        send_code(ANN, by=Requester(f"browser {number}", STRANGERS.network))
+    assert len(mail.outbox) == MOST_CODES
+
+    for _ in range(OWN_CODES + 1):
+        send_code(ANN, by=HERS)
+
+    assert len(mail.outbox) == MOST_CODES + OWN_CODES
+    assert guess(ANN, code_to(ANN), requester=HERS.handle) is True
+
+
+def test_new_browsers_in_one_network_get_no_codes_of_their_own() -> None:
+    for number in range(MOST_CODES):
+        send_code(ANN, by=Requester(f"browser {number}", f"192.0.2.{number + 50}"))
+
+    for number in range(5):
+        send_code(ANN, by=Requester(f"new browser {number}", STRANGERS.network))
+
+    assert len(mail.outbox) == MOST_CODES + OWN_CODES
+
+
+def test_nothing_that_is_kept_names_address_browser_or_network() -> None:
+    send_code(ANN, by=HERS)
+
+    kept = b"".join(bytes(value) for value in SignInCode.objects.values_list(
+        "request", "address", "network", "digest"
+    )[0])  # fmt: skip
+    for name in (ANN, HERS.handle, HERS.network):
+        assert name.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("spelling", "normal"),
+    [
+        (" Ann@Example.ORG ", ANN),
+        ("ann@\uff45xample.org", ANN),
+        ("\uff41nn@example.org", ANN),
+        ("ann@EXAMPLE。org", ANN),
+        ("ann@münchen.example", "ann@xn--mnchen-3ya.example"),
+        ("ann@MÜNCHEN.example", "ann@xn--mnchen-3ya.example"),
+        ("ann@xn--MNCHEN-3ya.example", "ann@xn--mnchen-3ya.example"),
+    ],
+)
+def test_spellings_of_one_mailbox_are_one_person(spelling: str, normal: str) -> None:
+    assert checked_address(spelling) == normal
+    assert normal_address(normal) == normal
+    assert find_or_create_applicant(spelling) == find_or_create_applicant(normal)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ann@ex\u200bample.org",
+        "a\u200dnn@example.org",
+        "ann\u2060@example.org",
+        "ann@exam\u00adple.org",
+        "ann@example.org\u202e",
+        "an\u00a0n@example.org",
+        "ann@example\x00.org",
+        "ann@exa\ue000mple.org",
+        "ann@" + "ü" * 70 + ".org",
+        "ann@.org",
+        "ann",
+        "",
+    ],
+)
+def test_what_cannot_be_seen_or_sent_to_is_no_address(address: str) -> None:
+    normal_address(address)  # never fails
+
+    with pytest.raises(ValidationError):
+        checked_address(address)
