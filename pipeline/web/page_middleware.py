@@ -88,7 +88,14 @@ def add_transport_security(response: HttpResponse) -> None:
 
 def api_headers(get_response: GetResponse) -> GetResponse:
     """Check the host of the API's requests, and give its answers their constant headers."""
-    constant = _headers_of_pages()
+    answer = HttpResponse()
+    del answer.headers["Content-Type"]
+    pages: GetResponse = lambda _request: answer  # noqa: E731
+    for each in (CSPMiddleware, SecurityMiddleware):
+        pages = each(pages)
+    pages(HttpRequest())
+    add_transport_security(answer)
+    constant = list(answer.headers.items())
 
     def middleware(request: HttpRequest) -> Any:
         if serves_page(request):
@@ -106,15 +113,3 @@ def api_headers(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
-
-
-def _headers_of_pages() -> list[tuple[str, str]]:
-    """Return the headers that the middleware of pages gives an answer that has none."""
-    answer = HttpResponse()
-    del answer.headers["Content-Type"]
-    middleware: GetResponse = lambda _request: answer  # noqa: E731
-    for each in (CSPMiddleware, SecurityMiddleware):
-        middleware = each(middleware)
-    middleware(HttpRequest())
-    add_transport_security(answer)
-    return list(answer.headers.items())
