@@ -10,11 +10,13 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from uuid import uuid4
 
 import harness
 
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 CLAIMS = 500
+KEY = "bench.noop"
 
 FILL = """
 INSERT INTO tasks_task (id, type_id, queue, status, priority, run_after, finished_at, payload)
@@ -37,6 +39,9 @@ def main() -> None:
 
     from tasks import registry
 
+    registry.register(
+        registry.TaskSpec(key=KEY, handler=print)
+    )  # without a cap, which would end it
     registry.sync()
     with connection.cursor() as cursor:
         for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
@@ -54,35 +59,37 @@ def main() -> None:
 
 
 def claims() -> None:
-    """Time claims of one and of fifty tasks, each with enough of them due."""
+    """Time claims with nothing due, and of one and of fifty tasks with many due, by companies."""
     from tasks import registry
     from tasks.enqueue import NewTask, enqueue_many
     from tasks.sql.claim import NEXT_DUE
     from tasks.worker.connection import WorkerConnection
 
     store = WorkerConnection()
-    given = {"types": list(registry.sync().values()), "queues": None, "worker": "w", "lease": 30.0}
-    for limit in (0, 1, 50):
-        if limit:
-            for _ in range(max(1, CLAIMS * limit // 1000)):
-                enqueue_many(
-                    [
-                        NewTask("demo.sleep", priority=n % 5 - 2, queue="default")
-                        for n in range(1000)
-                    ]
-                )
+    types = list(registry.sync().values())
+    given = {"types": types, "queues": None, "worker": "w", "lease": 30.0, "after": "{}"}
+    for owners, limit in ((0, 1), (1, 1), (1, 50), (50, 1), (50, 50)):
+        ids = [uuid4() for _ in range(owners)]
+        for first in range(0, (CLAIMS + 10) * limit + 2_000 if ids else 0, 1000):
+            enqueue_many(
+                [
+                    NewTask(KEY, priority=n % 5 - 2, owner_id=ids[(first + n) % owners])
+                    for n in range(1000)
+                ]
+            )
         took = []
         for _ in range(CLAIMS):
             start = time.perf_counter()
-            asked = given | {"limit": limit or 1, "reach": limit * 3 // 2 + 8}
-            rows = store.claim(asked, [])
+            asked = given | {"limit": limit, "reach": limit * 3 // 2 + 8}
+            rows = store.claim(asked, [], is_crowded=owners > 0)
             took.append(1000 * (time.perf_counter() - start))
-            assert sum(1 for row in rows if row[0]) <= (limit or 1)
-        report(f"claim of {limit}" if limit else "claim with nothing due", took, goal=5)
+            assert sum(1 for row in rows if row[0]) == (limit if owners else 0)
+        what = f"claim of {limit}, companies: {owners}" if owners else "claim with nothing due"
+        report(what, took, goal=5)
     took = []
     for _ in range(CLAIMS):
         start = time.perf_counter()
-        store.rows(NEXT_DUE, {"types": given["types"], "queues": None, "looked": rows[0][-1]})
+        store.rows(NEXT_DUE, {"types": types, "queues": None, "looked": rows[0][-1]})
         took.append(1000 * (time.perf_counter() - start))
     report("next due time", took, goal=5)
     store.close()

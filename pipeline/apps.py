@@ -25,6 +25,10 @@ class PipelineConfig(AppConfig):
 
 def _keep_upkeep(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
+    from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention
+    from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
 
     ensure_retention()
+    ensure_anchoring()
+    ensure_end_of_retention()

@@ -10,13 +10,15 @@ from pipeline.config import env
 from pipeline.config.allauth import account_settings
 from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
+from pipeline.database.roles import APPLICATION, OWNER
 
 BASE_DIR = env.BASE_DIR
 # A wheel carries templates and static files inside the package; in a checkout they lie beside it.
 _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
-DEBUG = env.DEBUG
+SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
+DEBUG = env.debug()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
 INSTALLED_APPS = [
@@ -30,6 +32,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "heroicons",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -42,18 +45,21 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "pipeline.web.request_metrics.measured",
     "pipeline.web.middleware.request_id",
+    "pipeline.web.middleware.browser_policies",
     "pipeline.web.page_middleware.api_headers",
     "pipeline.web.page_middleware.Security",
     "pipeline.web.page_middleware.StaticFiles",
     "pipeline.web.page_middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private",
+    "pipeline.pages.staff.middleware.idle_sessions",
     "pipeline.web.page_middleware.Common",
     "pipeline.web.page_middleware.CSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.middleware.RefusedFormStatus",
+    "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
     "pipeline.pages.error_messages.missing_to_404",
 ]
@@ -85,18 +91,25 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "company_jobs"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+# For new passwords; those that were chosen before stay as they are.
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
     )
 ]
+STAFF_IDLE_HOURS = env.STAFF_IDLE_HOURS
+STAFF_SESSION_SECONDS = 14 * 86_400  # of a session that is used all the time
 CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
-SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+# A browser takes a cookie with this prefix only over TLS, from this very host and for all paths.
+_PREFIX = "__Host-" if env.SECURE_COOKIES else ""
+SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
@@ -160,6 +173,9 @@ def _database(**config: Any) -> dict[str, Any]:
 
 
 EMBEDDED_POSTGRES: Cluster | None = None
+# By what of the connection migrations differ: their role owns the tables, the application's does
+# not. None: one role for both.
+MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
 if env.DATABASE_URL:
     DATABASES = {"default": _database(**env.database_from_url() | {"ENGINE": "pipeline.database"})}
 else:
@@ -171,10 +187,13 @@ else:
         "default": _database(
             ENGINE="pipeline.database",
             NAME="postgres",
-            USER="postgres",
+            USER="postgres" if env.TESTING else APPLICATION,
+            PASSWORD="",
             HOST=str(EMBEDDED_POSTGRES.socket_dir),
         )
     }
+
+    MIGRATION_DATABASE = None if env.TESTING else {"USER": OWNER}
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -196,6 +215,10 @@ TRUSTED_PROXIES = env.trusted_proxies()
 THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
+FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
+DEMO_TASKS = env.DEMO_TASKS
+ANCHOR_FILE = env.ANCHOR_FILE
+ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 
 # The default is shared by all processes, because allauth counts in it; every look is a query. What
 # one process may keep for itself goes into "local".
@@ -212,7 +235,7 @@ vars().update(account_settings(THROTTLE_RATES))
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
 # What the children in which tasks run see of the environment, besides paths and locale.
-TASK_ENVIRONMENT = env.NAMES
+TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")

@@ -11,7 +11,15 @@ from django.http import HttpRequest
 
 from tasks import control, dead_letters
 from tasks.errors import TaskError
-from tasks.models import Schedule, Task, TaskAct, TaskPause, TaskType, TaskWorker
+from tasks.models import (
+    Schedule,
+    Task,
+    TaskAct,
+    TaskOwnerBreaker,
+    TaskPause,
+    TaskType,
+    TaskWorker,
+)
 from tasks.payloads import redacted
 from tasks.readonly_admin import ShownOnly
 
@@ -91,6 +99,13 @@ class TaskTypeAdmin(ShownOnly):
 @admin.register(TaskPause)
 class TaskPauseAdmin(ShownOnly):
     list_display = ("type", "owner_id", "actor", "at")
+    list_select_related = ("type",)
+    ids = ("owner_id",)
+
+
+@admin.register(TaskOwnerBreaker)
+class TaskOwnerBreakerAdmin(ShownOnly):
+    list_display = ("type", "owner_id", "breaker", "changed_at", "probe_at")
     list_select_related = ("type",)
     ids = ("owner_id",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.db.models.functions import Now
 from tasks.enqueue import wake_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.json import as_json
-from tasks.models import Task, TaskPause, TaskType
+from tasks.models import Task, TaskOwnerBreaker, TaskPause, TaskType
 from tasks.models.audit import TaskAct, note
 from tasks.models.statuses import Breaker, Status
 from tasks.sql.queues import PARKED_AT_ONCE, UNPARK
@@ -119,7 +120,8 @@ def resume(
 ) -> None:
     """Resume a type that the owner paused or, without an owner, that is paused for everybody.
 
-    The latter also closes an open breaker. Resuming twice is no error. Raises UnknownType.
+    Breakers close too: the owner's own or, without an owner, that of the type and those of all
+    owners. Resuming twice is no error. Raises UnknownType.
     """
     rows = _found(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
@@ -127,6 +129,7 @@ def resume(
     if owner_id is not None:
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
             note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
+        _close_owner_breakers(rows, actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers release the others
         return
@@ -134,6 +137,7 @@ def resume(
     for row in rows:
         if row.breaker == Breaker.OPEN:
             note(What.BREAKER_CLOSED, str(row), actor=actor)
+    _close_owner_breakers(rows, actor=actor)
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
     _change(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
@@ -142,6 +146,12 @@ def paused_by_owner(owner_id: UUID) -> dict[str, str]:
     """Return the keys of the types that an owner has paused for itself, each with the actor."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
+
+
+def broken_for_owner(owner_id: UUID) -> dict[str, datetime]:
+    """Return the keys of the types whose breaker is open for an owner alone, each with its time."""
+    found = TaskOwnerBreaker.objects.filter(owner_id=owner_id, breaker=Breaker.OPEN)
+    return dict(found.values_list("type__key", "changed_at"))
 
 
 def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
@@ -166,6 +176,19 @@ def _found(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
     if not found:
         raise UnknownType(key, version)
     return found
+
+
+def _close_owner_breakers(
+    rows: list[TaskType], *, actor: str, owner_id: UUID | None = None
+) -> None:
+    found = TaskOwnerBreaker.objects.filter(type__in=rows, breaker=Breaker.OPEN)
+    if owner_id is not None:
+        found = found.filter(owner_id=owner_id)
+    for each in found.select_related("type").order_by("id").select_for_update(of=("self",)):
+        note(What.BREAKER_CLOSED, str(each.type), actor=actor, owner_id=each.owner_id)
+        each.breaker, each.probe_at = Breaker.CLOSED, None
+        each.changed_at = Now()
+        each.save(update_fields=["breaker", "probe_at", "changed_at"])
 
 
 def _named(key: str, version: int | None) -> str:

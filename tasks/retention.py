@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from tasks.sql.breaker import FORGET_OWNER_COUNTS
 from tasks.stats.totals import fold
 
 KEPT_SECONDS = 7 * 86_400
@@ -52,6 +53,7 @@ def clean_up() -> float:
     fold()
     _run(_OLD_ACTS)
     _run(_LOST_WORKERS)
+    _run(FORGET_OWNER_COUNTS)
     return REST_SECONDS
 
 

@@ -61,6 +61,7 @@ ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
 JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
 INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
 CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
+FILES_FULL = ProblemType(409, "FILES_FULL", "No room for more files")
 LIMIT_REACHED = ProblemType(409, "LIMIT_REACHED", "Limit reached")
 ACKNOWLEDGMENT_EXPIRED = ProblemType(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
 PRECONDITION_FAILED = ProblemType(412, "PRECONDITION_FAILED", "Precondition failed")
@@ -93,6 +94,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.UnknownPlace: VALIDATION_ERROR,
     line.StoredFileNotFound: NOT_FOUND,
     line.ImportFileRefused: INVALID_FILE,
+    line.FilesFull: FILES_FULL,
     line.ScheduleNotFound: NOT_FOUND,
     line.TaskTypeNotFound: NOT_FOUND,
     tasks.TaskNotFound: NOT_FOUND,
@@ -155,7 +157,8 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     kind = problem_type_of(exc)
     if kind.status >= 500:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
-        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
+        trace = None if kind is BUSY else exc
+        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
     headers = headers_of(kind, exc)
     body = problem(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)

@@ -36,9 +36,15 @@ def task_families() -> Iterator[Metric]:
     )
     yield _gauge(
         "tasks_breaker_open",
-        "Types that are held back because too many of their runs fail.",
+        "Types that are held back for everybody because too many of their runs fail.",
         ["type"],
         {(name,): 1 for name in site.open_breakers()},
+    )
+    yield _gauge(
+        "tasks_owner_breakers_open",
+        "Companies for which alone a type is held back because too many of their runs fail.",
+        ["type"],
+        _one(site.open_owner_breakers()),
     )
     yield _gauge(
         "task_workers",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from tasks import registry
 from tasks.models import TaskType
 from tasks.registry import TaskSpec
@@ -51,7 +53,8 @@ _ALL = (
     CompanyType(
         "demo.sleep",
         "Sleep",
-        "Does nothing but wait, for trying things out; can be told to fail in several ways.",
+        "Does nothing but wait, for trying things out; can be told to fail in several ways."
+        " Only where the site has switched it on.",
     ),
 )
 
@@ -59,10 +62,19 @@ _ALL = (
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
+# What only tries the engine out: to be had where the site switches it on (DEMO_TASKS).
+DEMO_TYPES = {"demo.sleep"}
+
+
 def company_types() -> list[CompanyType]:
     """Return the types that a company may start and this process can check."""
     known = {kind.key for kind in registry.known()}
-    return [each for each in _ALL if each.key in known]
+    return [each for each in _ALL if each.key in known and not is_switched_off(each.key)]
+
+
+def is_switched_off(key: str) -> bool:
+    """Tell whether a type is for trying out, on a site that has switched those off."""
+    return key in DEMO_TYPES and not settings.DEMO_TASKS
 
 
 def known_types() -> list[KnownType]:

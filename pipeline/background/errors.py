@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.errors import OutOfRange
+from tasks.errors import OutOfRange, UnknownType
 
 
 class WorkError(Exception):
@@ -15,6 +15,16 @@ class TypeNotAllowed(WorkError):
     def __init__(self, key: str) -> None:
         super().__init__(f"This key may not start {key}. An owner can change what it may start.")
         self.key = key
+
+
+class DemoSwitchedOff(WorkError, UnknownType):
+    """The type is for trying the engine out, and this site has switched such types off."""
+
+    def __init__(self, key: str) -> None:
+        UnknownType.__init__(self, key)
+        self.args = (
+            f"{key} is for trying things out and is switched off on this site (DEMO_TASKS=off).",
+        )
 
 
 class Backlogged(WorkError):

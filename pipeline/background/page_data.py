@@ -163,15 +163,16 @@ def paused_for(company_id: UUID) -> set[str]:
     return {*control.paused_by_owner(company_id), *stopped_types()[0]}
 
 
-def stopped_types() -> tuple[set[str], set[str]]:
+def stopped_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
     """Return the types that are paused for everybody, and those whose breaker is open.
 
-    Both hold the types' keys.
+    Both hold the types' keys. With a company, its own open breakers count too.
     """
     rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
-    return stopped, {key for key, _, breaker in found if breaker == Breaker.OPEN}
+    broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
+    return stopped, broken | {*(control.broken_for_owner(company_id) if company_id else ())}
 
 
 def events_for_people(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,9 +11,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.catalog import COMPANY_TYPES, is_switched_off
 from pipeline.background.errors import (
     Backlogged,
+    DemoSwitchedOff,
     RateExceeded,
     TaskRequestRefused,
     TooManyAtOnce,
@@ -29,6 +31,8 @@ from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
 from tasks.payloads import check_payload
 from tasks.stats import site
+
+security = logging.getLogger("security")
 
 # The name under which starts are counted, in settings.THROTTLE_RATES too.
 RATE = "tasks"
@@ -81,7 +85,12 @@ def start(
         tasks.append(cast(NewTask, task))
     _refuse_overflow(company_id, len(tasks))
     _count(producer, len(tasks), allowed, on_count)
-    return enqueue_many(tasks)
+    enqueued = enqueue_many(tasks)
+    for made, request in zip(enqueued, requests, strict=True):
+        if request.key.endswith(".export"):
+            ids = {"company": str(company_id), "task": str(made.id)}
+            security.info("export.started", extra=ids | {"what": request.key})
+    return enqueued
 
 
 def _check(
@@ -135,10 +144,12 @@ def limits_of_key(key_id: UUID | None) -> Producer | None:
 def check_type(key: str, allowed: Producer | None = None) -> None:
     """Refuse a type that no company may start, or not with this key.
 
-    Raises UnknownType, TypeNotAllowed.
+    Raises UnknownType (DemoSwitchedOff for one that is there to try things out), TypeNotAllowed.
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
+    if is_switched_off(key):
+        raise DemoSwitchedOff(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
         raise TypeNotAllowed(key)
 

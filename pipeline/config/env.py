@@ -19,6 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
 
+# What makes a key too weak to sign with: fewer characters, or fewer different ones.
+LEAST_KEY_LENGTH = 32
+LEAST_KEY_CHARACTERS = 10
 LOG_FORMATS = ("json", "console")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -49,9 +52,11 @@ class _Env(environ.Env):
 
 # The variables that are read here, except for the rate limits.
 NAMES = (
-    "DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN LOG_FORMAT LOG_LEVEL MAIL_FROM"
-    " SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT SECURE_COOKIES TRUSTED_PROXIES"
-    " TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
+    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG"
+    " ALLOWED_HOSTS METRICS_TOKEN"
+    " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
+    " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
+    " FILE_BYTES_PER_COMPANY DEMO_TASKS ANCHOR_FILE ANCHOR_KEY_FILE"
 ).split()
 
 _env = _Env()
@@ -59,6 +64,7 @@ _Env.read_env(BASE_DIR / ".env")
 
 TESTING = "pytest" in sys.modules
 DATABASE_URL: str = _env.str("DATABASE_URL", default="")
+MIGRATION_DATABASE_URL: str = _env.str("MIGRATION_DATABASE_URL", default="")
 DEBUG: bool = _env.bool("DEBUG", default=False)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
@@ -85,8 +91,17 @@ _RATES = {
 }
 # How many tasks may wait before companies can start no more.
 TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
+# After how many hours without a request a staff account is signed out.
+STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # How many of them may be one company's, so that none takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
+# How many bytes of waiting imports and of files to download may be one company's.
+FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+# The signed file of the logs' heads, and the key that signs it.
+ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
+ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
+# Whether companies may start the types that only try the engine out; some take memory on purpose.
+DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
@@ -130,10 +145,10 @@ def secret_key() -> str:
     """Return SECRET_KEY; with the embedded database, a key that is kept in a file.
 
     Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
-    between processes and sign everybody out at each restart.
+    between processes and sign everybody out at each restart. Also when the key is weak.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return given
+        return _strong("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -151,17 +166,60 @@ def secret_key() -> str:
     return path.read_text()
 
 
+def secret_key_fallbacks() -> list[str]:
+    """Return the keys before SECRET_KEY, whose signatures are still accepted.
+
+    Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
+    """
+    name = "SECRET_KEY_FALLBACKS"
+    return [_strong(name, key.strip()) for key in _env.list(name, default=[])]
+
+
+def _strong(name: str, key: str) -> str:
+    if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
+            " .env.example says how to make them."
+        )
+    return key
+
+
+def debug() -> bool:
+    """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
+    if DEBUG and DATABASE_URL:
+        raise ImproperlyConfigured(
+            "DEBUG=on shows settings and data on error pages, so it cannot be used with"
+            " DATABASE_URL. Remove one of them."
+        )
+    return DEBUG
+
+
 def database_from_url() -> dict[str, Any]:
     """Return Django's settings of the database in DATABASE_URL.
 
     A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
     ImproperlyConfigured when it is no PostgreSQL.
     """
+    return _database_of("DATABASE_URL", DATABASE_URL)
+
+
+def migration_database_from_url() -> dict[str, Any] | None:
+    """Return user, password and place of MIGRATION_DATABASE_URL; None if it is not set.
+
+    Raises ImproperlyConfigured when it is no PostgreSQL.
+    """
+    if not MIGRATION_DATABASE_URL:
+        return None
+    found = _database_of("MIGRATION_DATABASE_URL", MIGRATION_DATABASE_URL)
+    return {name: found[name] for name in ("USER", "PASSWORD", "HOST", "PORT", "NAME")}
+
+
+def _database_of(name: str, url: str) -> dict[str, Any]:
     with suppress(ValueError):  # which could quote the password
-        if _env.DB_SCHEMES.get(urlsplit(DATABASE_URL).scheme) == "django.db.backends.postgresql":
-            return dict(_env.db_url_config(DATABASE_URL))
+        if _env.DB_SCHEMES.get(urlsplit(url).scheme) == "django.db.backends.postgresql":
+            return dict(_env.db_url_config(url))
     raise ImproperlyConfigured(
-        "DATABASE_URL must name a PostgreSQL: postgres://user:password@host:5432/name"
+        f"{name} must name a PostgreSQL: postgres://user:password@host:5432/name"
     )
 
 

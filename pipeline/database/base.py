@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.db.backends.postgresql import base
 
@@ -41,6 +42,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cluster.ensure()
             # Given explicitly, or libpq would take it from the environment's PGPORT.
             conn_params = {"port": PORT, **conn_params}
-        connection = super().get_new_connection(conn_params)
+        try:
+            connection = super().get_new_connection(conn_params)
+        except psycopg.OperationalError as error:
+            if not cluster or 'role "' not in str(error):
+                raise
+            cluster.prepare_roles()  # an earlier release has started this server, and runs it still
+            connection = super().get_new_connection(conn_params)
         self._alive_at = monotonic()
         return connection

@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.database.binaries import find_binaries, reachable_copy
 from pipeline.database.data_dir import home_of, make_reachable, socket_dir_of
 from pipeline.database.file_locks import Seat, alone
-from pipeline.database.server import PORT, Server, server_user
+from pipeline.database.roles import prepare_cluster
+from pipeline.database.server import PORT, SUPERUSER, Server, server_user
 
 __all__ = ["PORT", "Cluster"]
 
@@ -41,6 +42,11 @@ class Cluster:
                 atexit.register(self.release)
             if not self.server.is_ready():
                 self.server.start(lock=lock)
+                self.prepare_roles()
+
+    def prepare_roles(self) -> None:
+        """Create the roles of owner and application, and hand them the database."""
+        prepare_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def release(self) -> None:
         """Leave the server's users; the last one stops it. Runs at exit."""

@@ -35,6 +35,13 @@ class ImportFileRefused(LineError):
     message = "{what}"
 
 
+class FilesFull(LineError):
+    message = (
+        "Your company's waiting imports and its files to download already take {used} of the"
+        " {limit} bytes that they may. Wait until imports have ended, or files have expired."
+    )
+
+
 class ScheduleNotFound(LineError):
     message = "There is no such schedule."
 

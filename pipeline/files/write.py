@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from pipeline.domain.errors import StoredFileNotFound
+from pipeline.files.quota import refuse_beyond_quota
 from pipeline.models import StoredFile
 from tasks.advisory_locks import BEGIN_FILE
 
@@ -77,8 +78,12 @@ class FileWriter:
         name: str,
         content_type: str,
     ) -> FileWriter:
-        """Begin the file of that id; anything that an earlier attempt has written is removed."""
+        """Begin the file of that id; anything that an earlier attempt has written is removed.
+
+        Raises FilesFull.
+        """
         with transaction.atomic():
+            refuse_beyond_quota(company_id)
             with connection.cursor() as cursor:  # waits until an erasing is over
                 cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))

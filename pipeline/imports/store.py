@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen
 from pipeline.domain.states import Actor
+from pipeline.files.quota import refuse_beyond_quota
 from pipeline.files.write import FILE_KEPT_DAYS, keep_parts
 from pipeline.imports.read_csv import read_rows
 from pipeline.imports.rows import Row
@@ -39,7 +40,7 @@ def store_import(
 
     `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
     key in whose name people are taken in, `file_id` the id if it is to have a certain one. Nothing
-    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused.
+    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused, FilesFull.
     """
     job = job_facts(job_id)
     if job.company_id != company_id:
@@ -59,6 +60,7 @@ def store_import(
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
     file.rows = _store(file, read_rows(content))
+    refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
     ImportRun.objects.create(file=file, total_rows=file.rows, started_by=actor.id)

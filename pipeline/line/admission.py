@@ -77,7 +77,7 @@ def _take_over(job: LockedJob, application_id: UUID, *, name: str, actor: Actor)
 
     The person cannot be erased before this change is committed.
     """
-    application = read_application(job, application_id)
+    application = job.people.get(application_id) or read_application(job, application_id)
     if not application.is_verified:
         mark_verified(job, application, actor=actor)
     if name != application.name:

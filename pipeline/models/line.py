@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Func, Q
 from uuid_utils.compat import uuid7
 
-from applicants.models import NAME_LENGTH, Applicant
+from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
@@ -101,6 +101,11 @@ class Application(models.Model):
         ]
         indexes = [
             models.Index("applicant", "job", name="application_of_person"),
+            models.Index(
+                "ended_at",
+                name="application_ended",
+                condition=Q(status="INACTIVE") & ~Q(name=ERASED_NAME),
+            ),
             models.Index(
                 "job",
                 "eligible_at",

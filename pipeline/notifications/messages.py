@@ -28,6 +28,7 @@ class EventForMail(Protocol):
     actor_kind: str
     effective_at: datetime
     data: Any
+    hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,17 @@ class Message:
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
     """Compose the email about an event for the applicant; None when there is none.
 
-    An unverified application has none: its address may be a stranger's.
+    Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
+    the database cannot change. An unverified application has none: its address may be a stranger's.
     """
     if event.data.get("verify_by"):
         return None
     compose = MAILS.get(event.outcome or event.event)
-    return compose(event, facts) if compose else None
+    message = compose(event, facts) if compose else None
+    if message is None:
+        return None
+    head = f"Log {event.seq}:{bytes(event.hash).hex()}"
+    return Message(message.subject, f"{message.text}\n{head}\n")
 
 
 def may_have_mail(event: EventForMail) -> bool:

@@ -62,6 +62,22 @@ def forget_imported(address: str) -> None:
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
+def imported_rows(address: str) -> list[dict[str, str]]:
+    """Return the imported rows with an address that companies still keep, for the person."""
+    pattern = _pattern(address)
+    parts = StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT))
+    found = [
+        (row.name, row.email) for part in parts.order_by("id") for row in rows_in(bytes(part.data))
+    ]
+    refused = ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address}))
+    found += refused.order_by("id").values_list("name", "email")
+    return [
+        {"name": name, "email": email}
+        for name, email in found
+        if pattern.search(f"{email} {name}".lower())
+    ]
+
+
 def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
     """Remove the files made of these jobs that have an address, and those being written just now.
 

@@ -89,13 +89,13 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
     unless the change itself has done it.
     """
     standing = application.standing
-    is_counted = application.ticket is not None and application.is_verified
-    if standing is None or (is_counted and standing.position is None):
+    waits = application.ticket is not None and application.is_verified
+    if standing is None or (waits and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
         ((waiting, max_decays, position, now),) = fetch(
             sql.STANDING, parameters={"job": application.job_id, **place}
         )[0]
-        standing = Standing(waiting, max_decays, position if is_counted else None, now)
+        standing = Standing(waiting, max_decays, position if waits else None, now)
     return Seen(
         application=application,
         company_id=facts.company_id,
@@ -103,7 +103,7 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
         email=facts.email,
         people_waiting=standing.people_waiting,
         max_decays=standing.max_decays,
-        position=standing.position,
+        position=standing.position if waits else None,
         now=standing.now,
     )
 

@@ -76,7 +76,7 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
                 turn.result = _admit_one(job, people, turn.request)
             except LineError as error:
                 turn.error = error
-        if job.created or job.changed:
+        if job.entries:
             write(job, commit=True)
 
 

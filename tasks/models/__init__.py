@@ -1,6 +1,7 @@
 """Rows of background work: types, tasks, their events, schedules, workers, counts and audit."""
 
 from tasks.models.audit import TaskAct
+from tasks.models.breakers import TaskOwnerBreaker, TaskOwnerTally
 from tasks.models.schedules import Schedule
 from tasks.models.statuses import EventKind
 from tasks.models.tallies import TaskTally, TaskTotal
@@ -14,6 +15,8 @@ __all__ = [
     "Task",
     "TaskAct",
     "TaskEvent",
+    "TaskOwnerBreaker",
+    "TaskOwnerTally",
     "TaskPause",
     "TaskTally",
     "TaskTotal",

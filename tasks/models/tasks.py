@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib.postgres.indexes import BrinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from uuid_utils.compat import uuid7
 
 from tasks.models.statuses import HELD, HIGHEST_PRIORITY, LOWEST_PRIORITY, EventKind, Status
 from tasks.models.types import TaskType
+
+# Stands for the site in the order of turns: tasks without an owner are its own.
+NO_OWNER = UUID(int=0)
 
 
 class Task(models.Model):
@@ -55,6 +60,16 @@ class Task(models.Model):
             models.Index(
                 fields=["type", "queue", "priority", "run_after", "id"],
                 name="tasks_pending",
+                condition=Q(status="PENDING", parked=False),
+            ),
+            models.Index(
+                "type",
+                "queue",
+                "priority",
+                Coalesce("owner_id", models.Value(NO_OWNER, output_field=models.UUIDField())),
+                "run_after",
+                "id",
+                name="tasks_turns",
                 condition=Q(status="PENDING", parked=False),
             ),
             models.Index(

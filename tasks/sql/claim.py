@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tasks.sql.enqueue import QUICK
-from tasks.sql.queues import LANES
+from tasks.sql.queues import LANES, STOPPED_OWNERS
+from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, OWNER
 
 # Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
 # snapshot: it sees what the last holder of the lock has claimed.
@@ -16,14 +17,15 @@ least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
     extract(epoch FROM statement_timestamp() - k.tokens_at)::float8, k.rate_seconds))"""
 # What a rate allows now: the bucket is filled again with time, and full at first.
 
-# Take at most `limit` due tasks of the worker's types and queues, by priority, time and id.
+# Take at most `limit` due tasks of the worker's types and queues, by priority, then in turns.
 #
 # Types that are paused, broken, at their cap or out of their rate are passed over, and so are the
-# tasks of owners that have paused the type for themselves. A last attempt does not count as begun
-# before `MARK_BEGUN` says so, any other one does at once. It looks at `reach` candidates, more than
-# it takes, because other workers may be taking the first ones. The last columns say how many there
+# tasks of owners that have paused the type for themselves, or for whom its breaker is open; of the
+# latter one is tried each minute (`trial`). A last attempt does not count as begun before
+# `MARK_BEGUN` says so, any other one does at once. It looks at `reach` candidates, more than it
+# takes, because other workers may be taking the first ones. The last columns say how many there
 # were (with fewer taken than seen, it is worth asking again), and when it looked.
-CLAIM = f"""
+_CLAIM = f"""
 WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
     WHERE k.breaker = 'OPEN' AND NOT k.paused AND k.id = ANY(%(types)s)
@@ -33,7 +35,7 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
            AND (%(queues)s::text[] IS NULL OR t.queue = ANY(%(queues)s)) LIMIT 1) = 1
     RETURNING k.id
 ), ready AS MATERIALIZED (
-    SELECT k.id, (SELECT array_agg(owner_id) FROM tasks_taskpause z
+    SELECT k.id, (SELECT array_agg(owner_id) FROM {STOPPED_OWNERS} z
                   WHERE z.type_id = k.id) AS without, k.rate_count, {_tokens} AS tokens, least(
         CASE WHEN k.breaker = 'OPEN' THEN 1 END,
         CASE WHEN k.cap IS NOT NULL THEN k.cap - (
@@ -43,11 +45,21 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     FROM tasks_tasktype k
     WHERE k.id = ANY(%(types)s) AND NOT k.paused
       AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
-), due AS (
-    SELECT t.*, ready.quota, row_number() OVER (
-        PARTITION BY t.type_id ORDER BY t.priority DESC, t.run_after, t.id) AS place
+), trial AS MATERIALIZED (
+    SELECT t.*, ready.quota, b.id AS breaker_id
+    FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id CROSS JOIN LATERAL (
+        SELECT p.id, p.type_id, p.priority, p.run_after, p.owner_id AS owner FROM tasks_task p
+        WHERE p.owner_id = b.owner_id AND p.status = 'PENDING' AND p.type_id = b.type_id
+          AND p.run_after <= statement_timestamp()
+          AND (%(queues)s::text[] IS NULL OR p.queue = ANY(%(queues)s))
+        ORDER BY p.id LIMIT 1) t
+    WHERE (ready.quota IS NULL OR ready.quota > 0)
+      AND b.breaker = 'OPEN' AND b.probe_at <= statement_timestamp() AND NOT EXISTS (
+        SELECT FROM tasks_taskpause z WHERE z.type_id = b.type_id AND z.owner_id = b.owner_id)
+), oldest AS MATERIALIZED (
+    SELECT t.*, lane.queue, ready.quota
     FROM ready JOIN lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
-        SELECT p.id, p.type_id, p.priority, p.run_after FROM tasks_task p
+        SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
           AND p.queue = lane.queue AND p.priority = lane.priority
           AND p.run_after <= statement_timestamp()
@@ -55,23 +67,23 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
         ORDER BY p.run_after, p.id LIMIT %(reach)s) t
     WHERE (ready.quota IS NULL OR ready.quota > 0)
       AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))
-), first AS MATERIALIZED (
-    SELECT id FROM due WHERE quota IS NULL OR place <= quota
-    ORDER BY priority DESC, run_after, id LIMIT %(reach)s
-), picked AS MATERIALIZED (
-    SELECT id FROM tasks_task
-    WHERE id = ANY(ARRAY(SELECT id FROM first)) AND status = 'PENDING'
-    ORDER BY priority DESC, run_after, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), CANDIDATES, {IN_TURNS}, picked AS MATERIALIZED (
+    SELECT t.id, first.number FROM first JOIN tasks_task t ON t.id = first.id
+    WHERE t.status = 'PENDING'
+    ORDER BY first.number LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
 ), started AS (
     UPDATE tasks_task SET status = 'RUNNING', attempt = attempt + 1, worker = %(worker)s,
         started_at = statement_timestamp(), progress = NULL, begun = attempt + 1 < max_attempts,
-        lease_until = statement_timestamp() + %(lease)s * interval '1 second'
+        lease_until = statement_timestamp() + %(lease)s * interval '1 second', parked = false
     WHERE id = ANY(ARRAY(SELECT id FROM picked))
     RETURNING id, type_id, payload::text AS payload, attempt, max_attempts, priority, run_after,
               request_id, owner_id, trace
 ), told AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
     SELECT id, 'started', attempt, %(worker)s FROM started
+), tried AS (
+    UPDATE tasks_taskownerbreaker SET probe_at = statement_timestamp() + interval '1 minute'
+    WHERE id IN (SELECT breaker_id FROM trial JOIN started USING (id))
 ), spent AS (
     UPDATE tasks_tasktype k SET tokens = ready.tokens - (
             SELECT count(*) FROM started WHERE type_id = k.id),
@@ -80,10 +92,14 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
       AND k.id IN (SELECT type_id FROM started)
 )
 SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.owner_id, s.trace,
-       s.type_id IN (SELECT id FROM probe), (SELECT count(*) FROM first) AS seen,
-       statement_timestamp() AS looked
-FROM quick LEFT JOIN started s ON true ORDER BY s.priority DESC, s.run_after, s.id
+       s.type_id IN (SELECT id FROM probe) OR s.id IN (SELECT id FROM trial), s.priority,
+       (SELECT count(*) FROM first) AS seen, statement_timestamp() AS looked
+FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.number
 """
+
+CLAIM = _CLAIM.replace("CANDIDATES", AS_FOUND)
+# The same where more was due than the last claim looked at.
+CLAIM_FROM_ALL_OWNERS = _CLAIM.replace("CANDIDATES", FROM_ALL_OWNERS)
 
 # Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
 #
@@ -102,6 +118,8 @@ SELECT extract(epoch FROM least(
     (SELECT min(breaker_probe_at) FROM tasks_tasktype
      WHERE id = ANY(%(types)s) AND breaker = 'OPEN' AND NOT paused
        AND breaker_probe_at > %(looked)s),
+    (SELECT min(probe_at) FROM tasks_taskownerbreaker
+     WHERE type_id = ANY(%(types)s) AND breaker = 'OPEN' AND probe_at > %(looked)s),
     (SELECT min(tokens_at + (ceil(greatest(tokens, 0) + 0.001) - tokens) * rate_seconds / rate_count
                 * interval '1 second')
      FROM tasks_tasktype

@@ -15,21 +15,28 @@ lane AS (
 )"""
 # Every combination of type, queue and priority that has pending tasks: jumps along the index.
 
+# The owners whose tasks of a type are passed over: they have paused it, or its breaker is open for
+# them.
+STOPPED_OWNERS = """(
+    SELECT type_id, owner_id FROM tasks_taskpause
+    UNION ALL SELECT type_id, owner_id FROM tasks_taskownerbreaker WHERE breaker = 'OPEN'
+)"""
+
 # The batch of `PARK` and `UNPARK`: some 30 ms.
 PARKED_AT_ONCE = 1_000
 
-# Move tasks of owners that have paused their type out of the claim's way: a batch of those that
-# stand first. The claim passes over the others one by one, which is cheap while they are few.
+# Move tasks of stopped owners out of the claim's way: a batch of those that stand first. The claim
+# passes over the others one by one, which is cheap while they are few.
 PARK = f"""
 WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
-    SELECT t.id FROM (SELECT DISTINCT type_id FROM tasks_taskpause) k
+    SELECT t.id FROM (SELECT DISTINCT type_id FROM {STOPPED_OWNERS} z) k
     JOIN lane ON lane.type_id = k.type_id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.owner_id FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
           AND p.queue = lane.queue AND p.priority = lane.priority
           AND p.run_after <= statement_timestamp()
         ORDER BY p.run_after, p.id LIMIT %(batch)s) t
-    WHERE EXISTS (SELECT FROM tasks_taskpause z
+    WHERE EXISTS (SELECT FROM {STOPPED_OWNERS} z
                   WHERE z.type_id = t.type_id AND z.owner_id = t.owner_id)
     LIMIT %(batch)s
 ), taken AS MATERIALIZED (
@@ -39,8 +46,8 @@ WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
 UPDATE tasks_task SET parked = true WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
 
-# Let a batch of parked tasks whose owner has resumed their type be claimed again.
-UNPARK = """
+# Let a batch of parked tasks whose owner is stopped no more be claimed again.
+UNPARK = f"""
 WITH RECURSIVE owner AS (
     (SELECT type_id, owner_id FROM tasks_task WHERE status = 'PENDING' AND parked
      ORDER BY type_id, owner_id LIMIT 1)
@@ -54,7 +61,7 @@ WITH RECURSIVE owner AS (
     SELECT t.id FROM owner o CROSS JOIN LATERAL (
         SELECT id FROM tasks_task WHERE status = 'PENDING' AND parked
           AND type_id = o.type_id AND owner_id = o.owner_id LIMIT %(batch)s) t
-    WHERE NOT EXISTS (SELECT FROM tasks_taskpause z
+    WHERE NOT EXISTS (SELECT FROM {STOPPED_OWNERS} z
                       WHERE z.type_id = o.type_id AND z.owner_id = o.owner_id)
     LIMIT %(batch)s
 ), taken AS MATERIALIZED (
@@ -65,7 +72,7 @@ UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken))
 """
 
 # Whether there may be something to park, and something to let go.
-FOR_PARKING = """
-SELECT EXISTS (SELECT FROM tasks_taskpause),
+FOR_PARKING = f"""
+SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
        EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)
 """

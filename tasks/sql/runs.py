@@ -58,7 +58,7 @@ WITH given AS MATERIALIZED (
     FROM given g
     WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = g.worker
       AND t.lease_until IS NOT NULL
-    RETURNING t.id, t.type_id, t.status, t.attempt, g.failed, g.seconds, g.worker,
+    RETURNING t.id, t.type_id, t.owner_id, t.status, t.attempt, g.failed, g.seconds, g.worker,
               g.delay_seconds, g.outcome, g.error ->> 'class' AS class
 ), told AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
@@ -96,6 +96,14 @@ WITH given AS MATERIALIZED (
         took_10s = y.took_10s + excluded.took_10s, took_60s = y.took_60s + excluded.took_60s,
         took_300s = y.took_300s + excluded.took_300s,
         took_longer = y.took_longer + excluded.took_longer
+), owned AS (
+    INSERT INTO tasks_taskownertally AS y (type_id, owner_id, slot, succeeded, failed)
+    SELECT type_id, owner_id, date_bin('10 seconds', statement_timestamp(), 'epoch'),
+        count(*) FILTER (WHERE status = 'SUCCEEDED'), count(*) FILTER (WHERE failed)
+    FROM acked WHERE owner_id IS NOT NULL AND (failed OR status = 'SUCCEEDED')
+    GROUP BY type_id, owner_id ORDER BY type_id, owner_id
+    ON CONFLICT (type_id, owner_id, slot) DO UPDATE SET
+        succeeded = y.succeeded + excluded.succeeded, failed = y.failed + excluded.failed
 )
 SELECT id, attempt, status FROM acked
 """

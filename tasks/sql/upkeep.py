@@ -44,6 +44,12 @@ WITH expired AS MATERIALIZED (
     ON CONFLICT (type_id, slot) DO UPDATE SET expired = y.expired + excluded.expired,
         failed = y.failed + excluded.failed, dead = y.dead + excluded.dead,
         cancelled = y.cancelled + excluded.cancelled
+), owned AS (
+    INSERT INTO tasks_taskownertally AS y (type_id, owner_id, slot, failed)
+    SELECT type_id, owner_id, date_bin('10 seconds', statement_timestamp(), 'epoch'), count(*)
+    FROM reaped WHERE begun AND owner_id IS NOT NULL
+    GROUP BY type_id, owner_id ORDER BY type_id, owner_id
+    ON CONFLICT (type_id, owner_id, slot) DO UPDATE SET failed = y.failed + excluded.failed
 )
 SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
 FROM reaped

@@ -128,6 +128,16 @@ def open_breakers() -> list[str]:
     ]
 
 
+def open_owner_breakers() -> dict[str, int]:
+    """Count the owners for whom alone a type's breaker is open, by type."""
+    return dict(
+        _rows(
+            "SELECT k.key || '@' || k.version, count(*) FROM tasks_taskownerbreaker b"
+            " JOIN tasks_tasktype k ON k.id = b.type_id WHERE b.breaker = 'OPEN' GROUP BY 1"
+        )
+    )
+
+
 def paused() -> list[str]:
     """List types that are paused for everybody."""
     return [

@@ -42,7 +42,7 @@ class Attempt:
     asked_at: float = 0.0  # when the child was asked to end it
     interrupted: bool = False
     may_begin: bool = False  # for a last attempt: the database knows that it begins
-    is_probe: bool = False  # its success closes the breaker of its type
+    is_probe: bool = False  # its success closes the breaker of its type or owner
 
     @property
     def is_last(self) -> bool:

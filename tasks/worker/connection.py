@@ -65,15 +65,21 @@ class WorkerConnection:
         except LOST as error:
             raise self._lost(error) from error
 
-    def claim(self, parameters: dict[str, Any], bound: list[int]) -> list[Any]:
-        """Claim tasks; types with a cap or a rate are locked first. Raises Unavailable."""
+    def claim(
+        self, parameters: dict[str, Any], bound: list[int], *, is_crowded: bool = True
+    ) -> list[Any]:
+        """Claim tasks; types with a cap or a rate are locked first. Raises Unavailable.
+
+        `is_crowded`: more may be due than the claim looks at, so that it has to look for owners.
+        """
+        statement = claim.CLAIM_FROM_ALL_OWNERS if is_crowded else claim.CLAIM
         if not bound:
-            return self.rows(claim.CLAIM, parameters)
+            return self.rows(statement, parameters)
         try:
             raw = self._connected()
             with raw.pipeline(), raw.transaction():
                 raw.execute(claim.LOCK_BOUND, {"bound": bound})
-                claimed = raw.execute(claim.CLAIM, parameters)
+                claimed = raw.execute(statement, parameters)
             self._waits.reset()
             return claimed.fetchall()
         except LOST as error:

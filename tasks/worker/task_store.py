@@ -14,7 +14,13 @@ from django.db import Error, connection
 from tasks import registry
 from tasks.json import as_json
 from tasks.models.statuses import Status
-from tasks.sql.breaker import CLOSE_BREAKERS, OPEN_BREAKERS
+from tasks.models.tasks import NO_OWNER
+from tasks.sql.breaker import (
+    CLOSE_BREAKERS,
+    CLOSE_OWNER_BREAKERS,
+    OPEN_BREAKERS,
+    OPEN_OWNER_BREAKERS,
+)
 from tasks.sql.claim import NEXT_DUE
 from tasks.sql.enqueue import WAKE
 from tasks.sql.queues import FOR_PARKING, PARK, PARKED_AT_ONCE, UNPARK
@@ -46,6 +52,8 @@ class TaskStore:
         self._bound: list[int] = []  # types with a cap or a rate
         self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
+        self._is_crowded = False
+        self._last_turns: dict[int, str] = {}  # by priority: the owner claimed last
 
     def claim(self, limit: int) -> tuple[list[Attempt], int]:
         """Claim due tasks up to a limit; return their attempts, and how many were seen."""
@@ -58,18 +66,21 @@ class TaskStore:
             "reach": limit * 3 // 2 + SLACK,
             "worker": self.worker,
             "lease": self.options.lease_seconds,
+            "after": as_json(self._last_turns),
         }
-        rows = self.connection.claim(parameters, self._bound)
+        rows = self.connection.claim(parameters, self._bound, is_crowded=self._is_crowded)
         ends = now + self.options.lease_seconds
         attempts = []
-        for task, type_id, payload, number, most, request, owner, trace, is_probe, *_ in rows:
+        for task, type_id, payload, number, most, request, owner, trace, *more in rows:
             if task is not None:
                 spec = specs[type_id]
                 attempt = Attempt(str(task), number, most, spec, payload, request, ends, now)
                 attempt.owner_id, attempt.trace = owner and str(owner), trace
-                attempt.is_probe = is_probe
+                attempt.is_probe, priority, *_ = more
+                self._last_turns[priority] = str(owner or NO_OWNER)
                 attempts.append(attempt)
         *_, seen, self._looked = rows[0]
+        self._is_crowded = seen >= parameters["reach"]
         return attempts, seen
 
     def renew_leases(self, held: Iterable[Attempt], *, running: int) -> dict[str, bool]:
@@ -119,8 +130,12 @@ class TaskStore:
         if any(result["outcome"] == Status.PENDING for _, result in kept):
             self.connection.rows(WAKE)  # a sleeping worker has to learn when the retry is due
         done = [attempt for attempt, result in kept if result["outcome"] == Status.SUCCEEDED]
-        self._run_for_types(OPEN_BREAKERS, [each for each, result in kept if result["failed"]])
-        self._run_for_types(CLOSE_BREAKERS, [attempt for attempt in done if attempt.is_probe])
+        failed = [attempt for attempt, result in kept if result["failed"]]
+        probes = [attempt for attempt in done if attempt.is_probe]
+        self._run_for_owners(OPEN_OWNER_BREAKERS, failed)
+        self._run_for_types(OPEN_BREAKERS, failed)
+        self._run_for_owners(CLOSE_OWNER_BREAKERS, probes)
+        self._run_for_types(CLOSE_BREAKERS, probes)
         self._run_for_types(WAKE_FOR_DUE, [attempt for attempt, _ in kept if attempt.spec.cap])
 
     def reap(self) -> list[Attempt]:
@@ -135,6 +150,9 @@ class TaskStore:
                 attempt.owner_id, attempt.trace = owner and str(owner), trace
                 dead.append(attempt)
         if rows:
+            owned = [(row[1], row[7]) for row in rows if row[7]]
+            given = {"types": [of for of, _ in owned], "owners": [owner for _, owner in owned]}
+            self.connection.rows(OPEN_OWNER_BREAKERS, given)
             self.connection.rows(OPEN_BREAKERS, {"types": sorted({row[1] for row in rows})})
             self.connection.rows(WAKE)
         return dead
@@ -191,6 +209,14 @@ class TaskStore:
             "attempts": [attempt.number for attempt in held],
             "worker": self.worker,
         }
+
+    def _run_for_owners(self, statement: str, attempts: list[Attempt]) -> None:
+        owned = [attempt for attempt in attempts if attempt.owner_id]
+        if owned:
+            row_of = {id(spec): row for row, spec in self._specs.items()}
+            types = [row_of[id(attempt.spec)] for attempt in owned]
+            owners = [attempt.owner_id for attempt in owned]
+            self.connection.rows(statement, {"types": types, "owners": owners})
 
     def _run_for_types(self, statement: str, attempts: list[Attempt]) -> None:
         if attempts:

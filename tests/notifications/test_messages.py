@@ -44,6 +44,7 @@ class Row:
     application_id: UUID | None = field(default_factory=uuid4)
     seq: int = 7
     effective_at: datetime = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
+    hash: bytes = bytes.fromhex("ab34" * 16)
 
 
 def ended(outcome: Outcome, event: str = "REMOVED") -> Row:
@@ -109,6 +110,14 @@ def test_who_was_put_forward_reads_by_whom_and_how_to_be_left_alone(to_status: s
     )
     assert promoted is not None
     assert "put you forward" not in promoted.text
+
+
+def test_each_ends_with_the_head_of_the_log() -> None:
+    for row in (Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), ended(Outcome.REJECTED)):
+        message = message_for(row, FACTS)
+
+        assert message is not None
+        assert message.text.splitlines()[-1] == f"Log 7:{'ab34' * 16}"
 
 
 def test_a_first_seat_that_must_be_confirmed_is_told() -> None:

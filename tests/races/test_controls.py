@@ -47,15 +47,16 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
         assert statement.count(LOCK) == 1
         if not request.param:
             monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
-    for service in (applying, withdrawing, acknowledging):
-        monkeypatch.setattr(service, "write", _after_thinking(write.write))
+    for service, seconds in ((applying, 1), (withdrawing, 1), (acknowledging, 2)):
+        thinking = _after_thinking(write.write, seconds * THINK_SECONDS)
+        monkeypatch.setattr(service, "write", thinking)
     monkeypatch.setattr(Turns, "take", take_alone)  # else a process's threads would not race
     return bool(request.param)
 
 
-def _after_thinking(act: Callable[..., None]) -> Callable[..., None]:
+def _after_thinking(act: Callable[..., None], seconds: float) -> Callable[..., None]:
     def run(job: Any, *, commit: bool = False) -> None:
-        time.sleep(THINK_SECONDS)
+        time.sleep(seconds)
         act(job, commit=commit)
 
     return run

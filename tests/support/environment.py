@@ -35,6 +35,7 @@ def process_environment(**changes: str) -> dict[str, str]:
     product = {
         "DATABASE_URL": url_of(connection.settings_dict),
         "SECRET_KEY": settings.SECRET_KEY,
+        "DEMO_TASKS": "on",
         "DJANGO_SETTINGS_MODULE": "pipeline.settings",
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 from tasks import registry
+from tasks.json import as_json
+from tasks.models.tasks import NO_OWNER
 from tasks.sql.runs import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
 from tasks.worker.attempt import Attempt
 from tasks.worker.connection import WorkerConnection
@@ -21,6 +23,7 @@ class Claimer:
         self.name = name
         self.connection = WorkerConnection()
         self.queues = queues
+        self.last_turns: dict[int, str] = {}
 
     def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Attempt]:
         """Claim so many; what comes back can be acknowledged."""
@@ -34,15 +37,17 @@ class Claimer:
             "reach": 2 * limit + 16,
             "worker": self.name,
             "lease": lease,
+            "after": as_json(self.last_turns),
         }
         bound = [row for row, spec in specs.items() if spec.cap or spec.rate]
         rows = [row for row in self.connection.claim(given, bound) if row[0]]
-        return [
-            Attempt(
-                str(name), number, most, specs[spec], payload, request, 0.0, 0.0, is_probe=probe
-            )
-            for name, spec, payload, number, most, request, _, _, probe, *_ in rows
-        ]
+        attempts = []
+        for name, spec, payload, number, most, request, owner, _, probe, priority, *_ in rows:
+            attempt = Attempt(str(name), number, most, specs[spec], payload, request, 0.0, 0.0)
+            attempt.owner_id, attempt.is_probe = owner and str(owner), probe
+            self.last_turns[priority] = str(owner or NO_OWNER)
+            attempts.append(attempt)
+        return attempts
 
     def names(self, limit: int = 10, **options: Any) -> list[UUID]:
         return [UUID(attempt.task_id) for attempt in self.claim(limit, **options)]

@@ -10,7 +10,10 @@ from tests.support.environment import process_environment
 from tests.support.task_workers import MARKS, TaskWorker
 from tests.tasks import handlers  # noqa: F401 -- registers its types, whichever tests run
 
-TABLES = "tasks_task, tasks_taskevent, tasks_tasktally, tasks_tasktotal, tasks_taskworker"
+TABLES = (
+    "tasks_task, tasks_taskevent, tasks_tasktally, tasks_tasktotal, tasks_taskworker,"
+    " tasks_taskownertally, tasks_taskownerbreaker"
+)
 
 
 @pytest.fixture(scope="module")

@@ -118,14 +118,14 @@ def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
     enqueue("test.hog", owner_id=ours, priority=5, delay_seconds=60)
     enqueue_many([NewTask("test.noop", owner_id=theirs)] * 2)
     worker = claimer()
-    [first] = worker.claim(1)
+    [first] = [each for each in worker.claim(2) if each.owner_id == str(ours)]
     worker.succeed(first)
 
     assert site.own_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
     assert list(site.own_oldest_age_seconds(ours)) == [0]
     counts = site.own_counts(ours)
     assert (counts["PENDING"], counts["SUCCEEDED"], counts["DEAD"]) == (3, 1, 0)
-    assert site.own_counts(theirs)["PENDING"] == 2
+    assert site.own_counts(theirs)["PENDING"] == 1
 
 
 def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claimer: Any) -> None:

@@ -17,7 +17,7 @@ DESCRIPTIONS = {
     "as_of": "The time that is shown.",
     "at": "When it was recorded; never earlier than the event before it.",
     "attempt": "Which attempt it is or was; 0 before the first.",
-    "breaker": "OPEN while too many runs fail: then only one is tried now and then.",
+    "breaker": "OPEN while too many runs fail, yours or everybody's: then one a minute is tried.",
     "capacity": "How many seats the job has.",
     "catch_up": "Whether times that were missed are made up for.",
     "cause_seq": "The event that set this one off, in a cascade.",

@@ -71,7 +71,7 @@ PATHS = {
     "applicant_id": "The person's id.",
     "key_id": "The key's id.",
     "task_id": "The task's id.",
-    "type_key": "The key of the type, like `demo.sleep`.",
+    "type_key": "The key of the type, like `log.export`.",
     "schedule_id": "The schedule's id.",
     "file_id": "The file's id.",
 }

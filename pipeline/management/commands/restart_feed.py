@@ -7,6 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
+from pipeline.database.roles import migrating
+
 _STATE = """
 SELECT coalesce(max(txid), 0), pipeline_feed_place(),
        pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -30,7 +32,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with migrating(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE pipeline_event IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute(_STATE)
             last, place, oldest = cursor.fetchone()

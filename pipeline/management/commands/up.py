@@ -185,14 +185,15 @@ def reach_database() -> None:
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Wait without a limit for another `up` that prepares the same database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = 0")
-        cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARE_DATABASE])
-        cursor.execute("RESET lock_timeout")
+    holder = connection.copy()  # migrating changes the role of the usual one
     try:
+        with holder.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 0")
+            cursor.execute("SELECT pg_advisory_lock(%s)", [PREPARE_DATABASE])
         yield
     finally:
-        connection.close()  # which frees the lock, also where a failure left a broken transaction
+        holder.close()  # which frees the lock
+        connection.close()
 
 
 def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:

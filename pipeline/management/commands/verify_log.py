@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
+from pipeline.audit.anchors import BadAnchors, problems_with
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
 
@@ -17,14 +20,44 @@ class Command(BaseCommand):
     requires_system_checks = ("environment",)  # the others read every address
     help = (
         "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
-        "replay against the live rows and counters. Exits with 1 and names the first bad row. "
+        "replay against the live rows and counters; with --anchors also against the heads that "
+        "were signed and kept outside the database. Exits with 1 and names the first bad row. "
         "Changes nothing and blocks no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("job_ids", nargs="*", type=UUID, metavar="JOB_ID")
+        parser.add_argument("--anchors", type=Path, metavar="FILE", help="the file of anchors")
+        parser.add_argument(
+            "--key",
+            type=Path,
+            default=settings.ANCHOR_KEY_FILE,
+            metavar="FILE",
+            help="the key of the anchors, or its public half (%(default)s)",
+        )
 
-    def handle(self, *, job_ids: list[UUID], **_: Any) -> None:
+    def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
+        failures = [self._verify(job_ids)]
+        if anchors:
+            failures.append(self._compare(anchors, key, job_ids))
+        if any(failures):
+            raise CommandError(" ".join(each for each in failures if each))
+
+    def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
+        """Compare with the anchors; return what to fail with, if anything."""
+        try:
+            compared, problems = problems_with(anchors, key, job_ids=job_ids)
+        except BadAnchors as error:
+            return str(error)
+        for problem in problems:
+            self.stdout.write(problem)
+        if problems:
+            return f"The anchors do not agree: {problems[0]}"
+        self.stdout.write(self.style.SUCCESS(f"The logs agree with all {compared} anchors."))
+        return ""
+
+    def _verify(self, job_ids: list[UUID]) -> str:
+        """Verify the logs; return what to fail with, if anything."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0
         for job_id in ids:
@@ -43,5 +76,6 @@ class Command(BaseCommand):
             for difference in verdict.differences:
                 self.stdout.write(f"  {difference}")
         if bad:
-            raise CommandError(f"{bad} of {checked} logs are not sound.")
+            return f"{bad} of {checked} logs are not sound."
         self.stdout.write(self.style.SUCCESS(f"All is well: {checked} logs verified."))
+        return ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -161,6 +162,7 @@ def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[s
         "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
         "type": type_key or "",
         "types": company_types(),
+        "demo_is_on": settings.DEMO_TASKS,
         "filtered": bool(status or type_key),
         "next_url": url_with(request, after=last.id) if snapshot.page.more and last else "",
         "first_url": url_with(request, after=None) if "after" in request.GET else "",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django import forms
 from django.http import Http404
 
-from pipeline.background.errors import RateExceeded, WorkError
+from pipeline.background.errors import DemoSwitchedOff, RateExceeded, WorkError
 from pipeline.pages.access import Member
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.errors import (
@@ -34,6 +34,8 @@ def refused(error: TaskError | WorkError) -> str:
             return f"This is too long. Use at most {error.limit_bytes // 1024} KB of JSON."
         case WrongStatus():
             return f"This is no longer possible: {TASK_STATUS_WORDS[error.status].clause}."
+        case DemoSwitchedOff():
+            return str(error)
         case UnknownType():
             return "This task type no longer exists, so the task cannot run."
         case RateExceeded():

@@ -11,6 +11,7 @@ from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from pipeline.background.catalog import is_switched_off
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import DAYS, RHYTHMS, cron_of, rhythm_of
 from pipeline.pages.background.task_descriptions import FORMATS, title_of
@@ -78,8 +79,9 @@ class ScheduleForm(PlainForm):
     ) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        is_other = type_key and type_key not in TASK_TYPES
-        keys = [*TASK_TYPES, type_key] if type_key and is_other else TASK_TYPES
+        keys = [key for key in TASK_TYPES if not is_switched_off(key)]
+        if type_key and type_key not in keys:
+            keys.append(type_key)
         fields["type"].choices = [(key, title_of(key)) for key in keys]
         fields["job"].choices = [*CHOOSE, *jobs]
         fields["zone"].choices = zones()

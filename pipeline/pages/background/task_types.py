@@ -64,7 +64,7 @@ def _cards(company_id: UUID) -> list[TypeCard]:
         waiting[name.partition("@")[0]] += depth
     paused = control.paused_by_owner(company_id)
     actors = actors_named(set(paused.values()))
-    stopped, broken = stopped_types()
+    stopped, broken = stopped_types(company_id)
     return [
         TypeCard(
             type=each,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from jobs.models import Job, JobStatus
 from pipeline.background.errors import WorkError
-from pipeline.domain.errors import ImportFileRefused, JobNotOpen
+from pipeline.domain.errors import FilesFull, ImportFileRefused, JobNotOpen
 from pipeline.domain.permissions import Action
 from pipeline.imports.progress import import_of_task, imports_into
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
@@ -71,7 +71,7 @@ def _start(member: Member, job: Job, form: FileForm) -> UUID | None:
             actor=member.actor,
             producer=f"member:{member.user.id}",
         )
-    except ImportFileRefused as error:
+    except (ImportFileRefused, FilesFull) as error:
         form.add_error("file", str(error))
     except JobNotOpen as error:
         form.add_error(None, words_for(error))

@@ -76,6 +76,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"{word:8} {name:32} {count}")
         for name in site.open_breakers():
             self.stdout.write(f"breaker  {name:32} open: too many of its runs fail")
+        for name, owners in sorted(site.open_owner_breakers().items()):
+            self.stdout.write(f"breaker  {name:32} open for {owners} owners alone")
         self.stdout.write(f"workers  {site.workers_alive()} alive")
 
     def _list(self, options: dict[str, Any]) -> None:

@@ -102,6 +102,16 @@ def test_only_a_probe_that_succeeds_closes_the_breaker(worker: Worker) -> None:
         assert TaskType.objects.get(key="test.noop").breaker == breaker
 
 
+def test_a_crowded_claim_is_followed_by_one_that_looks_for_all_owners(worker: Worker) -> None:
+    many, other = uuid4(), uuid4()
+    enqueue_many([NewTask("test.noop", owner_id=many)] * 40)
+    enqueue_many([NewTask("test.noop", owner_id=other)])
+
+    had = [claim(worker, 1)[0].owner_id for _ in range(3)]
+
+    assert had == [str(many), str(other), str(many)]
+
+
 def test_a_last_attempt_that_another_worker_has_leaves_the_dispatcher(worker: Worker) -> None:
     [name] = (made.id for made in enqueue_many([NewTask("test.noop", max_attempts=1)]))
     [attempt] = claim(worker, 1)

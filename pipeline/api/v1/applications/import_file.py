@@ -17,7 +17,13 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import row_id
 from pipeline.api.parsing import CSVParser, refuse_unfit_body
-from pipeline.api.problems import BACKPRESSURE, INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED
+from pipeline.api.problems import (
+    BACKPRESSURE,
+    FILES_FULL,
+    INVALID_FILE,
+    JOB_NOT_OPEN,
+    TYPE_NOT_ALLOWED,
+)
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
@@ -67,7 +73,7 @@ class ImportApplications(Endpoint):
         TaskOut,
         status=202,
         bodies={CSV: _CSV, "multipart/form-data": _FORM},
-        refuses=(INVALID_FILE, JOB_NOT_OPEN, TYPE_NOT_ALLOWED, BACKPRESSURE),
+        refuses=(INVALID_FILE, JOB_NOT_OPEN, FILES_FULL, TYPE_NOT_ALLOWED, BACKPRESSURE),
         headers=("Location",),
         about="At most 16 MB and 100,000 rows. The task tells how far it is, and in the end how"
         " many were taken in; those that were not are in `/tasks/{task_id}/refused-rows`.",

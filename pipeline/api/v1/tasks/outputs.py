@@ -239,11 +239,21 @@ def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
 
 
 def type_out(
-    known: KnownType, *, paused_by: str | None, names: dict[str, str], allowed: Container[str]
+    known: KnownType,
+    *,
+    paused_by: str | None,
+    names: dict[str, str],
+    allowed: Container[str],
+    broken_since: datetime | None = None,
 ) -> TaskTypeOut:
-    """Return a type; `paused_by`: the actor who paused it for the company."""
+    """Return a type.
+
+    `paused_by` is the actor who paused it for the company; `broken_since` is when its breaker
+    opened for the company alone.
+    """
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
+    breaker = row.breaker if row and not broken_since else Breaker.CLOSED.value
     actor = actor_out(paused_by, names) if paused_by is not None else None
     if by_the_site and actor is None:
         actor = {"kind": "system", "id": None, "name": "the site"}
@@ -263,8 +273,8 @@ def type_out(
         "allowed": kind.key in allowed,
         "paused": actor is not None,
         "paused_by": actor,
-        "breaker": row.breaker if row else Breaker.CLOSED.value,
-        "breaker_changed_at": row.breaker_changed_at if row else None,
+        "breaker": Breaker.OPEN.value if broken_since else breaker,
+        "breaker_changed_at": broken_since or (row.breaker_changed_at if row else None),
     }
 
 

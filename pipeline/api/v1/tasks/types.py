@@ -80,7 +80,14 @@ def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOu
     paused = control.paused_by_owner(caller.company_id)
     names = actors_named(paused.values())
     allowed = may_start(caller.key_id)
+    broken = control.broken_for_owner(caller.company_id)
     return [
-        type_out(each, paused_by=paused.get(each.about.key), names=names, allowed=allowed)
+        type_out(
+            each,
+            paused_by=paused.get(each.about.key),
+            names=names,
+            allowed=allowed,
+            broken_since=broken.get(each.about.key),
+        )
         for each in known
     ]

@@ -1,0 +1,251 @@
+"""Anchors: heads of the jobs' logs in a signed file that the database's roles cannot reach.
+
+Each line is JSON with a job, its last `seq`, the `hash` of that event, the time, the SHA-256 of the
+line before it and an Ed25519 signature of all that. Who rewrites a log, chain and all, cannot
+rewrite these lines without the key, and cannot remove any but the last ones without notice.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+from django.db.models.functions import Now
+
+from jobs.models import Job
+from pipeline.line.event_log import stamp
+from pipeline.models import Event
+
+FIRST = "0" * 64  # in the place of the hash of a line before the first
+# Events whose transaction may not have been committed when the last anchors were written.
+SLACK = timedelta(minutes=1)
+TAIL_BYTES = 2**20
+MOST_PROBLEMS = 20
+SEQS_AT_ONCE = 5_000
+
+
+class BadAnchors(Exception):
+    """The file, or the key, cannot be read as anchors; the text says why."""
+
+
+class Anchor(NamedTuple):
+    """Head of a job's log at a time."""
+
+    job_id: UUID
+    seq: int
+    hash: str
+    at: str
+
+
+def append_anchors() -> int:
+    """Append the heads of the logs that have grown since the last time; return how many.
+
+    Safe to call from several processes at once. Raises OSError if the file cannot be written.
+    """
+    key = _signing_key(settings.ANCHOR_KEY_FILE)
+    with _alone_with(settings.ANCHOR_FILE) as file:
+        last_line, known = _end_of(file)
+        since = json.loads(last_line)["at"] if last_line else None
+        lines = []
+        for anchor in _new_heads(since, known):
+            last_line = _signed(anchor, last_line, key)
+            lines.append(last_line + b"\n")
+        os.write(file, b"".join(lines))
+        os.fsync(file)
+    return len(lines)
+
+
+def problems_with(
+    path: Path, key_path: Path, *, job_ids: Collection[UUID] = ()
+) -> tuple[int, list[str]]:
+    """Compare the logs with a file of anchors; return how many were compared, and what differs.
+
+    A problem names a line of the file that is not as it was signed, or the first seq of a job that
+    is not what was anchored. Raises BadAnchors.
+    """
+    anchors: dict[UUID, list[Anchor]] = defaultdict(list)
+    problems = []
+    for anchor, problem in _read(path, _public_key(key_path)):
+        if problem:
+            problems.append(problem)
+        elif anchor and (not job_ids or anchor.job_id in job_ids):
+            anchors[anchor.job_id].append(anchor)
+    differing = (_first_difference(job_id, found) for job_id, found in anchors.items())
+    problems += [text for text in differing if text]
+    return sum(map(len, anchors.values())), problems[:MOST_PROBLEMS]
+
+
+def _new_heads(since: str | None, known: dict[str, int]) -> list[Anchor]:
+    jobs = Job.objects.filter(seq__gt=0)
+    if since:
+        changed = Event.objects.filter(at__gt=datetime.fromisoformat(since) - SLACK)
+        jobs = jobs.filter(id__in=changed.values_list("job_id", flat=True).distinct())
+    rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
+    return [
+        Anchor(job_id, seq, bytes(head).hex(), stamp(now))
+        for job_id, seq, head, now in rows
+        if known.get(str(job_id)) != seq
+    ]
+
+
+@contextmanager
+def _alone_with(path: Path) -> Iterator[int]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _end_of(file: int) -> tuple[bytes, dict[str, int]]:
+    """Return the last line, and the last seqs of jobs near the end of the file.
+
+    A line that a crash has cut off is removed: nobody was told that it is there.
+    """
+    size = os.fstat(file).st_size
+    tail = os.pread(file, TAIL_BYTES, max(0, size - TAIL_BYTES))
+    whole, _, cut_off = tail.rpartition(b"\n")
+    if cut_off:
+        os.ftruncate(file, size - len(cut_off))
+    lines = whole.split(b"\n")
+    if size > TAIL_BYTES:
+        lines = lines[1:]  # it may begin in the middle
+    anchors = [json.loads(line) for line in lines if line]
+    return lines[-1] if lines else b"", {each["job"]: each["seq"] for each in anchors}
+
+
+def _signed(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
+    facts: dict[str, Any] = {
+        "job": str(anchor.job_id),
+        "seq": anchor.seq,
+        "hash": anchor.hash,
+        "at": anchor.at,
+        "previous": sha256(line_before).hexdigest() if line_before else FIRST,
+    }
+    signature = base64.b64encode(key.sign(_canonical(facts))).decode()
+    return _canonical(facts | {"signature": signature})
+
+
+def _canonical(facts: dict[str, Any]) -> bytes:
+    return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _read(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
+    """Read the file line by line: the anchor, or what is wrong with it."""
+    before = FIRST
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate((each.rstrip(b"\n") for each in file), start=1):
+                anchor, previous, problem = _anchor_in(line, key)
+                if previous != before and not problem:
+                    yield None, f"lines before line {number} of the anchors are missing or changed"
+                yield anchor, problem and f"line {number} of the anchors {problem}"
+                before = sha256(line).hexdigest()
+    except OSError as error:
+        raise BadAnchors(f"Cannot read {path}: {error.strerror}.") from None
+
+
+def _anchor_in(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
+    """Return a line's anchor, the hash of the line before it, and what is wrong with it."""
+    try:
+        facts = json.loads(line)
+        signature = base64.b64decode(facts.pop("signature"))
+        key.verify(signature, _canonical(facts))
+        anchor = Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
+    except InvalidSignature:
+        return None, "", "is not signed with this key"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None, "", "cannot be read"
+    return anchor, facts["previous"], ""
+
+
+def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
+    """Say which is the first anchored seq that the log no longer has so; empty if none is."""
+    hashes = dict(_hashes(job_id, [anchor.seq for anchor in anchors]))
+    good = 0
+    for anchor in sorted(anchors, key=lambda each: each.seq):
+        found = hashes.get(anchor.seq)
+        if found == anchor.hash:
+            good = anchor.seq
+            continue
+        now = f"now it has {found[:16]}…" if found else "now there is none"
+        return (
+            f"{job_id}: seq {anchor.seq} is not what was anchored at {anchor.at}: it had"
+            f" {anchor.hash[:16]}…, {now}. The change is in seq {good + 1} to {anchor.seq}."
+        )
+    return ""
+
+
+def _hashes(job_id: UUID, seqs: list[int]) -> Iterable[tuple[int, str]]:
+    for start in range(0, len(seqs), SEQS_AT_ONCE):
+        some = Event.objects.filter(job_id=job_id, seq__in=seqs[start : start + SEQS_AT_ONCE])
+        for seq, digest in some.values_list("seq", "hash"):
+            yield seq, bytes(digest).hex()
+
+
+def _signing_key(path: Path) -> Ed25519PrivateKey:
+    """Read the key, and make it the first time, with its public half beside it (.pub)."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = Ed25519PrivateKey.generate()
+        mine = path.with_suffix(f".{os.getpid()}")
+        mine.touch(mode=0o600)
+        mine.write_bytes(
+            made.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
+        try:
+            os.link(mine, path)  # of several processes one wins
+        except FileExistsError:
+            pass
+        finally:
+            mine.unlink()
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BadAnchors(f"{path} is no Ed25519 key.")
+    public = path.with_name(path.name + ".pub")
+    if not public.exists():
+        public.write_bytes(_public_pem(key.public_key()))
+    return key
+
+
+def _public_pem(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    """Read a public key; of a private one its public half. Raises BadAnchors."""
+    try:
+        content = path.read_bytes()
+        if b"PRIVATE" in content:
+            key = serialization.load_pem_private_key(content, password=None).public_key()
+        else:
+            key = serialization.load_pem_public_key(content)
+    except OSError as error:
+        raise BadAnchors(f"Cannot read the key {path}: {error.strerror}.") from None
+    except ValueError:
+        raise BadAnchors(f"{path} is no key in PEM.") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise BadAnchors(f"{path} is no Ed25519 key.")
+    return key

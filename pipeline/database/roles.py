@@ -1,0 +1,123 @@
+"""Roles of the database: one owns the tables and migrates, another is the application's.
+
+The application's role owns nothing. It may read and append to the log, and neither change nor
+remove its rows, nor switch its triggers off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from psycopg import sql
+
+OWNER, APPLICATION = "nextinline_owner", "nextinline_app"
+LOG = "pipeline_event"
+
+_CREATE_ROLE = """
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = {name}) THEN
+        CREATE ROLE {role} LOGIN PASSWORD {password};
+    END IF;
+END $$
+"""
+# Everything in the schema that is another role's; sequences of columns follow their tables.
+_HAND_OVER = """
+DO $$
+DECLARE each record;
+BEGIN
+    FOR each IN SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'S' THEN 'SEQUENCE'
+            WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END AS kind
+        FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
+          AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND c.relowner <> {name}::regrole
+          AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid
+              AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i', 'e'))
+    LOOP EXECUTE format('ALTER %s %s OWNER TO {role}', each.kind, each.name); END LOOP;
+    FOR each IN SELECT p.oid::regprocedure AS name FROM pg_proc p
+        WHERE p.pronamespace = 'public'::regnamespace AND p.proowner <> {name}::regrole
+          AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid
+              AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')
+    LOOP EXECUTE format('ALTER ROUTINE %s OWNER TO {role}', each.name); END LOOP;
+END $$
+"""
+_RIGHTS = """
+GRANT USAGE ON SCHEMA public TO {role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role};
+REVOKE ALL ON {log}, django_migrations FROM {role};
+GRANT SELECT, INSERT ON {log} TO {role};
+GRANT SELECT ON django_migrations TO {role}
+"""
+
+
+def prepare_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
+    """Create both roles in an embedded cluster, and hand its database over to them.
+
+    What an earlier release has created as superuser becomes the owner's.
+    """
+    host = str(socket_dir)
+    with psycopg.connect(host=host, port=port, user=superuser, dbname="postgres") as server:
+        for role in (OWNER, APPLICATION):
+            _create_role(server, role, None)
+        named = {"name": sql.Literal(OWNER), "role": sql.Identifier(OWNER)}
+        server.execute(sql.SQL("GRANT CREATE, USAGE ON SCHEMA public TO {role}").format(**named))
+        server.execute(sql.SQL(_HAND_OVER).format(**named))
+        _give_rights(server, APPLICATION)
+
+
+@contextmanager
+def migrating() -> Iterator[None]:
+    """Let Django's connection be that of the role that migrates, if the site has one of its own.
+
+    Afterwards the application's role exists, and has its rights on every table.
+    """
+    given = settings.MIGRATION_DATABASE
+    if not given:
+        yield
+        return
+    application = dict(connection.settings_dict)
+    connection.close()
+    connection.settings_dict.update(given)
+    try:
+        yield
+        connection.ensure_connection()
+        server = connection.connection
+        with server.transaction():
+            if application["USER"] != given["USER"]:
+                _create_role(server, application["USER"], application["PASSWORD"] or None)
+                _give_rights(server, application["USER"])
+    finally:
+        connection.close()
+        connection.settings_dict.update(application)
+
+
+def may_rewrite_log() -> bool:
+    """Tell whether the role of this connection could change what the log says."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT rolsuper OR has_table_privilege(%s, 'UPDATE') OR has_table_privilege(%s,"
+            " 'DELETE') OR pg_has_role((SELECT relowner FROM pg_class WHERE oid = %s::regclass),"
+            " 'MEMBER') FROM pg_roles WHERE rolname = current_user",
+            [LOG, LOG, LOG],
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def _create_role(server: psycopg.Connection, role: str, password: str | None) -> None:
+    server.execute(
+        sql.SQL(_CREATE_ROLE).format(
+            name=sql.Literal(role), role=sql.Identifier(role), password=sql.Literal(password)
+        )
+    )
+
+
+def _give_rights(server: psycopg.Connection, role: str) -> None:
+    found = server.execute("SELECT to_regclass(%s)", [LOG]).fetchone()
+    if found and next(iter(found.values() if isinstance(found, dict) else found)):
+        for statement in _RIGHTS.split(";"):
+            named = {"role": sql.Identifier(role), "log": sql.Identifier(LOG)}
+            server.execute(sql.SQL(statement).format(**named))

@@ -1,0 +1,16 @@
+"""`manage.py migrate`: Django's, as the role that owns the tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.commands import migrate
+
+from pipeline.database.roles import migrating
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Migrate as the role of MIGRATION_DATABASE_URL, then give the application its rights."""
+        with migrating():
+            super().handle(*args, **options)
