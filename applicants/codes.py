@@ -73,7 +73,7 @@ RETURNING digest = %(digest)s
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks for a code: `handle` is a browser's or a client's own, `network` its address."""
+    """Browser or client that asks for a code: its own `handle`, and the address of its network."""
 
     handle: str
     network: str

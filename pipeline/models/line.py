@@ -17,7 +17,9 @@ from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
 # The kinds of events that have an index of their own: not the frequent ones.
-FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
+FOUND_BY_KIND = (
+    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED"
+).split()
 
 
 def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ APPLIED = (
     " application ends."
 )
 NOT_YOU = (
-    "If it was not you, ignore this email. The application holds no seat and ends by itself within"
+    "If it was not you, ignore this email. The application holds no seat and ends on its own within"
     " 24 hours, and nothing of it counts if you apply to this job yourself. To end it at once, sign"
     " in with this address and withdraw it."
 )
