@@ -57,7 +57,7 @@ def request_id_of(given: str) -> str:
 _UNUSED = (
     "accelerometer autoplay camera display-capture fullscreen geolocation gyroscope hid"
     " idle-detection local-fonts magnetometer microphone midi payment screen-wake-lock"
-    " serial usb web-share xr-spatial-tracking"
+    " serial usb xr-spatial-tracking"
 )
 PERMISSIONS_POLICY = ", ".join(
     [*(f"{name}=()" for name in _UNUSED.split())]
