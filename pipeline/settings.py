@@ -136,7 +136,7 @@ STORAGES = {
         else "pipeline.web.static_files.HashedStaticFiles"
     },
 }
-warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django")
+warnings.filterwarnings("ignore", "No directory at", module="whitenoise|django|pipeline.server")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
