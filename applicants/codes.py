@@ -7,6 +7,7 @@ whichever process asks.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,8 @@ from django.utils.crypto import salted_hmac
 
 from applicants import mail, tokens
 from applicants.models import SignInCode
+
+security = logging.getLogger("security")
 
 LIFETIME = timedelta(minutes=15)
 # Guesses at one code.
@@ -70,7 +73,7 @@ RETURNING digest = %(digest)s
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks for a code: `handle` is a browser's or a client's own, `network` its address."""
+    """Browser or client that asks for a code: its own `handle`, and the address of its network."""
 
     handle: str
     network: str
@@ -114,6 +117,9 @@ def send_code(
             is_kept = cursor.fetchone() is not None
         if is_kept:
             mail.post(to=email, subject=SUBJECT, text=text)
+            security.info("code.sent")
+        else:
+            security.warning("code.withheld")
     over = SignInCode.objects.filter(counted_until__lt=Now(), expires_at__lt=Now())
     some = list(over.order_by("counted_until").values_list("request", flat=True)[:CLEARED_AT_ONCE])
     if some:
@@ -130,6 +136,8 @@ def guess(email: str, code: str, *, requester: str) -> bool | None:
         values = {"request": _hash("request", email, requester), "digest": _digest_of(email, code)}
         cursor.execute(GUESS, values)
         row = cursor.fetchone()
+    if row is None or not row[0]:
+        security.warning("code.refused", extra={"reason": "wrong" if row else "none_valid"})
     return row[0] if row else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from secrets import token_urlsafe
 from typing import NamedTuple
@@ -15,10 +16,12 @@ from django.middleware.csrf import rotate_token
 
 from applicants.models import Applicant
 
+security = logging.getLogger("security")
+
 KEY = "applicant_id"
 # The cookie with the address to which a code was sent. It is signed and kept only in the browser:
 # an address leaves no trace here before it is proved.
-PROVING = "address_to_prove"
+PROVING = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "address_to_prove"
 PROVING_AGE = timedelta(days=1)
 # For how long a browser that asked for a code is not sent another: emails take a while.
 JUST_SENT = timedelta(seconds=30)
@@ -34,6 +37,7 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
     request.session.flush()
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
+    security.info("applicant.signed_in", extra={"applicant": str(applicant.id)})
 
 
 def remember_address(
@@ -91,6 +95,7 @@ def was_just_sent(request: HttpRequest) -> bool:
 
 def sign_out(request: HttpRequest) -> None:
     """End the browser's session."""
+    security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from applicants import codes, tokens
 from applicants.addresses import has_unseen, normal_address
 from applicants.models import ERASED, Applicant, ApplicantToken
 from tasks.sql.prepared import Statement, values
+
+security = logging.getLogger("security")
 
 TOKEN_LIFETIME = timedelta(days=30)
 # Expired tokens that one sign-in clears away.
@@ -149,12 +152,14 @@ def grant_token(applicant: Applicant) -> tuple[str, datetime]:
     ApplicantToken.objects.create(
         applicant=applicant, digest=tokens.digest_of(token), expires_at=expires_at
     )
+    security.info("token.created", extra={"applicant": str(applicant.id)})
     return token, expires_at
 
 
 def revoke_token(token_id: UUID) -> None:
     """Revoke a token. Revoking twice is harmless."""
-    ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now())
+    if ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now()):
+        security.info("token.revoked", extra={"token": str(token_id)})
 
 
 def applicant_exists(applicant_id: UUID) -> bool:

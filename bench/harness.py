@@ -37,8 +37,8 @@ def start(*, durable: bool = True) -> Cluster:
     cluster.ensure()
     _recreate(str(cluster.socket_dir))
     os.environ["DATABASE_URL"] = f"postgres://postgres@/{quote(str(cluster.socket_dir))}/{DATABASE}"
-    os.environ["SECRET_KEY"] = "bench"  # noqa: S105
     os.environ["DEMO_TASKS"] = "on"
+    os.environ["SECRET_KEY"] = "of-a-benchmark-0123456789-abcdefg"  # noqa: S105
     os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS
     setup()
     from django.core.management import call_command

@@ -7,4 +7,4 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         """Have what follows from writing rows happen."""
-        from jobs import signals  # noqa: F401  connects its receivers
+        from jobs import security, signals  # noqa: F401  connects their receivers

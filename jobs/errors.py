@@ -15,6 +15,18 @@ class BadName(ValueError):
     """A name is empty, too long, or holds characters that cannot be shown."""
 
 
+class BadLifetime(ValueError):
+    """A key would be valid for too short or too long."""
+
+
+class BadRetention(ValueError):
+    """Personal data would be kept for too short or too long."""
+
+
+class SecondStepMissing(Exception):
+    """An owner without a second step cannot require one of the others."""
+
+
 class BadPassword(ValueError):
     """A password is refused; the reasons are the arguments."""
 

@@ -50,6 +50,8 @@ class Company(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=NAME_LENGTH)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Whether members can act for it only with a passkey or an authenticator app.
+    requires_second_step = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name_plural = "companies"
@@ -100,6 +102,8 @@ class ApiKey(models.Model):
     # The time of the last use, to the minute: not every use is recorded.
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    # Null: valid until it is revoked.
+    expires_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
@@ -213,3 +217,26 @@ class JobPosting(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class Retention(models.Model):
+    """Term for which a job keeps the personal data of applications that have ended.
+
+    A job without a row keeps it for USUAL_DAYS. A legal hold keeps it until it is lifted.
+    """
+
+    LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 30, 730, 3_650
+
+    job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="retention")
+    keep_days = models.IntegerField(default=USUAL_DAYS)
+    legal_hold = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(keep_days__range=(30, 3_650)), name="retention_days_in_range"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.keep_days}{' hold' if self.legal_hold else ''}"

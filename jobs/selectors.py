@@ -4,14 +4,43 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
 from jobs.errors import ApiKeyNotFound, MemberNotFound
 from jobs.models import ApiKey, Membership, Role
 
+# The types of allauth's authenticators that are a second step by themselves.
+SECOND_STEPS = ("totp", "webauthn")
+
 
 def roles_of(user_id: UUID) -> dict[UUID, Role]:
-    """Return a staff account's role in each of its companies, in one query."""
-    rows = Membership.objects.filter(user_id=user_id).values_list("company_id", "role")
+    """Return a staff account's role in each company that it may act for now, in one query."""
+    rows = open_memberships().filter(user_id=user_id).values_list("company_id", "role")
     return {company_id: Role(role) for company_id, role in rows}
+
+
+def open_memberships() -> QuerySet[Membership]:
+    """Return the memberships whose account may act now.
+
+    Not those of companies that require a second step from members who have none.
+    """
+    from allauth.mfa.models import Authenticator  # its models are not loaded before ours
+
+    steps = Authenticator.objects.filter(user_id=OuterRef("user_id"), type__in=SECOND_STEPS)
+    return Membership.objects.filter(Q(company__requires_second_step=False) | Exists(steps))
+
+
+def has_second_step(user_id: UUID) -> bool:
+    """Return whether an account has a passkey or an authenticator app; in one query."""
+    from allauth.mfa.models import Authenticator  # its models are not loaded before ours
+
+    return Authenticator.objects.filter(user_id=user_id, type__in=SECOND_STEPS).exists()
+
+
+def locked_companies(user_id: UUID) -> list[str]:
+    """Return the names of the companies for which an account cannot act without a second step."""
+    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
+    return list(theirs.order_by("company__name").values_list("company__name", flat=True))
 
 
 def company_of_newcomer(email: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -21,15 +22,22 @@ from jobs import keys
 from jobs.errors import (
     AlreadyMember,
     ApiKeyNotFound,
+    BadLifetime,
     BadName,
     BadPassword,
+    BadRetention,
     CompanyNotFound,
+    SecondStepMissing,
 )
-from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Role, Scope, User
+from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Retention, Role, Scope, User
+from jobs.selectors import has_second_step
 from jobs.team import locked_member
 from tasks.sql.prepared import Statement
 
+security = logging.getLogger("security")
+
 KEY_USE_NOTED_EVERY = timedelta(minutes=1)
+MOST_KEY_DAYS = 3_650
 
 
 @transaction.atomic
@@ -42,6 +50,7 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     company = Company.objects.create(name=_checked_name(name))
     owner = _staff_account(owner_email, password)
     Membership.objects.create(company=company, user=owner, role=Role.OWNER)
+    security.info("company.created", extra={"company": str(company.id), "owner": str(owner.id)})
     return company
 
 
@@ -79,6 +88,7 @@ def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
     )
     if not is_new:
         raise AlreadyMember
+    security.info("member.added", extra=_ids(membership) | {"role": str(role)})
     return membership
 
 
@@ -86,8 +96,10 @@ def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
 def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
     """Give a member of a company another role. Raises MemberNotFound, LastOwner."""
     member = locked_member(company_id, membership_id, stays_owner=role == Role.OWNER)
-    member.role = role
+    before, member.role = member.role, role
     member.save(update_fields=["role"])
+    roles = {"role": str(role), "before": str(before)}
+    security.info("role.changed", extra=_ids(member) | roles)
     return member
 
 
@@ -99,17 +111,56 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
     """
     member = locked_member(company_id, membership_id, stays_owner=False)
     Membership.objects.filter(id=member.id).delete()
+    security.info("member.removed", extra=_ids(member))
     return member
 
 
+def _ids(member: Membership) -> dict[str, str]:
+    return {"company": str(member.company_id), "member": str(member.user_id)}
+
+
+def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
+    """Let only members with a passkey or an authenticator app act for a company; or all again.
+
+    Takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who asks for
+    it (`by`) has none: nobody could undo it.
+    """
+    if required and not has_second_step(by):
+        raise SecondStepMissing
+    Company.objects.filter(id=company_id).update(requires_second_step=required)
+    event = "second_step.required" if required else "second_step.optional"
+    security.info(event, extra={"company": str(company_id)})
+
+
+def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
+    """Set for how many days a job keeps personal data of ended applications, or a legal hold.
+
+    Raises BadRetention.
+    """
+    least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
+    if not least <= keep_days <= most:
+        raise BadRetention(f"Keep personal data for {least} to {most:,} days.")
+    values = {"keep_days": keep_days, "legal_hold": legal_hold}
+    Retention.objects.update_or_create(job_id=job_id, defaults=values)
+    security.info("retention.changed", extra={"job": str(job_id), **values})
+
+
 def create_api_key(
-    *, company_id: UUID, name: str, scopes: Iterable[Scope], key_id: UUID | None = None
+    *,
+    company_id: UUID,
+    name: str,
+    scopes: Iterable[Scope],
+    key_id: UUID | None = None,
+    expires_in_days: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of a company; return its row and the key itself, which is shown only now.
 
-    `key_id`: the id of the new key, so that a retry makes no second one. Raises CompanyNotFound,
-    BadName, IntegrityError (there is a key with that id).
+    `key_id`: the id of the new key, so that a retry makes no second one. Without `expires_in_days`
+    it is valid until it is revoked. Raises CompanyNotFound, BadName, BadLifetime, IntegrityError
+    (there is a key with that id).
     """
+    if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
+        raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
     if not Company.objects.filter(id=company_id).exists():
         raise CompanyNotFound
     key = keys.new_key()
@@ -120,7 +171,12 @@ def create_api_key(
         hint=keys.hint_of(key),
         digest=keys.digest_of(key),
         scopes=sorted(set(scopes)),
+        expires_at=None
+        if expires_in_days is None
+        else timezone.now() + timedelta(days=expires_in_days),
     )
+    facts = {"company": str(company_id), "key": str(row.id), "scopes": ",".join(row.scopes)}
+    security.info("key.created", extra=facts)
     return row, key
 
 
@@ -137,13 +193,14 @@ FIND_KEY = Statement(
     """
 SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
 WHERE digest = %(digest)s AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > statement_timestamp())
 """,
     KnownKey,
 )
 
 
 def find_api_key(key: str) -> KnownKey | None:
-    """Return a key if it is genuine and not revoked; one look-up by hash."""
+    """Return a key if it is genuine, not revoked and not expired; one look-up by hash."""
     return FIND_KEY.first(digest=keys.digest_of(key))
 
 
@@ -163,6 +220,7 @@ def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
     keys_of_company = ApiKey.objects.filter(company_id=company_id, id=key_id)
     if not keys_of_company.update(revoked_at=Coalesce("revoked_at", Now())):
         raise ApiKeyNotFound
+    security.info("key.revoked", extra={"company": str(company_id), "key": str(key_id)})
     return keys_of_company.get()
 
 

@@ -13,7 +13,7 @@ class PipelineConfig(AppConfig):
 
         In tests the fixtures do it.
         """
-        from pipeline.config import env
+        from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.delivery import start_notifying
 
@@ -27,6 +27,8 @@ def _keep_upkeep(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
     from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention
+    from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
 
     ensure_retention()
     ensure_anchoring()
+    ensure_end_of_retention()

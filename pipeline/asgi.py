@@ -1,7 +1,7 @@
-"""The application that gunicorn serves: live streams by themselves, all else by Django.
+"""The application that gunicorn serves: pages and API by Django, all else in the event loop.
 
-A request has a thread and that thread's database connection for itself, as under a WSGI server;
-thousands of open streams hold neither.
+A request has a thread and that thread's database connection for itself, as under a WSGI server, for
+as long as Django works on it. Live streams, static files and the liveness check hold neither.
 """
 
 from __future__ import annotations
@@ -14,21 +14,43 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
 
 _django = get_wsgi_application()  # sets Django up, before what follows uses its settings
 
+from django.conf import settings  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
 from pipeline.live.hub import process_hub  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
+from pipeline.server.fixed_answers import (  # noqa: E402
+    LIVE,
+    Remembered,
+    StaticFiles,
+    answer_alive,
+)
+from pipeline.server.proxies import behind_proxies  # noqa: E402
+from pipeline.server.statement_time import bound_statements  # noqa: E402
 from pipeline.server.wsgi_adapter import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
+bound_statements()
 
 _pages = WSGIAdapter(_django)
+_files = StaticFiles()
+_remembered = Remembered()
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+async def _answer(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one request."""
-    if scope["path"].startswith(PREFIX):
+    path = scope["path"]
+    if path.startswith(PREFIX):
         await stream(process_hub(), scope, receive, send)
+    elif path == LIVE and scope["method"] in ("GET", "HEAD"):
+        await answer_alive(scope, send)
+    elif path.startswith(_files.prefix) and (file := _files.find(path)):
+        await _files.send_file(file, scope, receive, send)
+    elif _remembered.can_answer(scope):
+        await _remembered.answer(scope, receive, send)
     else:
-        await _pages(scope, receive, send)
+        await _pages(scope, receive, _remembered.remembering(scope, send))
+
+
+application = behind_proxies(_answer, settings.TRUSTED_PROXIES)

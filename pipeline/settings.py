@@ -17,7 +17,8 @@ BASE_DIR = env.BASE_DIR
 _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
-DEBUG = env.DEBUG
+SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
+DEBUG = env.debug()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
 INSTALLED_APPS = [
@@ -31,6 +32,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "heroicons",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -43,18 +45,20 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "pipeline.web.request_metrics.measured",
     "pipeline.web.middleware.request_id",
+    "pipeline.web.middleware.browser_policies",
     "pipeline.web.page_middleware.api_headers",
     "pipeline.web.page_middleware.Security",
-    "pipeline.web.page_middleware.StaticFiles",
     "pipeline.web.page_middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private",
+    "pipeline.pages.staff.middleware.idle_sessions",
     "pipeline.web.page_middleware.Common",
     "pipeline.web.page_middleware.CSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.middleware.RefusedFormStatus",
+    "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
     "pipeline.pages.error_messages.missing_to_404",
 ]
@@ -86,18 +90,37 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "company_jobs"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+# For new passwords; those that were chosen before stay as they are.
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
     )
 ]
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # X-Frame-Options: the policy's frame-ancestors says it
+    "security.W005",  # other names below this one, and
+    "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses
+    "security.W008",  # the proxy that ends TLS redirects; SECURE_SSL_REDIRECT does where it cannot
+]
+STAFF_IDLE_HOURS = env.STAFF_IDLE_HOURS
+STAFF_SESSION_SECONDS = 14 * 86_400  # of a session that is used all the time
 CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
-SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+# A browser takes a cookie with this prefix only over TLS, from this very host and for all paths.
+_PREFIX = "__Host-" if env.SECURE_COOKIES else ""
+SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
+SECURE_HSTS_SECONDS = env.HSTS_SECONDS
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.HSTS_INCLUDE_SUBDOMAINS
+SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD
+SECURE_SSL_REDIRECT = env.SSL_REDIRECT
+# Who watches the site asks it directly, past the proxy that ends TLS.
+SECURE_REDIRECT_EXEMPT = ["^health/", "^metrics$"]
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
@@ -200,11 +223,13 @@ REST_FRAMEWORK = {
 }
 
 TRUSTED_PROXIES = env.trusted_proxies()
+STATEMENT_SECONDS = env.STATEMENT_SECONDS
 THROTTLE_RATES = env.throttle_rates()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
 DEMO_TASKS = env.DEMO_TASKS
+PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 

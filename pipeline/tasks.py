@@ -4,6 +4,7 @@ from pipeline.audit import task as audit
 from pipeline.exports import task as exports
 from pipeline.imports import task as imports
 from pipeline.maintenance import task as maintenance
+from pipeline.privacy import task as privacy
 from pipeline.reports import task as reports
 
-__all__ = ["audit", "exports", "imports", "maintenance", "reports"]
+__all__ = ["audit", "exports", "imports", "maintenance", "privacy", "reports"]

@@ -6,9 +6,10 @@ from __future__ import annotations
 SCHEDULE_LEADER = 7_305_114_001
 ENSURE_SCHEDULE = 7_305_114_002
 
-# Pipeline. PostgreSQL keeps the two-number form of VERIFY_TURN apart from the others.
+# Pipeline. PostgreSQL keeps the two-number form of both turns apart from the others.
 PREPARE_DATABASE = 4_981_203
 VERIFY_TURN = 5_190_447
+HEAVY_READ_TURN = 5_190_448
 RETENTION_TURN = 7_463_001
 NAME_INDEX_TURN = 7_463_002  # the SQL function pipeline_names_turn() returns it
 BEGIN_FILE = 7_463_004

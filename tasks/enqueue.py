@@ -127,7 +127,7 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
         _within("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
     request_id = task.request_id
     if request_id is None:
-        request_id = log_fields().get("request_id", "")
+        request_id = str(log_fields().get("request_id", ""))
     return {
         "n": n,
         "id": str(uuid7()),

@@ -18,6 +18,7 @@ pytest_plugins = (
     "tests.support.fast",
     "tests.support.history",
     "tests.support.live",
+    "tests.support.logs",
     "tests.support.members",
     "tests.support.outbox",
     "tests.support.task_workers",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
+from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
@@ -18,7 +19,7 @@ from applicants.http import applicant_id_of
 from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
-from jobs.selectors import roles_of
+from jobs.selectors import locked_companies, roles_of
 from jobs.services import FIND_KEY, note_use
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import as_id, refuse
@@ -26,6 +27,10 @@ from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
 from tasks.sql.prepared import Statement, run
 
+CONFIRM = (
+    "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
+    " this within ten minutes."
+)
 C = TypeVar("C")
 
 # The facts of what an address names, by the name of its id there.
@@ -74,6 +79,10 @@ class SessionAuthentication(BaseAuthentication):
         caller: Caller | None = None
         if isinstance(user, User):
             roles = roles_of(user.id)
+            if not roles and (locked := locked_companies(user.id)):
+                raise PermissionDenied(
+                    f"{locked[0]} requires two-step verification: see /account/."
+                )
             if company_id := _company(request, list(roles)):
                 caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
@@ -90,6 +99,20 @@ class SessionAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401."""
         return "Bearer"
+
+
+def refuse_long_signed_in(request: Request) -> None:
+    """Refuse a member who has not proved who they are of late. Raises PermissionDenied.
+
+    Somebody who finds an open browser must not leave with a key.
+    """
+    browser = request._request
+    theirs, browser.user = browser.user, get_user(browser)
+    try:
+        if is_reauthentication_required(browser, app=""):
+            raise PermissionDenied(CONFIRM)
+    finally:
+        browser.user = theirs
 
 
 def _named_by(request: Request) -> Mapping[str, Any]:

@@ -20,6 +20,11 @@ from pipeline.web.client_address import client_address
 class Nobody:
     """A caller who showed no credential."""
 
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return "anonymous"
+
 
 # What a request is about, where its address names a job or an application.
 Subject = JobFacts | ApplicationFacts | None
@@ -46,6 +51,11 @@ class CompanyCaller:
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return self.producer
+
+    @property
     def key_id(self) -> UUID | None:
         """Return the key's id; None for a member."""
         return None if self.role else self.actor_id
@@ -63,6 +73,11 @@ class PersonCaller:
     def actor(self) -> Actor:
         """Return the actor as the log names it."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller as log lines name it."""
+        return f"applicant:{self.applicant_id}"
 
 
 Caller = Nobody | CompanyCaller | PersonCaller

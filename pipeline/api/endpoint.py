@@ -50,12 +50,6 @@ class Endpoint(APIView):
         return _made_once((self.content_negotiation_class,))[0]
 
     @property
-    def allowed_methods(self) -> list[str]:
-        """Return the methods that have an answer."""
-        cls: Any = type(self)
-        return _methods_of(cls)
-
-    @property
     def default_response_headers(self) -> dict[str, str]:
         """Return the headers of every answer; a 405 also says what is allowed."""
         caching = "no-store" if self.answers_hold_secrets else "private, no-cache"
@@ -117,29 +111,17 @@ def _made_once(classes: tuple[type, ...]) -> list[Any]:
     return [each() for each in classes]
 
 
-@cache
-def _methods_of(view: type[Endpoint]) -> list[str]:
-    return [name.upper() for name in view.http_method_names if hasattr(view, name)]
-
-
 def body_of(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
     """Return the request's body in the given shape. Raises ValidationError, ParseError."""
     data = request.data
     if not options:
-        with suppress(ValidationError):  # the serializer below says it as the framework does
-            return _reader(shape).run_validation(data)
+        # A shared serializer, never bound to a request: making fields costs more than reading. The
+        # one below says what is wrong as the framework does.
+        with suppress(ValidationError):
+            return dict(_made_once((shape,))[0].run_validation(data))
     serializer = shape(data=data, **options)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
-
-
-@cache
-def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
-    """Return the shared serializer of a shape: making its fields costs more than reading by them.
-
-    It is never bound to a request, and reading changes nothing in it.
-    """
-    return shape()
 
 
 def page_answer(request: Request, payload: Mapping[str, Any]) -> Response:

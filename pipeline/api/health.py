@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.database.errors import ClusterError
+from pipeline.line.event_log import stamp
 from pipeline.selectors.health import (
-    decay_worker_is_alive,
+    decay_worker_seen,
     migrations_are_applied,
-    task_worker_is_alive,
+    task_worker_seen,
 )
 
 
@@ -25,18 +28,45 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if everything needed is reachable; else 503, naming what is missing."""
-    try:
-        checks = {"migrations": migrations_are_applied()}
-        if checks["migrations"]:
-            checks = {
-                "decay_worker": decay_worker_is_alive(),
-                "task_worker": task_worker_is_alive(),
-            }
-    except (OperationalError, InterfaceError, ClusterError):
-        checks = {"database": False}
-    missing = [name for name, is_well in checks.items() if not is_well]
-    body = {"status": "unavailable" if missing else "ok", "missing": missing}
+    """Answer 200 if everything needed is reachable; else 503, naming what is missing since when.
+
+    Of a worker it is the last sign of life, null if it was never seen.
+    """
+    missing = _missing()
+    body = {
+        "status": "unavailable" if missing else "ok",
+        "missing": list(missing),
+        "since": {name: at and stamp(at) for name, at in missing.items()},
+    }
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
     return response
+
+
+def _missing() -> dict[str, datetime | None]:
+    """Return what is missing, and when it was last there, as far as anybody knows."""
+    try:
+        if not migrations_are_applied():
+            return {"migrations": None}
+        workers = {"decay_worker": decay_worker_seen(), "task_worker": task_worker_seen()}
+    except (OperationalError, InterfaceError, ClusterError):
+        return {"database": _outage.begin()}
+    _outage.end()
+    return {name: seen.at for name, seen in workers.items() if not seen.is_alive}
+
+
+class _Outage:
+    """Time at which this process first found the database missing."""
+
+    def __init__(self) -> None:
+        self._since: datetime | None = None
+
+    def begin(self) -> datetime:
+        self._since = self._since or datetime.now(UTC)
+        return self._since
+
+    def end(self) -> None:
+        self._since = None
+
+
+_outage = _Outage()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator
-from ipaddress import ip_address
 
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,9 +21,8 @@ from pipeline.api.task_metrics import task_families
 from pipeline.config import env
 from pipeline.database.errors import ClusterError
 from pipeline.stats.site_gauges import Vitals, read_vitals
+from pipeline.web.client_address import is_from_this_machine
 from pipeline.web.request_metrics import exposition
-
-_FORWARDED = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP")
 
 
 @never_cache
@@ -34,21 +32,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
     given = request.META.get("HTTP_AUTHORIZATION", "").encode()
     wanted = f"Bearer {env.METRICS_TOKEN}".encode()
     has_token = bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
-    if not (has_token or _is_from_here(request)):
+    if not (has_token or is_from_this_machine(request)):
         raise Http404
     registry = CollectorRegistry()
     registry.register(_Standing())
     return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
-
-
-def _is_from_here(request: HttpRequest) -> bool:
-    """Return whether a request comes from this machine itself, not through a proxy on it."""
-    if any(name in request.META for name in _FORWARDED):
-        return False
-    try:
-        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
 
 
 class _Standing(Collector):

@@ -64,10 +64,13 @@ def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str])
 def link_to_next(
     request: Request, next_cursor: str | None, *, parameter: str = "cursor"
 ) -> dict[str, str]:
-    """Return the Link header to the next page: this request's address with another cursor."""
+    """Return the Link header to the next page: this request's address with another cursor.
+
+    It is relative, so that whoever follows it stays on the scheme and the host that they chose, and
+    sends no key in the clear.
+    """
     if next_cursor is None:
         return {}
     query = request.query_params.copy()
     query[parameter] = next_cursor
-    address = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
-    return {"Link": f'<{address}>; rel="next"'}
+    return {"Link": f'<{request.path}?{query.urlencode()}>; rel="next"'}

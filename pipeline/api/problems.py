@@ -75,6 +75,8 @@ BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too much waits already")
 INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
 BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
 UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
+# The same to a client, for another reason.
+TOO_SLOW = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=30)
 
 # What each exception is to a client. A subclass is what its nearest listed ancestor is.
 PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
@@ -90,6 +92,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.StaleVersion: PRECONDITION_FAILED,
     line.NoSuchMoment: NOT_FOUND,
     line.VerifierBusy: BUSY,
+    line.LogReadersBusy: BUSY,
     line.FutureMoment: VALIDATION_ERROR,
     line.UnknownPlace: VALIDATION_ERROR,
     line.StoredFileNotFound: NOT_FOUND,
@@ -146,6 +149,7 @@ _DETAILS = {
     INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
     BUSY: "Many changes are being made to this job right now. Try again in a moment.",
     UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
+    TOO_SLOW: "The database took too long for this. Ask for less, or try again later.",
 }
 
 
@@ -157,7 +161,8 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     kind = problem_type_of(exc)
     if kind.status >= 500:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
-        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=exc)
+        trace = None if kind is BUSY else exc
+        logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
     headers = headers_of(kind, exc)
     body = problem(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
@@ -169,9 +174,18 @@ def problem_type_of(exc: BaseException | None) -> ProblemType:
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
+    if takes_too_long(exc):
+        return TOO_SLOW
     ancestors = type(reason_of(exc)).__mro__
     return next(
         (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
+    )
+
+
+def takes_too_long(exc: BaseException | None) -> bool:
+    """Return whether the database gave up a statement that took too long."""
+    return isinstance(exc, OperationalError) and isinstance(
+        exc.__cause__, psycopg.errors.QueryCanceled
     )
 
 

@@ -73,16 +73,14 @@ class Fold:
             else:
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
-            for name, counted in self._counters().items():
+            counters = {name: self.counts[status] for name, status in _COUNTED.items()}
+            counters["unverified"] = len(self.unverified)  # which older rows do not say
+            for name, counted in counters.items():
                 said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
                     raise BadRow(event.seq, f"it says {said} {name}, the log adds up to {counted}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadRow(event.seq, f"its data cannot be read: {error!r}") from error
-
-    def _counters(self) -> dict[str, int]:
-        counters = {name: self.counts[status] for name, status in _COUNTED.items()}
-        return counters | {"unverified": len(self.unverified)}  # which older rows do not say
 
     def _check_chain(self, event: Event) -> None:
         if event.seq != self.seq + 1:

@@ -5,13 +5,14 @@ The fold is that of `pipeline.selectors.past_states`, unbounded: a million peopl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from jobs.policies import Policy
 from pipeline.domain.states import Status
-from pipeline.selectors.past_states import Place, everybody_after, moment_of
+from pipeline.selectors.past_states import Place, everybody_after, moment_of, stretch_after
 
 
 @dataclass(slots=True)
@@ -28,6 +29,29 @@ class Line:
     active: list[Place] = field(default_factory=list)
     pending: list[Place] = field(default_factory=list)
     waitlist: list[Place] = field(default_factory=list)
+    # The number of people before the next page of those who waited; None on the last page.
+    next_after: int | None = None
+
+
+def replay_page(
+    job_id: UUID,
+    *,
+    seq: int | None = None,
+    as_of: datetime | None = None,
+    after: int = 0,
+    limit: int,
+) -> Line:
+    """Return the same as `replay`, but of the waitlist only who stood behind the first `after`.
+
+    At most `limit` of them, and only with the first of them who held a seat.
+    """
+    line = _line_at(job_id, seq, as_of)
+    places = stretch_after(job_id, line.seq, after=after, limit=limit + 1)
+    waiting = [place for place in places if place.status is Status.WAITLIST]
+    line.waitlist = waiting[:limit]
+    line.next_after = after + limit if len(waiting) > limit else None
+    _add_seats(line, places)
+    return line
 
 
 def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None) -> Line:
@@ -38,8 +62,20 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
 
     Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
     """
+    line = _line_at(job_id, seq, as_of)
+    places = everybody_after(job_id, line.seq)
+    _add_seats(line, places)
+    line.waitlist = [place for place in places if place.status is Status.WAITLIST]
+    line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
+    verified = (place for place in line.waitlist if place.is_verified)
+    for position, place in enumerate(verified, start=1):
+        place.position = position
+    return line
+
+
+def _line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
     moment = moment_of(job_id, seq=seq, as_of=as_of, shown=0)
-    line = Line(
+    return Line(
         job_id=job_id,
         seq=moment.seq,
         at=moment.event.at,
@@ -48,17 +84,13 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
         policy=Policy(**moment.job["policy"]),
         policy_version=moment.policy_version,
     )
-    lists = {
-        Status.ACTIVE: line.active,
-        Status.PENDING_ACKNOWLEDGMENT: line.pending,
-        Status.WAITLIST: line.waitlist,
-    }
-    for place in everybody_after(job_id, moment.seq):
-        lists[place.status].append(place)
+
+
+def _add_seats(line: Line, places: Iterable[Place]) -> None:
+    """Fill the lists of seats, each in its order."""
+    seats = {Status.ACTIVE: line.active, Status.PENDING_ACKNOWLEDGMENT: line.pending}
+    for place in places:
+        if place.status in seats:
+            seats[place.status].append(place)
     line.active.sort(key=lambda place: (place.status_since, place.application_id))
     line.pending.sort(key=lambda place: (place.acknowledge_by, place.application_id))
-    line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
-    verified = (place for place in line.waitlist if place.is_verified)
-    for position, place in enumerate(verified, start=1):
-        place.position = position
-    return line

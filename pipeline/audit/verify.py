@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from jobs.models import Job
 from pipeline.audit.log_fold import BadRow, Fold
 from pipeline.audit.reconciliation import differences_between
+from pipeline.audit.turns import LONG_LOG, take_turn
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
 from tasks.advisory_locks import VERIFY_TURN
@@ -51,17 +52,20 @@ def verify_job(
 
     `noted`: a seq and the hash (hex) that a reader wrote down earlier. Log and rows are read as of
     one instant; nothing waits for it. With `in_turn`, at most TURNS verifications run at once, over
-    all processes, and more raise VerifierBusy. Raises JobNotFound.
+    all processes, and more raise VerifierBusy; of one company's long logs, one, and more raise
+    LogReadersBusy. Raises JobNotFound.
     """
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it locks nothing
-        if in_turn:
-            _take_turn()
         job = Job.objects.filter(id=job_id).first()
         if job is None:
             raise JobNotFound
+        if in_turn:
+            _take_turn()
+            if job.seq > LONG_LOG:
+                take_turn(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = Fold(job_id)
         try:

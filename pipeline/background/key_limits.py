@@ -47,8 +47,15 @@ def create_limited_key(
     types: Sequence[str] | None = None,
     per_minute: int | None = None,
     key_id: UUID | None = None,
+    expires_in_days: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Return a new key of a company with its limits; see `create_api_key` and `limit_key`."""
-    row, key = create_api_key(company_id=company_id, name=name, scopes=scopes, key_id=key_id)
+    row, key = create_api_key(
+        company_id=company_id,
+        name=name,
+        scopes=scopes,
+        key_id=key_id,
+        expires_in_days=expires_in_days,
+    )
     limit_key(key_id=row.id, types=types, per_minute=per_minute)
     return row, key

@@ -56,7 +56,7 @@ def subjects_of_payloads(company_id: UUID, given: Iterable[object]) -> Subjects:
     if ids := _ids(payloads, "import_id"):
         runs = ImportRun.objects.filter(file_id__in=ids, file__company_id=company_id)
         for file_id, job_id, rows in runs.values_list("file_id", "file__job_id", "total_rows"):
-            imports[str(file_id)] = Import(job_id, rows)
+            imports[str(file_id)] = Import(job_id, rows or None)  # 0: not read yet
     wanted = _ids(payloads, "job_id") | {found.job_id for found in imports.values()}
     titles = JobPosting.objects.filter(job_id__in=wanted, job__company_id=company_id)
     found = titles.values_list("job_id", "title") if wanted else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,6 +31,8 @@ from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
 from tasks.payloads import check_payload
 from tasks.stats import site
+
+security = logging.getLogger("security")
 
 # The name under which starts are counted, in settings.THROTTLE_RATES too.
 RATE = "tasks"
@@ -82,7 +85,12 @@ def start(
         tasks.append(cast(NewTask, task))
     _refuse_overflow(company_id, len(tasks))
     _count(producer, len(tasks), allowed, on_count)
-    return enqueue_many(tasks)
+    enqueued = enqueue_many(tasks)
+    for made, request in zip(enqueued, requests, strict=True):
+        if request.key.endswith(".export"):
+            ids = {"company": str(company_id), "task": str(made.id)}
+            security.info("export.started", extra=ids | {"what": request.key})
+    return enqueued
 
 
 def _check(

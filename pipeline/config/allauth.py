@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.config import env
+
 Rates = dict[str, tuple[int, int] | None]
 # How long a code to sign in is good.
 CODE_SECONDS = 600
@@ -41,6 +43,7 @@ _SIGNING_IN: dict[str, Any] = {
     "ACCOUNT_REAUTHENTICATION_REQUIRED": True,
     "ACCOUNT_REAUTHENTICATION_TIMEOUT": 600,
     "ACCOUNT_SESSION_REMEMBER": True,
+    "ACCOUNT_SESSION_COOKIE_AGE": env.STAFF_IDLE_HOURS * 3_600,
     "ACCOUNT_LOGOUT_REDIRECT_URL": "account_login",
 }
 _SECOND_STEP: dict[str, Any] = {

@@ -19,6 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
 
+# What makes a key too weak to sign with: fewer characters, or fewer different ones.
+LEAST_KEY_LENGTH = 32
+LEAST_KEY_CHARACTERS = 10
 LOG_FORMATS = ("json", "console")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -49,10 +52,13 @@ class _Env(environ.Env):
 
 # The variables that are read here, except for the rate limits.
 NAMES = (
-    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY DEBUG ALLOWED_HOSTS METRICS_TOKEN"
+    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG"
+    " ALLOWED_HOSTS METRICS_TOKEN"
     " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
-    " SECURE_COOKIES TRUSTED_PROXIES TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
-    " FILE_BYTES_PER_COMPANY DEMO_TASKS ANCHOR_FILE ANCHOR_KEY_FILE"
+    " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
+    " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
+    " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
+    " STATEMENT_SECONDS STREAMS_PER_ADDRESS"
 ).split()
 
 _env = _Env()
@@ -75,6 +81,15 @@ STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")
 # With the embedded database, source folders are served: a developer edits them all the time.
 STATIC_FILES_COLLECTED = bool(DATABASE_URL) and (STATIC_ROOT / "staticfiles.json").is_file()
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
+# Browsers are told for a year that the site is reached over TLS only, unless it may not be so.
+HSTS_SECONDS: int = _env.int("SECURE_HSTS_SECONDS", default=31_536_000 if SECURE_COOKIES else 0)
+HSTS_INCLUDE_SUBDOMAINS: bool = _env.bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
+HSTS_PRELOAD: bool = _env.bool("SECURE_HSTS_PRELOAD", default=False)
+SSL_REDIRECT: bool = _env.bool("SECURE_SSL_REDIRECT", default=False)
+# How long one statement of a web server may take.
+STATEMENT_SECONDS = _env.at_least_one("STATEMENT_SECONDS", 10)
+# How many live streams one network address may hold, in each process.
+STREAMS_PER_ADDRESS = _env.at_least_one("STREAMS_PER_ADDRESS", 200)
 
 _RATES = {
     "api": "6000/min",
@@ -91,9 +106,13 @@ TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and of files to download may be one company's.
 FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+# After how many hours without a request a staff account is signed out.
+STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
 # The signed file of the logs' heads, and the key that signs it.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
+# Off: for a pooler in transaction mode that knows no prepared statements.
+PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 # Whether companies may start the types that only try the engine out; some take memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
@@ -139,10 +158,10 @@ def secret_key() -> str:
     """Return SECRET_KEY; with the embedded database, a key that is kept in a file.
 
     Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
-    between processes and sign everybody out at each restart.
+    between processes and sign everybody out at each restart. Also when the key is weak.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return given
+        return _strong("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -158,6 +177,34 @@ def secret_key() -> str:
             os.link(mine, path)
         mine.unlink()
     return path.read_text()
+
+
+def secret_key_fallbacks() -> list[str]:
+    """Return the keys before SECRET_KEY, whose signatures are still accepted.
+
+    Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
+    """
+    name = "SECRET_KEY_FALLBACKS"
+    return [_strong(name, key.strip()) for key in _env.list(name, default=[])]
+
+
+def _strong(name: str, key: str) -> str:
+    if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
+            " .env.example says how to make them."
+        )
+    return key
+
+
+def debug() -> bool:
+    """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
+    if DEBUG and DATABASE_URL:
+        raise ImproperlyConfigured(
+            "DEBUG=on shows settings and data on error pages, so it cannot be used with"
+            " DATABASE_URL. Remove one of them."
+        )
+    return DEBUG
 
 
 def database_from_url() -> dict[str, Any]:

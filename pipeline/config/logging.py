@@ -6,7 +6,10 @@ import json
 import logging.config
 import re
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
+
+import psycopg
 
 from tasks.log_context import log_fields
 
@@ -18,6 +21,14 @@ _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asc
 def without_secrets(text: str) -> str:
     """Remove the secrets in addresses from a text: those of the links in emails."""
     return _SECRET.sub(r"\1…", text)
+
+
+def is_expected(record: logging.LogRecord) -> bool:
+    """Return whether a traceback says nothing: of a refusal, or of a lock that was not free."""
+    status, error = getattr(record, "status_code", None), (record.exc_info or (None, None))[1]
+    is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
+    cause = getattr(error, "__cause__", None)
+    return is_refusal or isinstance(cause, psycopg.errors.LockNotAvailable)
 
 
 class JSONFormatter(logging.Formatter):
@@ -65,7 +76,7 @@ def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
         **given,
         "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat()[:-6] + "Z",
     }
-    if record.exc_info and record.exc_info[0]:
+    if record.exc_info and record.exc_info[0] and not is_expected(record):
         fields["exception"] = logging.Formatter().formatException(record.exc_info)
     if record.stack_info:
         fields["stack"] = record.stack_info

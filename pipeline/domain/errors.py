@@ -90,5 +90,9 @@ class UnknownPlace(LineError):
     message = "The feed has no such place."
 
 
+class LogReadersBusy(LineError):
+    message = "Another long log of your company is being read; try again when that has ended."
+
+
 class VerifierBusy(LineError):
     message = "Other logs are being verified; try again in a moment."

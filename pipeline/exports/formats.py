@@ -92,6 +92,10 @@ def in_pieces(lines: Iterable[str], *, characters: int, first_at_once: bool) -> 
         yield "".join(piece).encode()
 
 
+# Spreadsheets read the full-width forms as the plain ones.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
 def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
     """Write rows as RFC 4180 CSV; the first line names the columns."""
     writer = csv.writer(_Line())
@@ -106,9 +110,7 @@ def safe_cell(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, dict):
         value = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    if isinstance(value, str) and value.lstrip(" ").startswith(
-        ("=", "+", "-", "@", "\t", "\r", "\n")
-    ):
+    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA_SIGNS):
         return f"'{value}"
     return value
 

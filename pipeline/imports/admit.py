@@ -22,6 +22,7 @@ from applicants.services import checked_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.imports.read_file import read_file
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.line.admission import admit
 from pipeline.line.lock import People, lock_job, read_people
@@ -86,7 +87,9 @@ def admit_rows(
     batches when `is_cancelled`; then a later call goes on. `after_batch` is told after each commit.
     Raises ImportRun.DoesNotExist, and django.db.OperationalError when the line was too busy: what
     was committed stays, and it can be called again. Must not be called inside a transaction.
+    The file is read first, if it is not yet.
     """
+    _read(import_id)
     parts = FIRST_PARTS
     while True:
         try:
@@ -99,6 +102,11 @@ def admit_rows(
         if is_cancelled():
             return run
         parts = _fitting(parts, batch.lock_seconds)
+
+
+@transaction.atomic(durable=True)
+def _read(import_id: UUID) -> None:
+    read_file(_lock_run(import_id))
 
 
 def _fitting(parts: int, seconds: float) -> int:

@@ -15,6 +15,7 @@ from pipeline.imports.rows import Refusal, Row
 
 MOST_BYTES = 16 * 2**20
 MOST_ROWS = 100_000
+MOST_LINES = 1_000_000  # blank ones included
 LONGEST_LINE = 2**16
 LONGEST_KEPT_ADDRESS = 320  # what is longer is no address; this much of it is told
 NAMES = {"name", "full name"}
@@ -44,6 +45,21 @@ def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
         yield Row(number, kept_name, kept_email, refusal)
 
 
+def check_size(size: int) -> None:
+    """Refuse a file of that many bytes if it is too large. Raises ImportFileRefused."""
+    if size > MOST_BYTES:
+        megabytes = MOST_BYTES // 2**20
+        raise ImportFileRefused(
+            what=f"The file is larger than {megabytes} MB. Cut it into smaller files."
+        )
+
+
+def check_start(start: bytes) -> None:
+    """Look at the beginning of a file: text, with known columns. Raises ImportFileRefused."""
+    decoder = getincrementaldecoder("utf-8-sig")()
+    _columns(next(_lines([_text(decoder, start[:LONGEST_LINE])]), ""))
+
+
 def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
     if not name:
         return Refusal.NO_NAME
@@ -65,6 +81,8 @@ def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
     try:
         for row in csv.reader(lines, delimiter=delimiter, strict=True):
             number += 1
+            if number > MOST_LINES:
+                raise ImportFileRefused(what="The file has too many blank lines. Remove them.")
             if not any(cell.strip() for cell in row):
                 continue
             found += 1
@@ -122,11 +140,7 @@ def _texts(content: Iterable[bytes]) -> Iterator[str]:
     decoder, size = getincrementaldecoder("utf-8-sig")(), 0
     for piece in content:
         size += len(piece)
-        if size > MOST_BYTES:
-            megabytes = MOST_BYTES // 2**20
-            raise ImportFileRefused(
-                what=f"The file is larger than {megabytes} MB. Cut it into smaller files."
-            )
+        check_size(size)
         yield _text(decoder, piece)
     yield _text(decoder, b"", final=True)
 

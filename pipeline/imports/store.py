@@ -1,10 +1,9 @@
-"""Storage of an imported file until a worker admits its people."""
+"""Storage of an imported file until a worker reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import timedelta
-from itertools import islice
 from uuid import UUID
 
 from django.db import transaction
@@ -16,14 +15,13 @@ from pipeline.domain.errors import JobNotFound, JobNotOpen
 from pipeline.domain.states import Actor
 from pipeline.files.quota import refuse_beyond_quota
 from pipeline.files.write import FILE_KEPT_DAYS, keep_parts
-from pipeline.imports.read_csv import read_rows
-from pipeline.imports.rows import Row
+from pipeline.imports.read_csv import check_size, check_start
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
 
-# The fewest rows that are taken in at a time; with the longest names still a small part.
-ROWS_IN_PART = 100
-PARTS_AT_ONCE = 20
+# Bytes as they came are numbered from here on, so below the parts with rows.
+FIRST_RAW = -1_000_000
+RAW_BYTES = 262_144
 
 
 @transaction.atomic
@@ -36,8 +34,9 @@ def store_import(
     actor: Actor,
     file_id: UUID | None = None,
 ) -> UUID:
-    """Read a CSV file and keep its rows; gives the id of the file, which is that of the import.
+    """Keep a CSV file as it is; gives the id of the file, which is that of the import.
 
+    Only its size and its first line are looked at: reading the rest may take long.
     `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
     key in whose name people are taken in, `file_id` the id if it is to have a certain one. Nothing
     is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused, FilesFull.
@@ -56,28 +55,33 @@ def store_import(
         job_id=job_id,
         purpose=StoredFile.Purpose.IMPORT,
         name=plain[-200:] or "people.csv",
-        content_type="application/jsonl",
+        content_type="text/csv",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
-    file.rows = _store(file, read_rows(content))
+    file.size_bytes = _store(file.id, content)
     refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
-    ImportRun.objects.create(file=file, total_rows=file.rows, started_by=actor.id)
+    ImportRun.objects.create(file=file, total_rows=0, is_read=False, started_by=actor.id)
     return file.id
 
 
-def _store(file: StoredFile, rows: Iterator[Row]) -> int:
-    """Store the rows in parts; says how many there are, and notes their size."""
-    parts: list[tuple[int, bytes]] = []
-    count = number = size = 0
-    while some := list(islice(rows, ROWS_IN_PART)):
-        data = b"".join(row.as_line() for row in some)
-        parts.append((number, data))
-        count, number, size = count + len(some), number + 1, size + len(data)
-        if len(parts) == PARTS_AT_ONCE:
-            keep_parts(file.id, parts)
-            parts.clear()
-    keep_parts(file.id, parts)
-    file.size_bytes = size
-    return count
+def _store(file_id: UUID, content: Iterable[bytes]) -> int:
+    """Store the bytes in parts; return how many there are. Raises ImportFileRefused."""
+    size, number, kept = 0, FIRST_RAW, b""
+    for piece in content:
+        size += len(piece)
+        check_size(size)
+        kept += piece
+        if len(kept) >= RAW_BYTES:
+            number = _keep(file_id, number, kept)
+            kept = b""
+    _keep(file_id, number, kept)
+    return size
+
+
+def _keep(file_id: UUID, number: int, data: bytes) -> int:
+    if number == FIRST_RAW:
+        check_start(data)
+    keep_parts(file_id, [(number, data)])
+    return number + 1

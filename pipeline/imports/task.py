@@ -68,7 +68,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         "total": run.total_rows,
         "left": left_of(run),
         "ending": run.ending or "STOPPED",
-    }
+    } | ({"trouble": run.trouble} if run.trouble else {})
 
 
 def _send_mails(context: Context, most_seconds: float) -> None:

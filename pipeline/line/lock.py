@@ -125,7 +125,9 @@ def read_people(
 
 
 def read_application(job: LockedJob, application_id: UUID) -> Application:
-    """Read an application of a locked job. Raises ApplicationNotFound."""
+    """Return an application of a locked job, read if need be. Raises ApplicationNotFound."""
+    if known := job.people.get(application_id):
+        return known
     (rows,) = fetch(sql.READ_APPLICATION, parameters={"application": application_id})
     if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
         raise ApplicationNotFound

@@ -42,7 +42,8 @@ def make_move(
     before = Status(application.status) if application.status else None
     was_unverified = before is Status.WAITLIST and not application.is_verified
     now_in = application.status = after(before, move, verified=application.is_verified)
-    (job.changed if before else job.created)[application.id] = application
+    is_new = before is None or application.id in job.created
+    (job.created if is_new else job.changed)[application.id] = application
     effects.apply_effects(job, application, move)
     for status, step in ((before, -1), (now_in, +1)):
         if status in _COUNTERS:

@@ -69,9 +69,10 @@ FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER
 ON CONFLICT (email) DO NOTHING
 """
 
-# People by their ids or addresses, each with their history at this job: live, decided, misses, end
-# of the last cool-down; also people without a past here. None of them can be erased before this
-# change is committed.
+# People by their ids or addresses, each with their history at this job: live, the live application
+# that is not verified, decided, misses, end of the last cool-down; also people without a past here.
+# None of them can be erased before this change is committed. A decision on an application that
+# nobody verified was about whoever used the address, and does not count.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant
@@ -191,7 +192,7 @@ WHERE id = %(id)s
 
 
 def people_ahead(ticket: str, tie: str) -> str:
-    """Write SQL that counts the verified people ahead of a place in the line of the job `job`.
+    """Write the expression that counts the verified people before a place in the line of `job`.
 
     It counts the nearer side, on the index of the waitlist's order: the people ahead, or all the
     others. Each side also says at which ticket to begin, or the index would be read from the

@@ -41,7 +41,8 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
-    joined = [each for each in job.created.values() if each.ticket is not None] if commit else []
+    counted = [each for each in job.created.values() if each.ticket and each.is_verified]
+    joined = counted if commit else []
     if joined:
         texts.append(sql.READ_POSITIONS)
         values |= {
@@ -55,7 +56,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         positions: dict[UUID, int] = dict(found[-1]) if joined else {}
         for application in job.people.values():
             application.standing = Standing(
-                job.waitlist_count - job.unverified_count,
+                job.people_waiting,
                 job.policy.max_decays,
                 positions.get(application.id),
                 job.now,

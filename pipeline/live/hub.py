@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,7 @@ from uuid import UUID
 import psycopg
 from prometheus_client import Gauge
 
+from pipeline.config import env
 from pipeline.live.channel import CHANNEL, changes, connection_parameters
 from pipeline.live.stream_tokens import StreamToken
 from tasks.listen import ReconnectWaits
@@ -24,9 +26,16 @@ from tasks.listen import ReconnectWaits
 log = logging.getLogger(__name__)
 
 MOST_WATCHERS = 2_000
+# How many streams one page's token may hold: a page has one, and another while it comes back.
+MOST_PER_TOKEN = 4
+# How often sessions are looked up, so how long a stream may outlive its session.
+SESSION_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
 _SESSION = "-c application_name=live_pages"
+_SESSIONS = (
+    "SELECT session_key FROM django_session WHERE session_key = ANY(%s) AND expire_date > now()"
+)
 
 STREAMS = Gauge(
     "nextinline_live_streams", "Pages that are being told of changes.", multiprocess_mode="livesum"
@@ -40,7 +49,11 @@ class HubFull(Exception):
 class Watcher:
     """Somebody who is told when one of their jobs changes."""
 
-    def __init__(self, token: StreamToken) -> None:
+    def __init__(self, token: StreamToken, address: str = "", session_key: str = "") -> None:
+        self.token = token
+        self.address = address
+        # The session without which the stream ends; "" if it needs none.
+        self.session_key = session_key if token.session else ""
         self.jobs = token.jobs
         self.issued = token.issued
         self.news: dict[UUID, int] = {}
@@ -83,11 +96,21 @@ class Watcher:
 class Hub:
     """Listens, on one connection, from its first watcher until its end."""
 
-    def __init__(self, *, most_watchers: int = MOST_WATCHERS) -> None:
+    def __init__(
+        self,
+        *,
+        most_watchers: int = MOST_WATCHERS,
+        per_address: int = env.STREAMS_PER_ADDRESS,
+        per_token: int = MOST_PER_TOKEN,
+    ) -> None:
         self.most_watchers = most_watchers
+        self.per_address = per_address
+        self.per_token = per_token
+        self._held: Counter[str] = Counter()
         self._watchers: set[Watcher] = set()
         self._of_job: dict[UUID, set[Watcher]] = {}
         self._listening: asyncio.Task[None] | None = None
+        self._checking: asyncio.Task[None] | None = None
         self._is_closed = False
         self._heard = _Heard()
 
@@ -95,37 +118,58 @@ class Hub:
         return len(self._watchers)
 
     @contextmanager
-    def watching(self, token: StreamToken) -> Iterator[Watcher]:
-        """Register a watcher of a token's jobs for as long as the block lasts. Raises HubFull."""
-        if self._is_closed or len(self._watchers) >= self.most_watchers:
+    def watching(
+        self, token: StreamToken, *, address: str = "", session_key: str = ""
+    ) -> Iterator[Watcher]:
+        """Register a watcher of a token's jobs for as long as the block lasts. Raises HubFull.
+
+        `session_key` is that of the browser; a token that is bound to a session ends with it.
+        """
+        is_full = self._is_closed or len(self._watchers) >= self.most_watchers
+        takes_too_many = self._held[address] >= self.per_address
+        if is_full or takes_too_many or self._held[token.text] >= self.per_token:
             raise HubFull
-        watcher = Watcher(token)
+        watcher = Watcher(token, address, session_key)
+        self._add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._remove(watcher)
+
+    def _add(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)
+        self._held.update([watcher.address, watcher.token.text])
         STREAMS.inc()
+        if watcher.session_key and self._checking is None:
+            self._checking = asyncio.get_running_loop().create_task(self._check_sessions())
         for job in watcher.jobs:
             self._of_job.setdefault(job, set()).add(watcher)
         if self._listening is None:
             self._listening = asyncio.get_running_loop().create_task(self._listen_on())
         elif self._heard.may_have_changed(watcher):
             watcher.had_better_look()
-        try:
-            yield watcher
-        finally:
-            self._watchers.discard(watcher)
-            STREAMS.dec()
-            for job in watcher.jobs:
-                others = self._of_job[job]
-                others.discard(watcher)
-                if not others:
-                    del self._of_job[job]
+
+    def _remove(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+        for name in (watcher.address, watcher.token.text):
+            self._held[name] -= 1
+            if not self._held[name]:
+                del self._held[name]
+        STREAMS.dec()
+        for job in watcher.jobs:
+            others = self._of_job[job]
+            others.discard(watcher)
+            if not others:
+                del self._of_job[job]
 
     def close(self) -> None:
         """End all streams and take no new ones."""
         self._is_closed = True
         for watcher in list(self._watchers):
             watcher.close_stream()
-        if self._listening:
-            self._listening.cancel()
+        for task in (self._listening, self._checking):
+            if task:
+                task.cancel()
 
     async def _listen_on(self) -> None:
         """Listen until cancelled; after each (re)connection every page reloads."""
@@ -143,6 +187,19 @@ class Hub:
             except Exception:
                 log.exception("listening for changes failed")
             await asyncio.sleep(waits.next_seconds())
+
+    async def _check_sessions(self) -> None:
+        """End the streams whose sessions have ended, while there are any that are bound to one."""
+        while bound := [watcher for watcher in self._watchers if watcher.session_key]:
+            try:
+                living = await _living_sessions({watcher.session_key for watcher in bound})
+            except (psycopg.Error, OSError):
+                living = {watcher.session_key for watcher in bound}  # nobody knows: later
+            for watcher in bound:
+                if watcher.session_key not in living:
+                    watcher.close_stream()
+            await asyncio.sleep(SESSION_SECONDS)
+        self._checking = None
 
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():
@@ -173,6 +230,13 @@ class _Heard:
         """Return whether a job may have changed after the page was made; may err towards yes."""
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
+
+
+async def _living_sessions(keys: set[str]) -> set[str]:
+    """Return those of the sessions that have not ended."""
+    async with await psycopg.AsyncConnection.connect(**connection_parameters()) as session:
+        found = await session.execute(_SESSIONS, [list(keys)])
+        return {key for (key,) in await found.fetchall()}
 
 
 async def _listening_connection() -> psycopg.AsyncConnection[Any]:

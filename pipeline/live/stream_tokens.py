@@ -1,7 +1,8 @@
 """Signed tokens for streams, so that a stream needs no look-up in the database.
 
 A token says only which jobs' changes are told, and a change is told without what it was: whoever
-holds one learns when something happens there, and nothing more.
+holds one learns when something happens there, and nothing more. A token of somebody who is signed
+in is good only with the cookie of that session, and as long as the session lasts.
 """
 
 from __future__ import annotations
@@ -10,29 +11,50 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from hmac import compare_digest
+from secrets import token_bytes
 from uuid import UUID
 
 from django.core.signing import BadSignature, TimestampSigner, b62_decode
+from django.utils.crypto import salted_hmac
 
 MOST_JOBS = 50
 MAX_AGE = timedelta(hours=24)
 _SALT = "live"
 _BYTES = 16  # of a UUID
+# The end of a token: whether it is bound, and a digest of the session or, so that no two visitors
+# have the same token, something random.
+_TAIL_BYTES = 16
+_SESSION, _ANYBODY = b"s", b"a"
 
 
-def issue(jobs: Iterable[UUID]) -> str:
-    """Issue a token for the changes of these jobs (at most 50), valid for 24 hours."""
+def issue(jobs: Iterable[UUID], session_key: str | None = None) -> str:
+    """Issue a token for the changes of these jobs (at most 50), valid for 24 hours.
+
+    With a `session_key` it is good for that session only.
+    """
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
-    packed = urlsafe_b64encode(b"".join(job.bytes for job in ids)).decode().rstrip("=")
+    holder = _digest(session_key) if session_key else _ANYBODY + token_bytes(_TAIL_BYTES - 1)
+    content = b"".join(job.bytes for job in ids) + holder
+    packed = urlsafe_b64encode(content).decode().rstrip("=")
     return TimestampSigner(salt=_SALT).sign(packed)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """The jobs that a page listens to, and when (in seconds since 1970) it was made."""
+    """The jobs that a page listens to, and when (in seconds since 1970) it was made.
+
+    `text` is the token itself; `session`, a digest, is empty if it is bound to no session.
+    """
 
     jobs: frozenset[UUID]
     issued: int
+    text: str = ""
+    session: bytes = b""
+
+    def is_for(self, session_key: str) -> bool:
+        """Return whether the holder of this session may use it."""
+        return not self.session or compare_digest(self.session, _digest(session_key))
 
 
 def read(text: str) -> StreamToken | None:
@@ -42,5 +64,11 @@ def read(text: str) -> StreamToken | None:
     except BadSignature:
         return None
     raw = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-    jobs = frozenset(UUID(bytes=raw[n : n + _BYTES]) for n in range(0, len(raw), _BYTES))
-    return StreamToken(jobs, b62_decode(text.split(":")[1])) if jobs else None
+    ids, holder = raw[:-_TAIL_BYTES], raw[-_TAIL_BYTES:]
+    jobs = frozenset(UUID(bytes=ids[n : n + _BYTES]) for n in range(0, len(ids), _BYTES))
+    session = b"" if holder.startswith(_ANYBODY) else holder
+    return StreamToken(jobs, b62_decode(text.split(":")[1]), text, session) if jobs else None
+
+
+def _digest(session_key: str) -> bytes:
+    return _SESSION + salted_hmac(_SALT, session_key).digest()[: _TAIL_BYTES - 1]

@@ -10,9 +10,13 @@ import json
 import random
 from asyncio import ensure_future
 
+from django.conf import settings
+from django.http import parse_cookie
+
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, Watcher
 from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.client_address import network_of
 
 PREFIX = "/live/"
 # How often a silent stream says that it is there, so that no proxy in between gives it up.
@@ -26,19 +30,26 @@ _ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosnif
 async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
     """Answer one request below /live/: with a stream, or at once.
 
-    204 for a token that does not hold (any more): by it an EventSource is told to stop. 503 when
-    too many watch. 405 for anything but GET.
+    204 for a token that does not hold (any more), or not for this session: by it an EventSource is
+    told to stop. 503 when too many watch. 405 for anything but GET.
     """
     if scope["method"] != "GET":
         return await _refuse(send, 405, (b"allow", b"GET"))
     token = stream_tokens.read(scope["path"].removeprefix(PREFIX))
-    if token is None:
+    session_key = _session_in(scope)
+    if token is None or not token.is_for(session_key):
         return await _refuse(send, 204)
+    address = network_of((scope.get("client") or ("",))[0])
     try:
-        with hub.watching(token) as watcher:
+        with hub.watching(token, address=address, session_key=session_key) as watcher:
             await _send_news(watcher, receive, send)
     except HubFull:
         await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
+
+
+def _session_in(scope: Message) -> str:
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    return parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
 
 
 async def _refuse(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:

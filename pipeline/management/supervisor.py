@@ -1,4 +1,4 @@
-"""Supervisor of several programs that start together and end together."""
+"""Supervisor of several programs that start together, stay up and end together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from types import FrameType, TracebackType
 DIE_WITH_PARENT = (sys.executable, "-m", "pipeline.management.die_with_parent")
 TICK_SECONDS = 0.2
 GONE_SECONDS = 2  # for the kernel to end killed processes
-LIFE_SECONDS = 3  # a program that ends sooner than this would end again
+# The pause before a program that ended is started again: twice the last one, unless it had run well
+# for LIFE_SECONDS.
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
+LIFE_SECONDS = 60.0
 GRACE_SECONDS = 12  # longer than gunicorn gives its requests
 URGE_SECONDS = 6  # then we ask again: a task worker gives back its unfinished tasks by then
 
@@ -25,7 +28,7 @@ URGE_SECONDS = 6  # then we ask again: a task worker gives back its unfinished t
 class Program:
     """Program to run: a name for people, its command, and descriptors it inherits.
 
-    A program that `restarts` is started again when it ends by itself, unless it ends at once.
+    A program that `restarts` is started again whenever it ends by itself, for ever.
     """
 
     name: str
@@ -74,6 +77,8 @@ class Supervisor:
         self._say = say
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._started: dict[str, float] = {}
+        self._pauses: dict[str, float] = {}
+        self._due: dict[str, float] = {}
         self.is_stopping = False
 
     def __enter__(self) -> Supervisor:
@@ -120,22 +125,34 @@ class Supervisor:
             self._tick()
 
     def wait(self) -> None:
-        """Wait until a signal stops us. Raises ProgramEnded if one of the programs ends first."""
+        """Wait until a signal stops us. Raises ProgramEnded if one ends that does not restart."""
         while not self.is_stopping:
             self._tick()
 
     def _tick(self) -> None:
         for name, process in list(self._running.items()):
-            if process.poll() is None:
-                continue
-            program = self._programs[name]
-            ended = ProgramEnded(name, process.returncode)
-            _kill_session(process.pid)
-            if not program.restarts or time.monotonic() - self._started[name] < LIFE_SECONDS:
-                raise ended
-            self._say(f"{ended}; it is started again.")
-            self._start(program)
+            if process.poll() is not None:
+                _kill_session(process.pid)
+                self._note_end(name, process)
+        for name, due in list(self._due.items()):
+            if time.monotonic() >= due:
+                del self._due[name]
+                self._start(self._programs[name])
         time.sleep(TICK_SECONDS)
+
+    def _note_end(self, name: str, process: subprocess.Popen[bytes]) -> None:
+        """Plan the next start of a program that ended. Raises ProgramEnded if it has none."""
+        ended = ProgramEnded(name, process.returncode)
+        del self._running[name]
+        if process.stdin:
+            process.stdin.close()
+        if not self._programs[name].restarts:
+            raise ended
+        has_run_well = time.monotonic() - self._started[name] >= LIFE_SECONDS
+        last = 0.0 if has_run_well else self._pauses.get(name, 0.0)
+        pause = min(LONGEST_PAUSE_SECONDS, max(FIRST_PAUSE_SECONDS, 2 * last))
+        self._pauses[name], self._due[name] = pause, time.monotonic() + pause
+        self._say(f"{ended}; it is started again in {pause:g} s.")
 
     def _stop_all(self) -> None:
         """Ask all programs to end, twice; kill the remaining ones after the grace period."""

@@ -11,13 +11,15 @@ from django.db import models
 from django.db.models import Func, Q
 from uuid_utils.compat import uuid7
 
-from applicants.models import NAME_LENGTH, Applicant
+from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
 # The kinds of events that have an index of their own: not the frequent ones.
-FOUND_BY_KIND = "PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED".split()
+FOUND_BY_KIND = (
+    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED"
+).split()
 
 
 def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
@@ -99,6 +101,11 @@ class Application(models.Model):
         ]
         indexes = [
             models.Index("applicant", "job", name="application_of_person"),
+            models.Index(
+                "ended_at",
+                name="application_ended",
+                condition=Q(status="INACTIVE") & ~Q(name=ERASED_NAME),
+            ),
             models.Index(
                 "job",
                 "eligible_at",

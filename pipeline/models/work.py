@@ -66,17 +66,22 @@ class ImportRun(models.Model):
     """Progress of the import of a file, updated in the transaction that admits the rows.
 
     `next_row` is the first row, from 0, that is neither admitted nor refused yet; the rows before
-    it are no longer in the file. `ending` says why it has ended, at `finished_at`.
+    it are no longer in the file. Until a worker has read the file (`is_read`), its parts hold the
+    bytes as they came. `ending` says why it has ended, at `finished_at`; `trouble`, why the file
+    could not be read.
     """
 
     class Ending(models.TextChoices):
         COMPLETE = "COMPLETE"  # every row was admitted or refused
         JOB_PAUSED = "JOB_PAUSED"
         JOB_CLOSED = "JOB_CLOSED"
+        BAD_FILE = "BAD_FILE"  # nobody was admitted: the file cannot be read
 
     file = models.OneToOneField(
         StoredFile, models.CASCADE, primary_key=True, related_name="import_run"
     )
+    is_read = models.BooleanField(default=True)
+    trouble = models.CharField(max_length=300, default="")
     total_rows = models.IntegerField()
     next_row = models.IntegerField(default=0)
     accepted = models.IntegerField(default=0)

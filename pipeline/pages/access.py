@@ -15,11 +15,12 @@ from uuid import UUID
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
-from django.shortcuts import resolve_url
+from django.shortcuts import redirect, resolve_url
 
 from applicants.http import applicant_id_of
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
+from jobs.selectors import locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
@@ -69,7 +70,7 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
 def memberships(request: HttpRequest) -> list[Membership]:
     """Return the companies of the signed-in staff account, by name. At most one query a request.
 
-    Nobody signed in: none.
+    Nobody signed in: none. Not those that require a second step which the account lacks.
     """
     return _once(request, "_memberships", _memberships)
 
@@ -137,7 +138,10 @@ def for_members(
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
-            require(current_member(request), action)
+            member = current_member(request)
+            if member is None and locked_companies(request.user.id):
+                return redirect("account")  # which says that a second step is needed
+            require(member, action)
             return view(request, *args, **kwargs)
 
         return guarded
@@ -215,7 +219,7 @@ def _applicant(request: HttpRequest) -> Applicant | None:
 def _memberships(request: HttpRequest) -> list[Membership]:
     if not request.user.is_authenticated:
         return []
-    theirs = Membership.objects.filter(user=request.user).select_related("company", "user")
+    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
     return list(theirs.order_by("company__name", "company_id"))
 
 

@@ -1,4 +1,4 @@
-"""Cache and transport headers of private pages."""
+"""Cache headers of private pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.web.page_middleware import add_transport_security, pages_only
 
 @pages_only
 def private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Forbid caching of pages that belong to a session, and keep TLS connections on TLS.
+    """Forbid caching of pages that belong to a session.
 
     After signing out, the browser's back button must not show the page again. Fragments with an
     ETag, which their page fetches again, set their own cache headers.

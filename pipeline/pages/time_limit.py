@@ -6,21 +6,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from psycopg.errors import QueryCanceled
 
+from pipeline.database.statement_time import bound_heavy_read
 from pipeline.selectors.paging import one_instant
 
 P = ParamSpec("P")
 LONGEST_SECONDS = 5.0  # for one statement of such a page
-
-# Set for this transaction only. One page must not take every processor of the database.
-_BOUNDS = """
-SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB', true),
-       set_config('max_parallel_workers_per_gather', '0', true)
-"""
 
 
 def reads_for_a_while(
@@ -32,8 +27,7 @@ def reads_for_a_while(
     def bounded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             with one_instant():
-                with connection.cursor() as cursor:
-                    cursor.execute(_BOUNDS, [f"{LONGEST_SECONDS * 1_000:.0f}"])
+                bound_heavy_read(LONGEST_SECONDS)
                 return view(request, *args, **kwargs)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from uuid import UUID
 
@@ -9,12 +10,16 @@ from django.db import connection, transaction
 
 from applicants import codes
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.erase_files import forget_exported, forget_imported, hold_imports
+from pipeline.privacy.erase_tasks import forget_in_tasks
 from pipeline.services.withdraw import withdraw
+
+security = logging.getLogger("security")
 
 
 def erase(*, applicant_id: UUID) -> int:
@@ -33,6 +38,7 @@ def erase(*, applicant_id: UUID) -> int:
     while not _remove_traces(person):  # they have applied somewhere meanwhile
         withdrawn += _leave_lines(person)
     dev_mailbox.forget(person.email)
+    security.info("person.erased", extra={"applicant": str(applicant_id)})
     return withdrawn
 
 
@@ -57,6 +63,7 @@ def _remove_traces(person: Applicant) -> bool:
     Imports are held up before anything else. Then the row goes: who is applying for the person is
     waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
     """
+    lift_statement_time()
     hold_imports()
     Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
     if _live(person):
@@ -69,6 +76,7 @@ def _remove_traces(person: Applicant) -> bool:
     codes.forget(person.email)
     forget_imported(person.email)
     forget_exported(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
+    forget_in_tasks(person.email)
     _remove_answers(person, list(theirs.values_list("id", flat=True)))
     return True
 

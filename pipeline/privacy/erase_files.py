@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.files.write import hold_new_files, remove_files
+from pipeline.imports.read_file import read_file, unread_files_with
 from pipeline.imports.rows import Refusal, Row, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
@@ -17,7 +18,8 @@ from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 # lies in two parts. Files are kept for days only, so that looking through them takes no index.
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
-WHERE file.purpose = %(purpose)s AND (%(jobs)s::uuid[] IS NULL OR file.job_id = ANY(%(jobs)s))
+WHERE file.purpose = %(purpose)s AND part.number >= 0
+  AND (%(jobs)s::uuid[] IS NULL OR file.job_id = ANY(%(jobs)s))
   AND EXISTS (SELECT FROM unnest(%(spellings)s::text[]) spelling
               WHERE position(spelling IN lower(convert_from(part.data, 'UTF8'))) > 0)
 ORDER BY part.id
@@ -44,6 +46,8 @@ def forget_imported(address: str) -> None:
     Waiting and refused rows alike. A waiting one will be refused: an erased person is not
     imported.
     """
+    for run in unread_files_with(_spellings(address)):
+        read_file(run)  # rows can be blanked one by one
     pattern = _pattern(address)
     for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
         rows = [
@@ -60,6 +64,22 @@ def forget_imported(address: str) -> None:
             same.update(name="", email="", reason=Refusal.ERASED)
     for file in StoredFile.objects.filter(name__icontains=address):
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
+
+
+def imported_rows(address: str) -> list[dict[str, str]]:
+    """Return the imported rows with an address that companies still keep, for the person."""
+    pattern = _pattern(address)
+    parts = StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT))
+    found = [
+        (row.name, row.email) for part in parts.order_by("id") for row in rows_in(bytes(part.data))
+    ]
+    refused = ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address}))
+    found += refused.order_by("id").values_list("name", "email")
+    return [
+        {"name": name, "email": email}
+        for name, email in found
+        if pattern.search(f"{email} {name}".lower())
+    ]
 
 
 def forget_exported(address: str, job_ids: Collection[UUID]) -> None:

@@ -179,7 +179,9 @@ def promoted_since(job_id: UUID, seq: int) -> Promoted:
 def _facts(job: Job, activity: RecentActivity) -> LineFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
     cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
-    unverified = waiting.filter(verify_by__isnull=False).order_by("verify_by")
+    lapsing = waiting.filter(verify_by__isnull=False).order_by("verify_by")
+    if not job.unverified_count:
+        lapsing = lapsing.none()  # without a query
     worker = decay_worker()
     return LineFacts(
         status=job.status,
@@ -191,7 +193,7 @@ def _facts(job: Job, activity: RecentActivity) -> LineFacts:
         now=worker.now,
         first_deadline=activity.first_deadline,
         first_eligible=cooling.values_list("eligible_at", flat=True).first(),
-        first_verify_by=unverified.values_list("verify_by", flat=True).first(),
+        first_verify_by=lapsing.values_list("verify_by", flat=True).first(),
         last_promotion=activity.last_promotion,
         worker_seen=worker.seen,
         worker_alive=worker.alive,

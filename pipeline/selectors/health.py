@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from pipeline.models import Heartbeat
@@ -22,15 +25,28 @@ def migrations_are_applied() -> bool:
     return _known_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
 
 
-def decay_worker_is_alive() -> bool:
-    """Return True if the decay worker was seen in the last 30 seconds of the database's clock."""
-    fresh = Heartbeat.objects.filter(completed_at__gt=Now() - FRESH)
-    return fresh.filter(worker="decay").exists()
+@dataclass(frozen=True, slots=True)
+class LastSeen:
+    """Last sign of life of a kind of worker; None if there is none any more."""
+
+    at: datetime | None
+    is_alive: bool
 
 
-def task_worker_is_alive() -> bool:
-    """Return True if a task worker was seen in the last 30 seconds of the database's clock."""
-    return TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).exists()
+def decay_worker_seen() -> LastSeen:
+    """Return the decay worker's last cycle, in one query; alive: it was at most 30 s ago."""
+    return _last_seen(Heartbeat.objects.filter(worker="decay"), "completed_at")
+
+
+def task_worker_seen() -> LastSeen:
+    """Return the last sign of life of any task worker, in one query; alive: at most 30 s ago."""
+    return _last_seen(TaskWorker.objects.all(), "beat_at")
+
+
+def _last_seen(rows: QuerySet[Any], field: str) -> LastSeen:
+    found = rows.annotate(is_fresh=Q(**{f"{field}__gt": Now() - FRESH})).order_by(f"-{field}")
+    at, is_fresh = found.values_list(field, "is_fresh").first() or (None, False)
+    return LastSeen(at, is_fresh)
 
 
 @cache

@@ -20,6 +20,7 @@ MOST_COUNTED = 10_000
 
 # The kinds that the index `event_recent` has: not those that come in great numbers.
 FOUND_BY_KIND = [
+    EventType.VERIFIED,
     EventType.PROMOTED,
     EventType.ACKNOWLEDGED,
     EventType.DEADLINE_EXTENDED,

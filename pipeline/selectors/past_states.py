@@ -166,6 +166,22 @@ def everybody_after(job_id: UUID, seq: int) -> list[Place]:
         return [_place_of(row) for row in cursor.fetchall()]
 
 
+def stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[Place]:
+    """Return who waited after event `seq`, from behind the first `after`, at most `limit` people.
+
+    With the first of them also everybody who did not wait. Reads the log up to there.
+    """
+    with connection.cursor() as cursor:
+        values: dict[str, Any] = {"job": job_id, "seq": seq, "after": after, "limit": limit}
+        cursor.execute(sql.STRETCH, values)
+        places = []
+        for *row, number in cursor.fetchall():
+            place = _place_of(row)
+            place.position = number
+            places.append(place)
+        return places
+
+
 def differences(
     job_id: UUID, earlier: int, later: int, *, shown: int = CHANGES_SHOWN
 ) -> list[Difference] | None:

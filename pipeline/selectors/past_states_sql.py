@@ -17,7 +17,7 @@ _TIMES = """
 
 # The columns of a place, in the order in which `past_states.place_of` takes them.
 _PLACE = (
-    "application_id, to_status, event = 'DEADLINE_EXTENDED', data,"
+    "application_id, to_status, event = 'DEADLINE_EXTENDED' AS is_extended, data,"
     " applied_at, status_since, promoted_at, acknowledged_at"
 )
 
@@ -31,6 +31,24 @@ WITH folded AS (
 )
 SELECT {_PLACE} FROM folded JOIN pipeline_event USING (application_id, seq)
 WHERE job_id = %(job)s AND to_status <> 'INACTIVE'
+"""  # noqa: S608
+
+# The same with the positions of the verified who wait; of the waitlist only a stretch.
+STRETCH = f"""
+WITH live AS ({EVERYBODY}), ordered AS (
+    SELECT *, row_number() OVER line AS place,
+           CASE WHEN to_status = 'WAITLIST' AND data ->> 'verify_by' IS NULL
+                THEN count(*) FILTER (WHERE data ->> 'verify_by' IS NULL) OVER line END AS position
+    FROM live WINDOW line AS (
+        PARTITION BY to_status ORDER BY (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint
+    )
+)
+SELECT application_id, to_status, is_extended, data, applied_at, status_since, promoted_at,
+       acknowledged_at, position
+FROM ordered
+WHERE (to_status <> 'WAITLIST' AND %(after)s = 0)
+   OR (to_status = 'WAITLIST' AND place > %(after)s AND place <= %(after)s + %(limit)s)
+ORDER BY place
 """  # noqa: S608
 
 # The last event recorded by a time: `at` never falls, so halving finds it in few steps.

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Min, Q
+from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job
@@ -25,6 +25,8 @@ class Machinery:
     decay_seen_at: datetime | None
     # How many have given a sign of life in the last 30 seconds.
     task_workers: int
+    # The last sign of life of any; None if there was none in the last days.
+    task_worker_seen_at: datetime | None
     # The earliest deadline that has passed and is not dealt with yet; None: nothing waits.
     overdue_since: datetime | None
     # The next deadline or end of a cool-down that the worker waits for.
@@ -50,13 +52,16 @@ def machinery_for(company_id: UUID) -> Machinery:
         next=Min("next_due_at", filter=Q(next_due_at__gt=Now())),
     )
     seen = Heartbeat.objects.filter(worker="decay").values_list("completed_at", flat=True).first()
-    workers = TaskWorker.objects.filter(beat_at__gt=Now() - FRESH).count()
+    workers = TaskWorker.objects.aggregate(
+        alive=Count("pk", filter=Q(beat_at__gt=Now() - FRESH)), seen=Max("beat_at")
+    )
     now = database_now()
     version = connection.connection.info.server_version
     return Machinery(
         now=now,
         decay_seen_at=seen,
-        task_workers=workers,
+        task_workers=workers["alive"],
+        task_worker_seen_at=workers["seen"],
         overdue_since=due["overdue"],
         next_due_at=due["next"],
         database=f"PostgreSQL {version // 10_000}.{version % 10_000}",

@@ -27,7 +27,7 @@ timeout = 30  # seconds a worker may be silent before it is replaced
 graceful_timeout = GRACE_SECONDS + 1  # then gunicorn kills
 keepalive = 5
 
-accesslog = None  # the application logs requests itself, with their ids
+accesslog = None  # the application logs refused requests itself, with their ids
 errorlog = "-"
 loglevel = env.LOG_LEVEL.lower()
 

@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import logging
 import os
+import resource
 import sys
 from types import FrameType
 from typing import Any
@@ -17,9 +18,10 @@ from gunicorn.arbiter import Arbiter
 from uvicorn.server import Server
 from uvicorn_worker import UvicornWorker
 
+from pipeline.config import env
 from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.wsgi_adapter import WSGIAdapter
+from pipeline.server.request_queue import RequestQueue
 
 # How long a stream may take to end when the server does; who does not read it holds up nobody.
 STUCK_SECONDS = 1.0
@@ -54,13 +56,15 @@ class LiveWorker(UvicornWorker):
         "lifespan": "off",
         "access_log": False,
         "server_header": False,
-        "proxy_headers": False,  # read by `pipeline.web.client_address`, from TRUSTED_PROXIES only
+        "proxy_headers": False,  # read by `pipeline.server.proxies`, from TRUSTED_PROXIES only
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
 
     def init_process(self) -> None:
         """Load the application with the number of threads that gunicorn was given."""
-        WSGIAdapter.threads = self.cfg.threads
+        RequestQueue.threads_of_process = self.cfg.threads
+        BoundedProtocol.doors.trust(env.trusted_proxies())
+        _allow_open_files()
         super().init_process()
 
     def run(self) -> None:
@@ -77,3 +81,9 @@ class LiveWorker(UvicornWorker):
         await server.serve(sockets=self.sockets)
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)
+
+
+def _allow_open_files() -> None:
+    """Raise this process's limit of open files as far as it may be: connections need one each."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

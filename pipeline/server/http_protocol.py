@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from pipeline.server.doors import Doors
 
 MOST_HEAD_BYTES = 65_536
 # How long the first request of a connection may take until its headers are there.
@@ -15,12 +18,18 @@ LINGER_SECONDS = 2.0
 MOST_LINGER_BYTES = 10_000_000
 # How long a client may take nothing of what is left when its connection is to end.
 TAKING_SECONDS = 60.0
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
+    b"Connection: close\r\n\r\n"
+)
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP, where a request's head has to end somewhere, and soon, and a refusal arrives."""
 
+    doors: ClassVar[Doors] = Doors()
     transport: Closing
+    _peer: str | None = None
     # Whether the client is not done with its request, or sends what is none.
     is_receiving = False
     _waiting: asyncio.TimerHandle | None = None
@@ -30,14 +39,23 @@ class BoundedProtocol(HttpToolsProtocol):
     _has_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
-        """Start the time limit for the client's first request."""
+        """Start the time limit for the client's first request, unless too many are connected."""
         super().connection_made(Closing(transport, self))
+        self._peer = _peer_of(transport)
+        if not self.doors.enter(self._peer):
+            self._peer = None
+            self.is_receiving = True  # so that the refusal can be read
+            self.transport.write(_FULL)
+            self.transport.close()
+            return
         self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
         self._ask_no_longer()
         self.transport.is_over()
+        if self._peer is not None:
+            self.doors.leave(self._peer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -81,6 +99,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self._waiting = None
 
 
+def _forget(data: bytes | bytearray | memoryview) -> None:
+    """Send nothing: the client was refused meanwhile."""
+
+
+def _peer_of(transport: asyncio.Transport) -> str:
+    peer = transport.get_extra_info("peername")
+    return str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of this machine has none
+
+
 class Closing(asyncio.Transport):
     """A transport whose end a client can read, even one that is still sending.
 
@@ -108,6 +135,7 @@ class Closing(asyncio.Transport):
             return
         if self._protocol.is_receiving:
             self._lingers = True
+            self.write = _forget  # type: ignore[method-assign]  # an answer still being made
             self._inner.write_eof()
             self._inner.resume_reading()
             self._later(LINGER_SECONDS, self._end)

@@ -61,14 +61,13 @@ class RequestThreads(Executor):
         if not (enough or self._is_starting):
             self._is_starting = True
             self.count += 1
-            start = self._answer if self.count == 1 else self._warm_up_and_answer
-            threading.Thread(target=start, name=f"request_{self.count}", daemon=True).start()
+            first = self.count == 1
+            name = f"request_{self.count}"
+            threading.Thread(target=self._answer, args=[first], name=name, daemon=True).start()
 
-    def _warm_up_and_answer(self) -> None:
-        self._warm()
-        self._answer()
-
-    def _answer(self) -> None:
+    def _answer(self, is_first: bool) -> None:
+        if not is_first:
+            self._warm()
         with self._lock:
             self._is_starting = False
             self._idle += 1

@@ -1,110 +1,100 @@
 """Adapter that runs Django's WSGI application under an ASGI server, in a pool of threads.
 
-The body is read before a thread is taken, so slow senders hold none; a request that breaks off is
-never answered. An answer goes back in one piece unless it is large; then the thread hands it over
-piece by piece, as fast as the client takes it. So a usual request changes threads only once each
-way; decision 0005 has the cost.
+A thread is held only while Django works. The body is received before, in the event loop, and the
+answer is sent after, so slow senders and readers hold none; a request that breaks off is never
+answered. A small answer goes back in one piece, a large one through a spool. So a usual request
+changes threads only once each way; decision 0005 has the cost.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
 import re
-import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, ClassVar
-from urllib.parse import unquote_to_bytes
+from typing import Any
 
+from pipeline.api.problems import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
+from pipeline.server.answer_spool import Abandoned, AnswerSpool
+from pipeline.server.clients import Clients
+from pipeline.server.refusals import OVERLOADED, TOO_MANY_AT_ONCE, TOO_MANY_BODIES, refuse
+from pipeline.server.request_body import (
+    Body,
+    BodyRoom,
+    Gone,
+    NoRoom,
+    TooLong,
+    TooSlow,
+    is_left_unread,
+)
+from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
 from pipeline.server.request_threads import RequestThreads
+from pipeline.server.wsgi_environ import Environ, environ_of
 from pipeline.web.asgi_types import Message, Receive, Send
 
-# More than Django takes. A body that says it is longer is left unread; it is refused by that, and
-# the connection ends.
-MOST_BODY_BYTES = 3_000_000
-BODY_SECONDS = 30.0
-# The same where a file of people is taken in, which may have 16 MB beside its form.
-MOST_FILE_BYTES = 17_000_000
-FILE_SECONDS = 120.0
-_TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
-# How long a client may take nothing of a large answer.
+# How long a client may take nothing of an answer.
 TAKING_SECONDS = 60.0
 PIECE_BYTES = 65_536
+# Addresses whose answers take long: whole logs and lines, and files in and out.
+_HEAVY = re.compile(
+    r"/api/v1/jobs/[^/]+/(replay|verify|summary|applications/import)"
+    r"|/api/v1/(files/[^/]+|tasks/[^/]+/refused-rows)"
+    r"|/company/jobs/[^/]+/(replay/|verify/|figures/|import/|export/.*)|/company/files/[^/]+/"
+)
 
-Environ = dict[str, Any]
 WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-
-
-class _Gone(Exception):
-    """The client no longer waits for an answer."""
-
-
-class _Refused(Exception):
-    """The body cannot be read; holds the status of the answer."""
 
 
 class WSGIAdapter:
     """ASGI application that answers HTTP requests by a WSGI application in a pool of threads."""
 
-    threads: ClassVar[int] = 16  # of each process; the worker sets it from gunicorn's --threads
-
     def __init__(self, application: WSGIApplication) -> None:
+        threads = RequestQueue.threads_of_process
         self._application = application
-        self._pool = RequestThreads(self.threads)
+        self._pool = RequestThreads(threads)
+        self._queue = RequestQueue(threads)
+        self._room = BodyRoom()
+        self._clients = Clients()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""
+        client = self._clients.name_of(scope)
         try:
-            async with asyncio.timeout(FILE_SECONDS if _takes_files(scope) else BODY_SECONDS):
-                body = await _read(scope, receive)
-        except _Gone:
+            with self._queue.admitted(client), Body(scope, self._room, client) as body:
+                await self._answer(scope, client, body, receive, send)
+        except TooManyAtOnce:
+            await refuse(scope, send, THROTTLED, TOO_MANY_AT_ONCE)
+        except NoRoom:
+            await refuse(scope, send, UNAVAILABLE, TOO_MANY_BODIES)
+        except Overloaded:
+            await refuse(scope, send, UNAVAILABLE, OVERLOADED)
+        except TooLong:
+            await refuse(scope, send, PAYLOAD_TOO_LARGE, "The body is too long.")
+        except TooSlow:
+            headers = [(b"content-length", b"0"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 408, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+        except Gone:
             return
-        except TimeoutError:
-            await _refuse(send, 408)
-        except _Refused as refused:
-            await _refuse(send, refused.args[0])
-        else:
-            loop = asyncio.get_running_loop()
-            answer = _Answer(loop, receive, send, ends_connection=_is_left_unread(scope))
-            work = partial(answer.make, self._application, environ_of(scope, body))
+
+    async def _answer(
+        self, scope: Message, client: str, body: Body, receive: Receive, send: Send
+    ) -> None:
+        environ = environ_of(scope, await body.receive(receive))
+        is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
+        loop = asyncio.get_running_loop()
+        answer = _Answer(loop, receive, send, ends_connection=is_left_unread(scope))
+        await self._queue.begin(client, is_heavy=is_heavy)
+        try:
+            work = partial(answer.make, self._application, environ)
             rest = await loop.run_in_executor(self._pool, work)
-            if rest is not None:
-                await answer.finish(rest)
-
-
-def _takes_files(scope: Message) -> bool:
-    return _TAKES_FILES.fullmatch(scope["path"]) is not None
-
-
-def _most_bytes(scope: Message) -> int:
-    return MOST_FILE_BYTES if _takes_files(scope) else MOST_BODY_BYTES
-
-
-def _is_left_unread(scope: Message) -> bool:
-    return int(dict(scope["headers"]).get(b"content-length", 0)) > _most_bytes(scope)
-
-
-async def _read(scope: Message, receive: Receive) -> bytes:
-    if _is_left_unread(scope):
-        return b""
-    pieces, length, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Gone
-        pieces.append(message.get("body", b""))
-        length += len(pieces[-1])
-        more = message.get("more_body", False)
-        if length > _most_bytes(scope):
-            raise _Refused(413)
-    return b"".join(pieces)
-
-
-async def _refuse(send: Send, status: int) -> None:
-    headers = [(b"content-length", b"0"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+        except BaseException:
+            answer.abandon()
+            raise
+        finally:
+            self._queue.end(client, is_heavy=is_heavy)
+        self._clients.note(scope, answer.status)
+        await answer.finish(rest)
 
 
 class _Answer:
@@ -123,26 +113,28 @@ class _Answer:
         self._send = send
         self._ends_connection = ends_connection
         self._start: Message = {}
-        self._gone: asyncio.Future[Message] | None = None
+        self._spool: AnswerSpool | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._more = asyncio.Event()
+        self.status = 0
 
-    def make(self, application: WSGIApplication, environ: Environ) -> bytes | None:
-        """Run the application, in its thread; gives what is left to send, None if nobody waits."""
-
-        def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-            said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
-            if self._ends_connection:
-                said.append((b"connection", b"close"))
-            code = int(status[:3])
-            self._start = {"type": "http.response.start", "status": code, "headers": said}
-
-        iterable = application(environ, start_response)
+    def make(self, application: WSGIApplication, environ: Environ) -> bytes:
+        """Run the application, in its thread; return what is left to send of a small answer."""
+        iterable = application(environ, self._begin)
         try:
             return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
-        except (_Gone, TimeoutError):
-            return None
+        except Abandoned:
+            return b""
         finally:
             if hasattr(iterable, "close"):
                 iterable.close()
+
+    def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+        said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
+        if self._ends_connection:
+            said.append((b"connection", b"close"))
+        self.status = int(status[:3])
+        self._start = {"type": "http.response.start", "status": self.status, "headers": said}
 
     def _drain(self, iterable: Iterable[bytes]) -> bytes:
         pieces: list[bytes] = []
@@ -151,74 +143,64 @@ class _Answer:
             pieces.append(piece)
             length += len(piece)
             if length >= PIECE_BYTES:
-                self._hand_over(b"".join(pieces))
+                self._store(b"".join(pieces))
                 pieces, length = [], 0
-        return b"".join(pieces)
+        rest = b"".join(pieces)
+        if self._spool is None:
+            return rest
+        self._spool.write(rest)
+        self._spool.end()
+        return b""
 
-    def _hand_over(self, piece: bytes) -> None:
-        """Wait until the client has taken a piece. Raises _Gone, TimeoutError."""
+    def _store(self, piece: bytes) -> None:
+        """Hand a piece over to the event loop, without waiting for the client."""
+        if self._spool is None:
+            self._spool = AnswerSpool(lambda: self._loop.call_soon_threadsafe(self._more.set))
+            self._loop.call_soon_threadsafe(self._begin_sending)
+        self._spool.write(piece)
 
-        async def send_if_there() -> None:
-            if self._gone is None:
-                self._gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
-            if self._gone.done():
-                raise _Gone
-            await self._pass_on(piece)
+    def _begin_sending(self) -> None:
+        self._sending = self._loop.create_task(self._send_stored())
 
-        sending = asyncio.run_coroutine_threadsafe(send_if_there(), self._loop)
-        try:
-            sending.result(TAKING_SECONDS)
-        except TimeoutError:
-            sending.cancel()
-            raise
+    def abandon(self) -> None:
+        """Send nothing more."""
+        if self._sending is not None:
+            self._sending.cancel()
 
     async def finish(self, rest: bytes) -> None:
         """Send what is left, and that this was all; who takes nothing more is not waited for."""
+        if self._sending is not None:
+            await self._sending
+            return
         try:
             async with asyncio.timeout(TAKING_SECONDS):
                 await self._pass_on(rest, is_last=True)
         except TimeoutError:
             return
 
+    async def _send_stored(self) -> None:
+        """Send what is stored, as fast as the client takes it and the thread makes it."""
+        assert self._spool is not None  # noqa: S101  for the type checker
+        gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
+        gone.add_done_callback(lambda _: self._more.set())
+        is_last = False
+        try:
+            while not (is_last or gone.done()):
+                piece, is_last = self._spool.take(PIECE_BYTES)
+                if piece or is_last:
+                    async with asyncio.timeout(TAKING_SECONDS):
+                        await self._pass_on(piece, is_last=is_last)
+                else:
+                    await self._more.wait()
+                self._more.clear()
+        except TimeoutError:
+            return
+        finally:
+            gone.cancel()
+            self._spool.close()
+
     async def _pass_on(self, piece: bytes, *, is_last: bool = False) -> None:
         if self._start:
             await self._send(self._start)
             self._start = {}
         await self._send({"type": "http.response.body", "body": piece, "more_body": not is_last})
-        if is_last and self._gone:
-            self._gone.cancel()
-
-
-def environ_of(scope: Message, body: bytes) -> Environ:
-    """Return the WSGI environ of a request.
-
-    Headers with underscores are dropped: they could pass for those that a proxy sets.
-    """
-    server, port = scope.get("server") or ("localhost", 80)
-    environ: Environ = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin1"),
-        "QUERY_STRING": scope["query_string"].decode("latin1"),
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_NAME": server,
-        "SERVER_PORT": str(port or 0),
-        "REMOTE_ADDR": (scope.get("client") or [""])[0],
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope["scheme"],
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    for name, value in scope["headers"]:
-        if b"_" in name:
-            continue
-        key = name.decode("latin1").upper().replace("-", "_")
-        if key not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
-            key = f"HTTP_{key}"
-        text = value.decode("latin1")
-        between = "; " if key == "HTTP_COOKIE" else ","
-        environ[key] = f"{environ[key]}{between}{text}" if key in environ else text
-    return environ

@@ -13,23 +13,23 @@ from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 
 APPLIED = (
-    "This address was used, probably by you, to apply to “{title}”. Enter the code where"
+    "Somebody, probably you, applied to “{title}” with this address. Enter the code where"
     " you applied, or sign in with this address. The application keeps its place in line, but no"
     " seat is offered before the address is verified. If nobody does that within 24 hours, the"
     " application ends."
 )
 NOT_YOU = (
-    "If it was not you, ignore this email. The application holds no seat and ends by itself within"
+    "If it was not you, ignore this email. The application holds no seat and ends on its own within"
     " 24 hours, and nothing of it counts if you apply to this job yourself. To end it at once, sign"
     " in with this address and withdraw it."
 )
 APPLIED_BEFORE = (
-    "This address was used, probably by you, to apply to “{title}”. There already is a live"
+    "Somebody, probably you, applied to “{title}” with this address. There already is a live"
     " application from it, which keeps its place. Enter the code where you applied to"
     " see it."
 )
 DECIDED_BEFORE = (
-    "This address was used, probably by you, to apply to “{title}”. The company has decided on an"
+    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
     " earlier application from it, so only the company can add you again. Enter the code where you"
     " applied to see that application."
 )

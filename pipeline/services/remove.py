@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
 from pipeline.domain.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
@@ -12,6 +13,8 @@ from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, DecisionNote, Event
+
+security = logging.getLogger("security")
 
 
 @line_transaction
@@ -44,4 +47,6 @@ def remove(
     if note:
         DecisionNote.objects.create(application=application, text=note)
     write(job, commit=True)
+    ids = {"company": str(job.company_id), "application": str(application.id)}
+    security.info("decision.made", extra=ids | {"outcome": str(outcome)})
     return application

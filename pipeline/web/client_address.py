@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from django.conf import settings
 from django.http import HttpRequest
+from django.http.request import split_domain_port
 
 # What one customer gets at least: within it, a new address costs nothing.
 _IPV6_CUSTOMER_BITS = 64
+# Headers by which proxies say that they stand in between, beside all that begin as the last does.
+_FORWARDED = (
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+    "HTTP_X_REAL_IP",
+    "HTTP_X_CLIENT_IP",
+    "HTTP_TRUE_CLIENT_IP",
+    "HTTP_CF_CONNECTING_IP",
+    "HTTP_X_FORWARDED",
+)
 
 
 def client_address(request: HttpRequest) -> str:
     """Return the address of the client; of an IPv6 one, its /64 network.
 
-    X-Forwarded-For counts only as far as it was written by proxies in settings.TRUSTED_PROXIES:
-    it is read from its end, up to the first address that is none of theirs. A proxy that comes
-    through a socket has no address and counts as trusted, if any is.
+    Behind a proxy in TRUSTED_PROXIES the server has put the client's address in the proxy's place.
     """
-    proxies = settings.TRUSTED_PROXIES
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if proxies else []
-    address = _parsed(request.META.get("REMOTE_ADDR", ""))
-    while hops and (address is None or any(address in network for network in proxies)):
-        further = _parsed(hops.pop().strip())
-        if further is None:
-            break
-        address = further
+    return network_of(request.META.get("REMOTE_ADDR", ""))
+
+
+@lru_cache(maxsize=4_096)
+def network_of(text: str) -> str:
+    """Return what counts as one client: an IPv4 address, a /64 network, or "unknown"."""
+    address = _parsed(text)
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):
         return str(ip_network((address.packed, _IPV6_CUSTOMER_BITS), strict=False))
     return str(address)
+
+
+def is_from_this_machine(request: HttpRequest) -> bool:
+    """Return whether a request comes directly from this machine, for a local name of it.
+
+    What came through a proxy or a tunnel on this machine is not: that has a header of theirs, or
+    the public name of the site.
+    """
+    if any(name.startswith(_FORWARDED) for name in request.META):
+        return False
+    host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
+    name = _parsed(host.strip("[]"))
+    is_local_name = host in ("", "localhost") or (name is not None and name.is_loopback)
+    address = _parsed(request.META.get("REMOTE_ADDR", ""))
+    return is_local_name and address is not None and address.is_loopback
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

@@ -6,11 +6,15 @@ import re
 import zoneinfo
 from collections.abc import Callable
 from functools import cache
+from http import HTTPStatus
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.log import log_response
 
+from pipeline.web.caller import CallerName
+from pipeline.web.client_address import client_address
 from pipeline.web.page_middleware import pages_only
 from tasks.log_context import bound_log_fields
 
@@ -22,16 +26,54 @@ _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
 
-    It stands on every log line of the request, in problem bodies, and on the response.
+    It stands on every log line of the request, beside the caller and the client's address; in
+    problem bodies, and on the response. A refusal is logged here: after the last middleware, Django
+    would log it without them.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
-        name = given if _SANE.fullmatch(given) else uuid4().hex
+        name = request_id_of(request.headers.get("X-Request-ID", ""))
         request.request_id = name  # type: ignore[attr-defined]
-        with bound_log_fields(request_id=name):
+        caller = CallerName(request)
+        fields = {"caller": caller, "address": client_address(request)}
+        with bound_log_fields(request_id=name, **fields):
             response = get_response(request)
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                caller.look_up()
+                words = (response.reason_phrase, request.path)
+                log_response("%s: %s", *words, response=response, request=request)
         response["X-Request-ID"] = name
+        return response
+
+    return middleware
+
+
+def request_id_of(given: str) -> str:
+    """Return the id of a request: the given one if it is sane, else a new one."""
+    return given if _SANE.fullmatch(given) else uuid4().hex
+
+
+# Features of browsers that no page uses. Passkeys are used on pages of this site only.
+_UNUSED = (
+    "accelerometer autoplay camera display-capture fullscreen geolocation gyroscope hid"
+    " idle-detection local-fonts magnetometer microphone midi payment screen-wake-lock"
+    " serial usb web-share xr-spatial-tracking"
+)
+PERMISSIONS_POLICY = ", ".join(
+    [*(f"{name}=()" for name in _UNUSED.split())]
+    + [f"publickey-credentials-{act}=(self)" for act in ("get", "create")]
+)
+
+
+def browser_policies(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Switch off what no page needs, and let no other site embed an answer of this one."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
     return middleware

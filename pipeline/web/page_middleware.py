@@ -17,9 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
-from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-HSTS_SECONDS = 31_536_000
 API = "/api/"
 API_DOCUMENTATION = "/api/v1/docs/"
 
@@ -63,10 +61,6 @@ class Security(PagesOnly, SecurityMiddleware):
     """Django's security headers."""
 
 
-class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
-    """WhiteNoise's static files."""
-
-
 class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
     """The policy of `settings.CONTENT_SECURITY_POLICY`, as a view may change it."""
 
@@ -84,14 +78,24 @@ class CSRF(PagesOnly, CsrfViewMiddleware):
 
 
 def add_transport_security(response: HttpResponse) -> None:
-    """Keep TLS connections on TLS."""
-    if settings.SESSION_COOKIE_SECURE:
-        response.headers.setdefault("Strict-Transport-Security", f"max-age={HSTS_SECONDS}")
+    """Keep TLS connections on TLS; browsers pass over it where there is none."""
+    if settings.SECURE_HSTS_SECONDS:
+        policy = f"max-age={settings.SECURE_HSTS_SECONDS}"
+        policy += "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+        policy += "; preload" if settings.SECURE_HSTS_PRELOAD else ""
+        response.headers.setdefault("Strict-Transport-Security", policy)
 
 
 def api_headers(get_response: GetResponse) -> GetResponse:
     """Check the host of the API's requests, and give its answers their constant headers."""
-    constant = _headers_of_pages()
+    answer = HttpResponse()
+    del answer.headers["Content-Type"]
+    pages: GetResponse = lambda _request: answer  # noqa: E731
+    for each in (CSPMiddleware, SecurityMiddleware):
+        pages = each(pages)
+    pages(HttpRequest())
+    add_transport_security(answer)
+    constant = list(answer.headers.items())
 
     def middleware(request: HttpRequest) -> Any:
         if serves_page(request):
@@ -109,15 +113,3 @@ def api_headers(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
-
-
-def _headers_of_pages() -> list[tuple[str, str]]:
-    """Return the headers that the middleware of pages gives an answer that has none."""
-    answer = HttpResponse()
-    del answer.headers["Content-Type"]
-    middleware: GetResponse = lambda _request: answer  # noqa: E731
-    for each in (CSPMiddleware, SecurityMiddleware):
-        middleware = each(middleware)
-    middleware(HttpRequest())
-    add_transport_security(answer)
-    return list(answer.headers.items())

@@ -47,6 +47,11 @@ def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..
     return middleware
 
 
+def count_without_django(method: str, route: str, status: int) -> None:
+    """Count a request that the event loop answered by itself."""
+    REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
+
+
 def exposition() -> bytes:
     """Return the counters of all processes of this server, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:

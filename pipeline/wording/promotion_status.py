@@ -33,10 +33,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """Counters of a job and the relevant times, as of `now`, the database's time.
-
-    `waiting` counts everybody on the waitlist, `unverified` those who cannot be promoted yet.
-    """
+    """Counters of a job and the relevant times, as of `now`, the database's time."""
 
     status: str
     capacity: int
@@ -44,7 +41,7 @@ class LineFacts:
     pending: int
     waiting: int
     now: datetime
-    unverified: int = 0
+    unverified: int = 0  # of those waiting
     # The earliest deadline of who must acknowledge.
     first_deadline: datetime | None = None
     # The end of the earliest cool-down of a verified person; None if nobody has had one.
@@ -191,17 +188,12 @@ def _draining(facts: LineFacts) -> Answer:
 
 
 def _unverified(facts: LineFacts) -> Answer:
-    one = facts.unverified == 1
     seats = _free(facts) if facts.free else f"Every seat is taken ({_holders(facts)})"
     return Answer(
         Cause.UNVERIFIED,
-        "The only person waiting has not verified their email address."
-        if one
-        else "Nobody waiting has verified their email address.",
-        f"{seats}. An unverified application keeps its place, but is offered no seat until the"
-        " person enters the code that we emailed.",
-        "Whoever verifies the address is next. An application that nobody verifies within 24 hours"
-        " of applying ends.",
+        "Nobody waiting has verified their email address.",
+        f"{seats}. An unverified application keeps its place, but no seat is offered for it.",
+        "Whoever enters the code that we emailed is next. After 24 hours the application ends.",
         "The first one ends",
         facts.first_verify_by,
     )
@@ -229,18 +221,11 @@ def _seats_free(facts: LineFacts) -> Answer:
 
 
 def _cool_downs(facts: LineFacts) -> Answer:
-    one = facts.verified == 1
-    also = ""
-    if facts.unverified:
-        also = f" {people(facts.unverified)} more {plural(facts.unverified, 'has', 'have')} not"
-        also += " verified the email address yet."
     return Answer(
         Cause.COOL_DOWNS,
-        "The only person waiting is in a cool-down."
-        if one
-        else "Everyone waiting is in a cool-down.",
+        f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down.",
         f"{_free(facts)}. After a missed deadline, a person cannot be promoted until the cool-down"
-        f" is over, but keeps their place in line.{also}",
+        " is over, but keeps their place in line.",
         "A new applicant who has never missed a deadline here gets one.",
         "The first cool-down ends",
         facts.first_eligible,

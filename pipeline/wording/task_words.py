@@ -48,4 +48,5 @@ IMPORT_ENDING_WORDS: dict[str, str] = {
     ImportRun.Ending.COMPLETE: "Done",
     ImportRun.Ending.JOB_PAUSED: "Ended early: the job was paused",
     ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
+    ImportRun.Ending.BAD_FILE: "The file cannot be read",
 }

@@ -29,7 +29,9 @@ SECRET = "JBSWY3DPEHPK3PXP"
 def root(transactional_db: None) -> Client:
     """A browser in which somebody of the back office has signed in."""
     client = Client()
-    client.force_login(factories.UserFactory.create(is_staff=True, is_superuser=True))
+    user = factories.UserFactory.create(is_staff=True, is_superuser=True)
+    Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})
+    client.force_login(user)
     return client
 
 
@@ -42,7 +44,6 @@ def line(root: Client) -> Application:
     user = User.objects.get()
     Membership.objects.create(company=company, user=user, role=Role.OWNER)
     EmailAddress.objects.get_or_create(user=user, email=user.email)
-    Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})
     return application
 
 

@@ -98,6 +98,7 @@ def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, pa
     nobody.post(path, ANN)
     nobody.post(path, ANN | {"name": "Eve"})
     row = Application.objects.get()
+    sign_in(nobody)
     acme.post(f"/applications/{row.id}/remove", {"outcome": "REJECTED"})
     nobody.post(path, ANN)
 

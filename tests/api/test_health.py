@@ -9,6 +9,7 @@ import pytest
 from django.db import OperationalError
 from django.db.models.functions import Now
 from django.test import Client
+from django.utils.dateparse import parse_datetime
 
 from pipeline.database.errors import ClusterError
 from pipeline.models import Heartbeat
@@ -41,7 +42,10 @@ def test_with_everything_there_the_site_is_ready(django_assert_max_num_queries: 
     with django_assert_max_num_queries(4):
         answer = Client().get("/health/ready")
 
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "missing": []})
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"status": "ok", "missing": [], "since": {}},
+    )
 
 
 @pytest.mark.django_db
@@ -53,7 +57,11 @@ def test_a_decay_worker_that_was_not_seen_is_named(worker: str, seconds_ago: int
     answer = Client().get("/health/ready")
 
     assert answer.status_code == 503
-    assert answer.json() == {"status": "unavailable", "missing": ["decay_worker"]}
+    told = answer.json()
+    assert told["missing"] == ["decay_worker"]
+    seen = Heartbeat.objects.filter(worker="decay").first()
+    since = told["since"]["decay_worker"]
+    assert (since and parse_datetime(since)) == (seen and seen.completed_at)
 
 
 @pytest.mark.django_db
@@ -92,7 +100,10 @@ def test_a_database_that_is_down_is_named_and_nothing_more(
     answer = Client().get("/health/ready")
 
     assert answer.status_code == 503
-    assert answer.json() == {"status": "unavailable", "missing": ["database"]}
+    told = answer.json()
+    assert told["missing"] == ["database"]
+    assert set(told) == {"status", "missing", "since"}
+    assert set(told["since"]) == {"database"}
     assert caplog.records == []  # whoever probes hears it; the log would hear it every second
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.models import Event
+from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers
 from tests.support.clock import database_now
 
@@ -88,3 +89,26 @@ def test_an_offset_whose_plus_became_a_space_is_understood(acme: Caller, job: UU
     answer = acme.get(f"/jobs/{job}/replay?as_of=1999-01-01T00:00:00+00:00")
 
     assert code_of(answer) == (404, "NOT_FOUND")
+
+
+def test_the_waitlist_comes_in_pages_of_one_moment(acme: Caller, job: UUID) -> None:
+    path = f"/jobs/{job}/replay"
+    whole = acme.get(path).json()
+
+    first = acme.get(path, {"limit": "2"})
+    cursor = first.json()["next_cursor"]
+    factories.application(job)
+    rest = acme.get(path, {"limit": "2", "cursor": cursor}).json()
+
+    assert whole["next_cursor"] is None
+    assert f"cursor={cursor}" in first.headers["Link"]
+    assert first.json()["waitlist"] + rest["waitlist"] == whole["waitlist"]
+    assert rest["seq"] == whole["seq"]
+    assert (rest["active"], rest["pending"], rest["next_cursor"]) == ([], [], None)
+
+
+@pytest.mark.parametrize("query", [{"limit": "0"}, {"limit": "1001"}, {"cursor": "x"}])
+def test_a_page_of_the_waitlist_that_is_none_is_refused(
+    acme: Caller, job: UUID, query: dict[str, str]
+) -> None:
+    assert code_of(acme.get(f"/jobs/{job}/replay", query)) == (400, "VALIDATION_ERROR")

@@ -11,6 +11,7 @@ from allauth.mfa.totp.internal.auth import (
     hotp_value,
     yield_hotp_counters_from_time,
 )
+from django.test import Client
 from playwright.sync_api import Page, expect
 
 from applicants.models import Applicant
@@ -22,7 +23,7 @@ from tests.browser.pointer import Hands
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World
 from tests.support import factories
-from tests.support.accounts import member_of
+from tests.support.accounts import PASSWORD, is_signed_in, member_of, sign_in
 from tests.support.environment import ROOT
 
 pytestmark = pytest.mark.slow
@@ -46,6 +47,23 @@ def test_staff_sign_in_by_a_code_and_sign_out(page: Page, site: Site) -> None:
     they.press("Sign out")
     page.goto("/company/")
     shows(page, "Company sign-in")
+
+
+def test_other_sessions_are_ended(page: Page, site: Site) -> None:
+    user = member_of(factories.company(name="Acme"), password=PASSWORD)
+    other = Client()
+    sign_in(user.email, PASSWORD, other)
+    they = Hands(page, "mouse")
+    page.goto("/account/login/")
+    they.fill("Email", user.email)
+    they.fill("Password", PASSWORD)
+    they.press("Sign in")
+    page.goto("/account/sessions/")
+
+    they.press("Sign out everywhere else")
+
+    shows(page, "You are signed out everywhere else.")
+    assert not is_signed_in(other)
 
 
 def is_staff_code(line: str) -> bool:

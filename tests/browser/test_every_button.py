@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from allauth.mfa.models import Authenticator
 from playwright.sync_api import expect
 
-from jobs.models import ApiKey, Membership, Role
+from jobs.models import ApiKey, Membership, Retention, Role
 from tests.browser.buttons import shows
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
@@ -46,6 +47,27 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
     shows(owner.page, "a second miss costs 4")
     assert factories.row_of(world.job).penalty_places == 2
+
+
+def test_retention_is_saved(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.job}/settings/")
+
+    owner.fill("Days to keep personal data", "90")
+    owner.press("Save retention")
+
+    shows(owner.page, "It applies from the next night on.")
+    assert Retention.objects.get(job_id=world.job).keep_days == 90
+
+
+def test_a_second_step_is_required_and_made_optional(owner: Hands, world: World) -> None:
+    Authenticator.objects.create(user=world.owner, type="totp", data={"secret": "x"})
+    owner.page.goto("/company/team/")
+
+    owner.press("Require it")
+    shows(owner.page, "Two-step verification is now required.")
+    owner.press("Make it optional")
+
+    shows(owner.page, "Two-step verification is now the choice of each member.")
 
 
 @pytest.mark.parametrize(

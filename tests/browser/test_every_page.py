@@ -52,6 +52,7 @@ def _theirs(world: World) -> dict[str, Any]:
 ANYBODY: dict[str, Where] = {
     "openings": _nothing,
     "opening": _job,
+    "privacy": _nothing,
     "sign_in": _nothing,
     "confirm_offer": _offer,
     "account_login": _nothing,
@@ -110,6 +111,7 @@ WORK: dict[str, Where] = {
 STAFF: dict[str, Where] = {
     "account": _nothing,
     "account_email": _nothing,
+    "usersessions_list": _nothing,
     "account_set_password": _nothing,
     "account_logout": _nothing,
     "mfa_activate_totp": _nothing,
@@ -127,9 +129,11 @@ ONLY_POSTED_TO = {
     "dead_replay",
     "job_open",
     "job_pause",
+    "job_retention",
     "make_report",
     "prepare_export",
     "report_schedule",
+    "second_step",
     "sign_out",
     "switch_company",
     "switch_schedule",

@@ -96,6 +96,7 @@ def test_a_proxy_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch
         env.trusted_proxies()
 
 
+KEY = "of-a-test-0123456789-abcdefghijkl"
 NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
 
 
@@ -103,6 +104,11 @@ NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
     ("name", "variables"),
     [
         ("SECRET_KEY", {"SECRET_KEY": ""}),
+        ("SECRET_KEY", {"SECRET_KEY": "x"}),
+        ("SECRET_KEY", {"SECRET_KEY": "x" * 50}),
+        ("SECRET_KEY", {"SECRET_KEY": KEY[:31]}),
+        ("SECRET_KEY_FALLBACKS", {"SECRET_KEY_FALLBACKS": f"{KEY}, old"}),
+        ("DEBUG", {"DEBUG": "on"}),
         ("THROTTLE_API", {"THROTTLE_API": "many"}),
         ("TRUSTED_PROXIES", {"TRUSTED_PROXIES": "10.0.0"}),
         ("LOG_LEVEL", {"LOG_LEVEL": "loud"}),
@@ -115,7 +121,7 @@ NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
 def test_up_that_cannot_start_says_why_in_one_sentence(
     name: str, variables: dict[str, str]
 ) -> None:
-    usual = {"SECRET_KEY": "x" * 50, "DATABASE_URL": NOWHERE, "EMAIL_URL": "consolemail://"}
+    usual = {"SECRET_KEY": KEY, "DATABASE_URL": NOWHERE, "EMAIL_URL": "consolemail://"}
 
     run = subprocess.run(
         [sys.executable, "manage.py", "up", "--port", "8917"],

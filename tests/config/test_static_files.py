@@ -30,7 +30,7 @@ def run(collected: Path, *arguments: str) -> str:
             "PATH": os.environ["PATH"],
             "DJANGO_SETTINGS_MODULE": "pipeline.settings",
             "DATABASE_URL": "postgres://user:secret@127.0.0.1:1/line",
-            "SECRET_KEY": "x" * 50,
+            "SECRET_KEY": "of-a-test-0123456789-abcdefghijkl",
             "EMAIL_URL": "consolemail://",
             "STATIC_ROOT": str(collected),
         },

@@ -17,7 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 # An address at which no server listens: nothing embedded starts, and no connection is made.
-NO_DATABASE = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "SECRET_KEY": "checks"}
+NO_DATABASE = {
+    "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
+    "SECRET_KEY": "only-to-check-the-sources-0123456789",
+}
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ SOURCES = (
 )
 PACKAGES = ("applicants", "jobs", "pipeline", "static", "tasks", "templates")
 START_SECONDS, STOP_SECONDS = 60, 40
-LIFE_SECONDS = 3.5  # a program that has run for so long is started again
 
 
 @pytest.fixture(scope="module")

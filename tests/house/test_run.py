@@ -7,14 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.house.running import (
-    LIFE_SECONDS,
     PROC,
     START_SECONDS,
     STOP_SECONDS,
@@ -92,11 +90,12 @@ def test_when_the_web_server_ends_so_do_the_others(up: Callable[..., Up], tree: 
     assert programs_in(tree) == {}
 
 
-def test_workers_that_are_killed_come_again(up: Callable[..., Up], tree: Path) -> None:
+def test_workers_that_are_killed_again_and_again_come_again(
+    up: Callable[..., Up], tree: Path
+) -> None:
     running = up()
     running.hear("is ready")
-    time.sleep(LIFE_SECONDS)
-    for name, command in (("tasks", "run_tasks"), ("decay", "run_decay")):
+    for name, command in (("tasks", "run_tasks"), ("decay", "run_decay")) * 2:
         killed = program_in(tree, command)
         assert killed
 

@@ -7,7 +7,10 @@ import io
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.db import transaction
+
 from pipeline.imports.admit import admit_rows
+from pipeline.imports.read_file import read_file
 from pipeline.imports.store import store_import
 from pipeline.models import Application, ImportRefusal, ImportRun
 from tests.support import factories
@@ -28,7 +31,15 @@ def people(count: int, prefix: str = "p") -> list[Person]:
 
 
 def stored(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
-    """A file that waits to be taken into a job by its company."""
+    """A file that was read and waits to be taken into a job by its company."""
+    import_id = unread(job_id, content, name)
+    with transaction.atomic():
+        read_file(ImportRun.objects.select_related("file").get(file_id=import_id))
+    return import_id
+
+
+def unread(job_id: UUID, content: bytes, name: str = "people.csv") -> UUID:
+    """A file as it came from a company."""
     return store_import(
         company_id=factories.row_of(job_id).company_id,
         job_id=job_id,

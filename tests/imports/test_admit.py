@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -22,7 +23,16 @@ from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
-from tests.imports.files import Person, as_csv, imported, people, refusals, standing, stored
+from tests.imports.files import (
+    Person,
+    as_csv,
+    imported,
+    people,
+    refusals,
+    standing,
+    stored,
+    unread,
+)
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -32,8 +42,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 3)
-    monkeypatch.setattr(store, "PARTS_AT_ONCE", 2)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
+    monkeypatch.setattr("pipeline.imports.read_file.PARTS_AT_ONCE", 2)
     monkeypatch.setattr(admit, "MOST_PARTS", 3)
 
 
@@ -205,7 +215,7 @@ def test_progress_is_told_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_large_line_is_sound_after_an_import_in_whole_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 100)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 100)
     job_id = factories.job(capacity=10)
 
     run = imported(job_id, as_csv(people(1_050)))
@@ -221,11 +231,46 @@ def test_a_large_line_is_sound_after_an_import_in_whole_batches(
 
 def test_nothing_is_stored_of_a_file_that_is_refused_at_its_end() -> None:
     content = as_csv(people(20)) + b'"never closed'
+    job_id = factories.job()
 
-    with pytest.raises(ImportFileRefused):
-        stored(factories.job(), content)
+    run = admit_rows(unread(job_id, content))
+
+    assert run.ending == ImportRun.Ending.BAD_FILE
+    assert "quotation mark" in run.trouble
+    assert run.finished_at is not None
+    assert not StoredPart.objects.exists()
+    assert factories.row_of(job_id).next_ticket == 1
+
+
+def test_a_file_that_is_refused_at_its_first_line_is_not_kept() -> None:
+    for content in (b"\n" * 1_000_000, b"\xff\xfe", b"a,b\n1,2\n", b""):
+        with pytest.raises(ImportFileRefused):
+            unread(factories.job(), content)
 
     assert not StoredFile.objects.exists()
+
+
+def test_storing_a_file_of_line_breaks_costs_next_to_nothing_and_reading_it_has_an_end() -> None:
+    content = b"name,email\n" + b"\n" * 15_000_000
+
+    start = time.process_time()
+    import_id = unread(factories.job(), content)
+    storing = time.process_time() - start
+
+    run = admit_rows(import_id)
+
+    assert storing < 2
+    assert (run.ending, run.total_rows) == (ImportRun.Ending.BAD_FILE, 0)
+    assert "blank lines" in run.trouble
+
+
+def test_a_file_is_read_once_by_whoever_comes_first() -> None:
+    import_id = unread(factories.job(capacity=100), as_csv(people(7)))
+
+    admit_rows(import_id)
+    run = admit_rows(import_id)
+
+    assert (run.total_rows, run.accepted, run.ending) == (7, 7, ImportRun.Ending.COMPLETE)
 
 
 def test_only_an_own_job_that_is_open_takes_an_import() -> None:

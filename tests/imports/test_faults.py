@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.domain.errors import ApplicantNotFound
-from pipeline.imports import admit, store
+from pipeline.imports import admit
 from pipeline.imports.admit import admit_rows
 from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile
 from pipeline.privacy import erase as erasing
@@ -31,7 +31,7 @@ ROWS = [*people(10), ("", "nameless@import.example"), *people(20)]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 3)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
     monkeypatch.setattr(admit, "MOST_PARTS", 2)
 
 

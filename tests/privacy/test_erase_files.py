@@ -14,13 +14,13 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import write
 from pipeline.files.read import file_of
 from pipeline.files.write import FileWriter
-from pipeline.imports import store
+from pipeline.imports.admit import admit_rows
 from pipeline.imports.rows import rows_in
-from pipeline.models import ImportRefusal, StoredFile, StoredPart
+from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from pipeline.privacy import erase as erasing
 from pipeline.privacy import erase_files
 from pipeline.privacy.erase import erase
-from tests.imports.files import as_csv, imported, stored
+from tests.imports.files import as_csv, imported, stored, unread
 from tests.support import factories
 from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
 
@@ -36,7 +36,7 @@ def _own_mailbox(settings: Any, tmp_path: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 2)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 2)
 
 
 @pytest.fixture
@@ -82,6 +82,19 @@ def test_rows_that_wait_are_blanked_however_the_address_is_written_and_others_st
     assert [row.name for row in left] == ["Ana", "", "", "", "D", "E"]
     assert [row.refusal for row in left] == [None, "ERASED", "ERASED", "ERASED", None, None]
     assert [row.number for row in left] == [2, 3, 4, 5, 6, 7]
+
+
+def test_a_file_that_no_worker_has_read_yet_is_blanked_too(zelda: factories.Applicant) -> None:
+    with_her = unread(factories.job(), as_csv([("Z", EMAIL.upper()), ("Ana", "ana@x.org")]))
+    without = unread(factories.job(), as_csv([("Ana", "ana@x.org")]))
+
+    erase(applicant_id=zelda.id)
+
+    run = admit_rows(with_her)
+    assert (run.accepted, run.refused) == (1, 1)
+    assert not ImportRun.objects.get(file_id=without).is_read
+    assert EMAIL.lower() not in everything_in("pipeline_importrefusal")
+    assert EMAIL.lower() not in everything_in("pipeline_storedpart")
 
 
 def test_what_was_refused_is_blanked(zelda: factories.Applicant) -> None:

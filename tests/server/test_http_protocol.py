@@ -169,8 +169,17 @@ def test_what_a_client_says_of_its_address_is_not_believed(port: int) -> None:
         b"Host: localhost", b"Host: localhost\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil"
     )
 
-    assert status_of(said(port, head)) == 200
+    assert status_of(said(port, LAST.replace(b"/health/live", b"/metrics"))) == 200
+    assert status_of(said(port, head)) == 404
     assert status_of(said(port, head.replace(b"X-Forwarded-Proto", b"X-Forwarded-For"))) == 404
+
+
+def test_who_sends_nonsense_while_an_answer_is_made_hears_only_that(port: int) -> None:
+    head = b"GET /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    for _ in range(5):
+        answers = said(port, head + b"nonsense\r\n\r\n")
+        assert 1 <= answers.count(b"HTTP/1.1") <= 2
 
 
 def test_after_a_refused_request_with_a_body_the_connection_serves_on(port: int) -> None:

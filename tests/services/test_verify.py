@@ -30,7 +30,6 @@ A_DAY = 24 * 3_600
 
 
 def unverified(job_id: Any, person: Any = None) -> Application:
-    """An application with an address that nobody has proved."""
     return factories.application(job_id, person, verified=False)
 
 
@@ -167,7 +166,6 @@ def test_a_paused_job_lapses_them_too_and_a_closed_one_closes_them_out() -> None
 
 
 def test_an_application_in_a_victims_name_leaves_no_trace_on_the_victim() -> None:
-    """The attack that worked: seats offered in her name, missed, and she was put behind."""
     job_id, control = factories.job(max_decays=0), factories.job(max_decays=0)
     victim = factories.applicant()
     for _ in range(2):

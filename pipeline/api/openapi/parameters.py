@@ -36,6 +36,12 @@ EVENT = Parameter("event", "Only events of this kind.", choices(EventType))
 AS_OF = Parameter("as_of", "The line at this time; needs `Z` or an offset.", _TIME)
 AS_OF_CAMEL = Parameter("asOf", "Another spelling of `as_of`.", _TIME)
 REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _SEQ)
+MOST_REPLAYED = 1_000
+REPLAY_LIMIT = Parameter(
+    "limit",
+    "How many of those who waited a page has.",
+    whole(1, MOST_REPLAYED, default=MOST_REPLAYED),
+)
 NOTED_SEQ = Parameter("seq", "The seq that you noted; together with `hash`.", _SEQ)
 NOTED_HASH = Parameter(
     "hash",

@@ -17,14 +17,15 @@ from jobs.models import (
     Scope,
 )
 from jobs.selectors import keys_of
-from jobs.services import create_api_key, revoke_api_key
+from jobs.services import MOST_KEY_DAYS, create_api_key, revoke_api_key
 from pipeline.api import pagination
 from pipeline.api.access import as_company
+from pipeline.api.auth import refuse_long_signed_in
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, body_of, page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.schema import Tag, describes
-from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape
+from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page, encode_cursor
@@ -36,6 +37,7 @@ class ApiKeyIn(Shape):
 
     name = Line(max_length=KEY_NAME_LENGTH)
     scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
+    expires_in_days = Whole(min_value=1, max_value=MOST_KEY_DAYS, allow_null=True, default=None)
 
     def validate_name(self, value: str) -> str:
         """Return the name, of characters that can be shown."""
@@ -62,6 +64,7 @@ class ApiKeyOut(TypedDict):
     created_at: datetime
     last_used_at: datetime | None
     revoked_at: datetime | None
+    expires_at: datetime | None
 
 
 class NewApiKeyOut(ApiKeyOut):
@@ -85,6 +88,7 @@ def api_key_out(key: ApiKey) -> ApiKeyOut:
         "created_at": key.created_at,
         "last_used_at": key.last_used_at,
         "revoked_at": key.revoked_at,
+        "expires_at": key.expires_at,
     }
 
 
@@ -123,13 +127,21 @@ class ApiKeys(Endpoint):
         NewApiKeyOut,
         status=201,
         takes=(ApiKeyIn,),
+        about="The member must have proved who they are within the last ten minutes, by password or"
+        " second step, if the account has one: else 403.",
     )
     def post(self, request: Request) -> Response:
         """Make a key: 201. Only this answer shows it."""
         caller = as_company(caller_of(request), Action.MANAGE_KEYS)
         given = body_of(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
-        row, key = create_api_key(company_id=caller.company_id, name=given["name"], scopes=scopes)
+        refuse_long_signed_in(request)
+        row, key = create_api_key(
+            company_id=caller.company_id,
+            name=given["name"],
+            scopes=scopes,
+            expires_in_days=given["expires_in_days"],
+        )
         where = {"Location": f"{request.path}/{row.id}"}
         return Response({**api_key_out(row), "key": key}, status=201, headers=where)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs.errors import BadName, CompanyNotFound
+from jobs.errors import BadLifetime, BadName, CompanyNotFound
 from jobs.models import Scope
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key
@@ -41,6 +41,13 @@ class Command(BaseCommand):
             help="how many tasks it may start in a minute (default: the site's THROTTLE_TASKS)",
         )
 
+        parser.add_argument(
+            "--expires-in-days",
+            type=int,
+            metavar="N",
+            help="for how many days it is valid (default: until it is revoked)",
+        )
+
     def handle(
         self,
         *,
@@ -49,6 +56,7 @@ class Command(BaseCommand):
         scopes: list[Scope],
         tasks: list[str] | None,
         tasks_per_minute: int | None,
+        expires_in_days: int | None,
         **_: Any,
     ) -> None:
         try:
@@ -58,10 +66,11 @@ class Command(BaseCommand):
                 scopes=scopes,
                 types=tasks,
                 per_minute=tasks_per_minute,
+                expires_in_days=expires_in_days,
             )
         except CompanyNotFound:
             raise CommandError(f"There is no company {company_id}.") from None
-        except (BadName, OutOfRange) as error:
+        except (BadLifetime, BadName, OutOfRange) as error:
             raise CommandError(f"{error}") from None
         self.stdout.write(key)
 

@@ -1,4 +1,8 @@
-"""Pages of the development mailbox. Answers 404 unless DEV_MAIL is set."""
+"""Pages of the development mailbox, which holds codes that sign in.
+
+They are there only where DEV_MAIL is set, and only for requests that come directly from this
+machine: a proxy or a tunnel on it must not show them to others.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.mail import dev_mailbox
+from pipeline.web.client_address import is_from_this_machine
 
 
 @never_cache
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _only_in_development()
+    _only_for_developers(request)
     to = request.GET.get("to", "").strip().lower()
     kept = [mail for mail in dev_mailbox.newest() if to in mail.to.lower()]
     return render(request, "dev/mails.html", {"mails": kept, "to": to})
@@ -25,13 +30,13 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _only_in_development()
+    _only_for_developers(request)
     mail = dev_mailbox.read(name)
     if mail is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": mail})
 
 
-def _only_in_development() -> None:
-    if not settings.DEV_MAIL:
+def _only_for_developers(request: HttpRequest) -> None:
+    if not (settings.DEV_MAIL and is_from_this_machine(request)):
         raise Http404

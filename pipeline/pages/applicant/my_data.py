@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django import forms
 from django.contrib import messages
 from django.db import OperationalError
@@ -14,7 +16,10 @@ from applicants.http import forget_address, sign_out
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase
+from pipeline.privacy.erase_files import imported_rows
 from pipeline.privacy.my_data import everything_about
+
+security = logging.getLogger("security")
 
 BUSY = (
     "One of your lines was too busy to finish this. Nothing has been erased. Try again in a moment."
@@ -44,7 +49,12 @@ def my_data(request: HttpRequest) -> HttpResponse:
 def download(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
     person = _person(request)
-    kept = {"taken_at": timezone.now(), **everything_about(person)}
+    security.info("my_data.downloaded", extra={"applicant": str(person.id)})
+    kept = {
+        "taken_at": timezone.now(),
+        **everything_about(person),
+        "imports": imported_rows(person.email),
+    }
     response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
     name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -10,6 +10,7 @@ from pipeline.pages.applicant import (
     dev_mail,
     my_data,
     openings,
+    privacy,
     sign_in,
 )
 
@@ -29,6 +30,7 @@ urlpatterns = [
     path(f"{_MINE}withdraw/", application.withdraw_mine, name="withdraw_mine"),
     path("confirm/", confirm.take_offer, name="take_offer"),
     path("confirm/<str:token>/", confirm.confirm_offer, name="confirm_offer"),
+    path("privacy/", privacy.privacy, name="privacy"),
     path("me/data/", my_data.my_data, name="my_data"),
     path("me/data/download/", my_data.download, name="my_data_download"),
     path("me/data/erase/", my_data.erase_me, name="erase_me"),

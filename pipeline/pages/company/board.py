@@ -98,16 +98,13 @@ def _is_cooling(seen: Any, shown: Board) -> bool:
     return end is not None and end > shown.now
 
 
-def _is_eligible(seen: Any, shown: Board) -> bool:
-    return seen.application.is_verified and not _is_cooling(seen, shown)
-
-
 def _consequence_of_resuming(shown: Board) -> str:
     """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
     if not free or not shown.job.people_waiting:
         return "people can apply again"
-    names = [s.application.name for s in rows if _is_eligible(s, shown)][:free]
+    eligible = [s for s in rows if s.application.is_verified and not _is_cooling(s, shown)]
+    names = [seen.application.name for seen in eligible[:free]]
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"

@@ -20,6 +20,7 @@ from pipeline.pages.company.forms import (
     posting_values,
 )
 from pipeline.pages.company.jobs import short_window, warn_of_short_window
+from pipeline.pages.company.retention import retention_form
 from pipeline.pages.error_messages import words_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
@@ -119,6 +120,8 @@ def _page(
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_choices(),
         "exports": EXPORTS,
+        "retention": retention_form(job),
+        "may_keep": member.may(Action.MANAGE_TEAM),
         **short_window(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from pipeline.pages.company import application, board, job_actions, jobs, people, settings
+from pipeline.pages.company import (
+    application,
+    board,
+    job_actions,
+    jobs,
+    people,
+    retention,
+    settings,
+)
 
 urlpatterns = [
     path("company/", jobs.company_jobs, name="company_jobs"),
@@ -13,6 +21,7 @@ urlpatterns = [
     path("company/jobs/<uuid:job_id>/close/", job_actions.job_close, name="job_close"),
     path("company/jobs/<uuid:job_id>/capacity/", job_actions.job_capacity, name="job_capacity"),
     path("company/jobs/<uuid:job_id>/add/", job_actions.add_person, name="add_person"),
+    path("company/jobs/<uuid:job_id>/retention/", retention.job_retention, name="job_retention"),
     path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
     path(
         "company/applications/<uuid:application_id>/", application.application, name="application"

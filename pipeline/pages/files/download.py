@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
 from django.contrib import messages
@@ -19,6 +20,8 @@ from pipeline.models import StoredFile
 from pipeline.pages.access import act_for, for_members, memberships, own_job
 from tasks.errors import TaskError
 
+security = logging.getLogger("security")
+
 
 @require_safe
 @for_members()
@@ -28,6 +31,7 @@ def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     if file is None:
         context = {"kept_days": FILE_KEPT_DAYS}
         return render(request, "files/file_gone.html", context, status=404)
+    security.info("file.downloaded", extra={"file": str(file_id)})
     response = StreamingHttpResponse(pieces_of(file.id), content_type=file.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file.name}"'
     response["Content-Length"] = str(file.size_bytes)

@@ -29,7 +29,7 @@ def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
     """Show one import; the page updates itself while it runs."""
     job, seen = _own_import(request, job_id, import_id)
     run = seen.run
-    state = (run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
+    state = (run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
     return live_page(
         request,
         "imports/result.html",
@@ -45,7 +45,9 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
     tone = "warn" if seen.is_over else "wait"
     if run.ending == ImportRun.Ending.COMPLETE:
         tone = "good"
-    if run.ending:
+    if not run.is_read and seen.task_status == Status.RUNNING:
+        state = "Reading the file"
+    elif run.ending:
         state = IMPORT_ENDING_WORDS[run.ending]
     elif seen.task_status in ("", Status.SUCCEEDED):
         state = "Ended"
@@ -59,7 +61,7 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
         "state": state,
         "tone": tone,
         "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
-        "percent": 100 * run.next_row // run.total_rows,
+        "percent": 100 * run.next_row // max(1, run.total_rows),
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
     }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,6 +15,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from jobs.models import User
+from jobs.selectors import has_second_step, locked_companies
 from pipeline.pages.access import act_for
 
 
@@ -21,15 +25,19 @@ from pipeline.pages.access import act_for
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
     """Show the ways to sign in: address, password, passkeys, authenticator app, recovery codes."""
-    held = list(Authenticator.objects.filter(user=request.user).order_by("created_at"))
+    user = cast(User, request.user)
+    held = list(Authenticator.objects.filter(user=user).order_by("created_at"))
     recovery_codes = Authenticator.Type.RECOVERY_CODES
     codes = next((each for each in held if each.type == recovery_codes), None)
     context = {
-        "new_address": EmailAddress.objects.filter(user=request.user, verified=False).first(),
+        "new_address": EmailAddress.objects.filter(user=user, verified=False).first(),
         "passkeys": [each for each in held if each.type == Authenticator.Type.WEBAUTHN],
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
         "has_second_step": bool(held),
+        "needs_second_step": user.is_staff and not has_second_step(user.id),
+        "idle_hours": settings.STAFF_IDLE_HOURS,
+        "locked_companies": locked_companies(user.id),
     }
     return render(request, "staff/account.html", context)
 

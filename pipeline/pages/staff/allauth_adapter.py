@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,8 @@ from applicants.mail import post
 from jobs.models import User
 from jobs.selectors import company_of_newcomer, roles_of
 from pipeline.web.client_address import client_address
+
+security = logging.getLogger("security")
 
 FIRST_CONFIRMED = "account/messages/email_confirmed.txt"
 # Prefixes of the session keys that allauth still needs when an account signs in.
@@ -78,8 +81,9 @@ class StaffAdapter(DefaultAccountAdapter):
         return f"{str(credentials.get('email', '')).lower()} {client_address(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the client's address behind trusted proxies; for IPv6, its network."""
-        return client_address(request)
+        """Return the client's address behind trusted proxies; for IPv6, its network's first."""
+        address = client_address(request).partition("/")[0]
+        return "0.0.0.0" if address == "unknown" else address  # noqa: S104  a socket has none
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         """Build the link on SITE_URL, whatever host name and scheme the request used."""
@@ -97,6 +101,7 @@ class StaffAdapter(DefaultAccountAdapter):
             template_prefix, email, {"site_url": settings.SITE_URL} | context
         )
         post(to=email, subject=str(message.subject), text=str(message.body))
+        security.info("staff.email_sent", extra={"what": template_prefix.rpartition("/")[2]})
 
 
 def _on_site(url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from jobs.models import NAME_LENGTH, Role, Scope
+from jobs.services import MOST_KEY_DAYS
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import MOST_A_MINUTE
 from pipeline.pages.forms import PlainForm
@@ -60,6 +61,13 @@ class KeyForm(PlainForm):
         widget=forms.CheckboxSelectMultiple,
         label="Permissions",
         initial=[Scope.READ],
+    )
+    expires_in_days = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_KEY_DAYS,
+        label="Days until it expires",
+        help_text="Leave blank for a key that is valid until you revoke it.",
     )
     tasks = forms.MultipleChoiceField(
         required=False,

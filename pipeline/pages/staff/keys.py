@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django.contrib import messages
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from uuid_utils.compat import uuid7
@@ -39,12 +41,13 @@ def api_keys(request: HttpRequest) -> HttpResponse:
     """List the keys, and create one.
 
     The response to the form shows the key. It is in no session and no address, so it is gone with
-    the page.
+    the page. An owner who has not given the password or second step of late is asked for it first.
     """
     owner = require(member_who_sent(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
         return _show(request, owner, KeyForm(initial=initial))
+    raise_if_reauthentication_required(request, app="")
     form = KeyForm(request.POST)
     created = _create(owner, form) if form.is_valid() else None
     if created is None:
@@ -80,6 +83,7 @@ def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
             types=given["tasks"],
             per_minute=given["tasks_per_minute"],
             key_id=given["key_id"],
+            expires_in_days=given["expires_in_days"],
         )
     except BadName as error:
         form.add_error("name", str(error))
@@ -97,6 +101,7 @@ def _show(request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 2
     limits = limits_of(key.id for key in keys.rows)
     context = {
         "form": form,
+        "now": timezone.now(),
         "keys": [(key, _limits(limits.get(key.id))) for key in keys.rows],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
         "first_url": "?" if after else "",

@@ -1,14 +1,30 @@
-"""Middleware for allauth's pages."""
+"""Middleware for staff accounts: allauth's pages, the back office, and idle sessions."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from jobs.models import User
+from jobs.selectors import has_second_step
+from pipeline.web.page_middleware import pages_only
+
 ALLAUTH_ROOT = "/account/"
+BACK_OFFICE = "/admin/"
+# Where a staff session keeps when it began, and when it was last seen to be used.
+BEGAN, USED = "staff_began", "staff_used"
+# How often the use of a session is written down.
+NOTED_EVERY_SECONDS = 300
 FORMS = ("form", "verify_form", "webauthn_form")
 
 
@@ -32,3 +48,54 @@ class RefusedFormStatus:
             if any(form is not None and form.is_bound and form.errors for form in forms):
                 response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
         return response
+
+
+@pages_only
+def second_step_for_operators(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Open the back office only to accounts with a passkey or an authenticator app."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        user = request.user if request.path.startswith(BACK_OFFICE) else None
+        if isinstance(user, User) and user.is_staff and not has_second_step(user.id):
+            return redirect("account")  # which says what is missing
+        return get_response(request)
+
+    return middleware
+
+
+def idle_sessions(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Keep a staff session while it is used, but no longer than settings.STAFF_SESSION_SECONDS.
+
+    The session store itself ends one that is not: pages, API and streams alike. The use is written
+    at most every NOTED_EVERY_SECONDS, and only if the request has read the session anyway.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        session = request.session
+        if session.accessed and SESSION_KEY in session:
+            now = int(time.time())
+            if now - session.get(BEGAN, now) > settings.STAFF_SESSION_SECONDS:
+                session.flush()
+            elif now - session.get(USED, 0) > NOTED_EVERY_SECONDS:
+                _note_use(request, now)
+        return response
+
+    return middleware
+
+
+@receiver(user_logged_in, dispatch_uid="staff.session_began")
+def begin_staff_session(request: HttpRequest, **_: Any) -> None:
+    """Write down when a session began, as seconds since 1970."""
+    request.session[BEGAN] = now = int(time.time())
+    _note_use(request, now)
+
+
+def _note_use(request: HttpRequest, now: int) -> None:
+    request.session.setdefault(BEGAN, now)
+    request.session[USED] = now
+    request.session.set_expiry(settings.STAFF_IDLE_HOURS * 3_600)

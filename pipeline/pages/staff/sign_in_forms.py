@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import ConfirmLoginCodeForm
 from allauth.core import context
@@ -11,6 +13,8 @@ from django import forms
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.limits.rate_limit import Rate, count
 from pipeline.pages.rate_limits import TooOften, limit
+
+security = logging.getLogger("security")
 
 TRIES_OF_ONE_CODE = 3
 
@@ -36,8 +40,10 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
         try:
             limit(request, "code_try")
         except TooOften:
+            security.warning("staff.code_throttled")
             raise get_adapter().validation_error("rate_limited") from None
         if not count("staff_code", code, rate).allowed:
+            security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
         return str(super().clean_code())
 

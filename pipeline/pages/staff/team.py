@@ -7,12 +7,12 @@ from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs.errors import AlreadyMember, LastOwner, MemberNotFound
+from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
 from jobs.selectors import member_of, team_of
-from jobs.services import add_member, change_role, remove_member
+from jobs.services import add_member, change_role, remove_member, require_second_step
 from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count
 from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
@@ -23,6 +23,11 @@ MAILS = Rate(60, 3_600)  # people whom a company may add per hour; each gets an 
 LAST_OWNER = (
     "This is the last owner. Make someone else an owner first, so that the company can still be"
     " managed."
+)
+
+OWN_STEP_FIRST = (
+    "Add a passkey or an authenticator app to your own account first. Otherwise you could not come"
+    " back to this page."
 )
 
 
@@ -38,6 +43,22 @@ def team(request: HttpRequest) -> HttpResponse:
             return redirect("team")
     context = {"form": form, "team": team_of(member.company.id), "roles": ROLES}
     return render(request, "staff/team.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@for_members()
+def second_step(request: HttpRequest) -> HttpResponse:
+    """Require a second step of all members of the company, or make it their choice again."""
+    owner = require(member_who_sent(request), Action.MANAGE_TEAM)
+    required = request.POST.get("required") == "yes"
+    try:
+        require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)
+    except SecondStepMissing:
+        messages.error(request, OWN_STEP_FIRST)
+        return redirect("team")
+    done = "is now required" if required else "is now the choice of each member"
+    messages.success(request, f"Two-step verification {done}.")
+    return redirect("team")
 
 
 @require_http_methods(["GET", "POST"])

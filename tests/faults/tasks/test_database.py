@@ -48,7 +48,7 @@ class Away:
             name: value for name, value in os.environ.items() if not name.startswith("PYTEST")
         } | {
             "DATABASE_URL": f"postgres://postgres@/{quote(str(socket_dir))}/postgres",
-            "SECRET_KEY": "of a test",
+            "SECRET_KEY": "of-a-test-0123456789-abcdefghijkl",
             "DJANGO_SETTINGS_MODULE": "tests.tasks.settings",
         }
         self.run("manage.py", "migrate", "-v0")

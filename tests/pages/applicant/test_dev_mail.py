@@ -29,6 +29,27 @@ def send(to: str = "ana@example.org", subject: str = "Hello", text: str = "Text.
     EmailMessage(subject, text, to=[to]).send()
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"REMOTE_ADDR": "192.0.2.1"},
+        {"HTTP_X_FORWARDED_FOR": "192.0.2.1"},
+        {"HTTP_X_FORWARDED_PROTO": "https"},
+        {"HTTP_CF_CONNECTING_IP": "192.0.2.1"},
+        {"HTTP_HOST": "testserver"},
+    ],
+)
+def test_nobody_reads_them_through_a_proxy_or_a_tunnel(
+    visitor: Client, environment: dict[str, Any]
+) -> None:
+    send()
+    name = dev_mailbox.newest()[0].name
+
+    for path in ("/dev/mail/", f"/dev/mail/{name}/"):
+        assert visitor.get(path, HTTP_HOST="localhost:8000").status_code == 200
+        assert visitor.get(path, **environment).status_code == 404
+
+
 def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
     send(text="<b>Look</b>\nhttp://127.0.0.1:8000/confirm/x/")
 

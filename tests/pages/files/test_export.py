@@ -119,7 +119,20 @@ def test_a_decision_stands_there_with_its_reason_and_its_rules(
 
 @pytest.mark.parametrize(
     "name",
-    ['=HYPERLINK("http://x","y")', "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "  =1", '"=1'],
+    [
+        '=HYPERLINK("http://x","y")',
+        "+1",
+        "-1+1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "  =1",
+        '"=1',
+        "\uff1d1+1",
+        "\uff0b1",
+        "\uff0d1",
+        "\uff20SUM(A1)",
+    ],
 )
 def test_no_cell_is_a_formula(viewer: Client, company: Company, name: str) -> None:
     job = factories.job(company_id=company.id)
@@ -128,7 +141,7 @@ def test_no_cell_is_a_formula(viewer: Client, company: Company, name: str) -> No
     raw = body_of(viewer, job, "applications.csv")
 
     cell = first_row(raw)["name"]
-    assert cell.lstrip()[0] not in "=+-@\t\r"
+    assert cell.lstrip()[0] not in "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
     assert cell.removeprefix("'") == name
     assert lines_of(viewer, job, "applications.jsonl")[0]["name"] == name
 

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from jobs.models import Company, Role
-from pipeline.imports import admit, store
+from pipeline.imports import admit
 from pipeline.imports.admit import admit_rows
 from pipeline.imports.read_csv import read_rows
 from pipeline.models import ImportRun, StoredFile
@@ -52,7 +52,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
     assert "The first line must name the columns" in form
     assert "import/sample.csv" in form
     location = give(recruiter, job_id, sample.content)
-    assert ImportRun.objects.get().total_rows == 2
+    assert not ImportRun.objects.get().is_read
     assert f"/company/jobs/{job_id}/import/{ImportRun.objects.get().file_id}/" == location
 
 
@@ -105,7 +105,7 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
 def test_the_report_of_an_import_that_ended_early_can_be_imported_again(
     recruiter: Client, company: Company, job_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "ROWS_IN_PART", 3)
+    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
     monkeypatch.setattr(admit, "FIRST_PARTS", 1)
     here = give(recruiter, job_id, as_csv(people(8)))
     admit_rows(

@@ -19,6 +19,12 @@ KEYS = "/company/keys/"
 KEY = re.compile(r"nilk_[\w-]{43}")
 
 
+@pytest.fixture
+def ada(company: Company) -> User:
+    """Return an owner without a password, who is not asked for it before making a key."""
+    return member_of(company, email="ada@example.org")
+
+
 def make_key(client: Client, **given: object) -> str:
     """Fill in the form and send it; the key that the answer shows."""
     page = client.get(KEYS).content.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -13,6 +14,7 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role, User
 from pipeline.models import Heartbeat
 from pipeline.pages.staff.system import VERSION
+from tasks.models import TaskWorker
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.clock import let_time_pass
@@ -42,6 +44,15 @@ def test_a_viewer_sees_that_the_worker_runs(company: Company) -> None:
 
 def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
     assert "Never seen" in words(ada)
+
+
+def test_a_task_worker_that_has_gone_is_said_with_its_last_sign_of_life(ada: User) -> None:
+    assert "None has run here lately" in words(ada)
+
+    TaskWorker.objects.create(name="one", slots=2, beat_at=Now() - timedelta(minutes=5))
+
+    assert "Not running" in words(ada)
+    assert "Last seen" in words(ada)
 
 
 def test_an_overdue_deadline_is_told_to_its_own_company_only(ada: User, job: UUID) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from applicants.http import KEY
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from tests.support import factories
-from tests.support.accounts import browser_of, is_signed_in
+from tests.support.accounts import PASSWORD, browser_of, is_signed_in
 from tests.support.outbox import code_to
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
@@ -59,8 +59,9 @@ def test_who_is_added_joins_the_team_whose_page_it_was(
 
 
 def test_a_key_belongs_to_the_company_whose_page_it_was(
-    windows: Client, company: Company, other: Company
+    windows: Client, ada: User, company: Company, other: Company
 ) -> None:
+    windows.post("/account/reauthenticate/", {"password": PASSWORD})
     form = hidden(windows, "/company/keys/") | {"name": "Import", "scopes": ["read"]}
     look_at_the_other_company(windows, other)
 

@@ -27,6 +27,7 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
+from pipeline.audit.turns import heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
@@ -182,8 +183,10 @@ class Summary(Endpoint):
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data for one."""
-        own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        return tagged_answer(request, summary_out(job_id, figures_of(job_id)))
+        _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        with heavy_read(job.company_id, events=job.seq):
+            payload = summary_out(job_id, figures_of(job_id))
+        return tagged_answer(request, payload)
 
 
 def _change_status(

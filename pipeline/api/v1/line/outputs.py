@@ -13,6 +13,7 @@ from pipeline.api.v1.outputs import Count, Hash, PageOf, if_ahead
 from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
+from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.past_states import Place
 
 
@@ -44,6 +45,7 @@ class LineOut(TypedDict):
     active: list[PlaceOut]
     pending: list[PlaceOut]
     waitlist: list[PlaceOut]
+    next_cursor: str | None
     server_time: datetime
 
 
@@ -86,6 +88,7 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "active": [_place_out(place, as_of) for place in line.active],
         "pending": [_place_out(place, as_of) for place in line.pending],
         "waitlist": [_place_out(place, as_of) for place in line.waitlist],
+        "next_cursor": encode_cursor(line.seq, line.next_after) if line.next_after else None,
         "server_time": server_time,
     }
 

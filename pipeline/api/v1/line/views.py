@@ -18,12 +18,15 @@ from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
     AS_OF,
     AS_OF_CAMEL,
+    CURSOR,
     EVENT,
     LIMIT,
+    MOST_REPLAYED,
     NOTED_HASH,
     NOTED_SEQ,
     OF_APPLICATION,
     PAGED,
+    REPLAY_LIMIT,
     REPLAY_SEQ,
 )
 from pipeline.api.schema import Tag, describes
@@ -33,7 +36,8 @@ from pipeline.api.v1.events.outputs import EventOut, event_out
 from pipeline.api.v1.jobs.outputs import job_out
 from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
 from pipeline.api.v1.outputs import PageOf, if_ahead
-from pipeline.audit.replay import replay
+from pipeline.audit.replay import replay_page
+from pipeline.audit.turns import heavy_read
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
@@ -121,7 +125,10 @@ class Replay(Endpoint):
         Action.READ_COMPANY,
         LineOut,
         tagged=True,
-        parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ),
+        parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
+        about="`active` and `pending` are on the first page only. Export the log of a very long"
+        " line: what takes the database more than five seconds is refused with 503 `UNAVAILABLE`,"
+        " and of a company's long lines only one is read at a time (503 `BUSY`).",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event; with neither, after the last event."""
@@ -130,8 +137,14 @@ class Replay(Endpoint):
         seq = parameters.whole(request, "seq")
         if as_of and seq is not None:
             parameters.refuse("seq", "Send either a time or a seq.")
-        line = replay(job_id, seq=seq, as_of=as_of)
-        payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
+        limit = parameters.whole(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
+        moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
+        after = 0
+        if place := pagination.place_after(request, int, int):  # of the same moment as before
+            moment, after = {"seq": place[0]}, place[1]
+        with heavy_read(facts.company_id, events=facts.seq):
+            line = replay_page(job_id, after=after, limit=limit, **moment)
+            payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
         return tagged_answer(request, payload, version_tag(facts.seq))
 
 

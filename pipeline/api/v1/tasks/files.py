@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import file_of, pieces_of
 from pipeline.imports.progress import import_of_task, report_of
+
+security = logging.getLogger("security")
 
 CSV = "text/csv"
 
@@ -73,6 +76,7 @@ class OneFile(Endpoint):
         """Return a file that was made for the company."""
         caller = as_company(caller_of(request), Action.READ_COMPANY)
         file = file_of(caller.company_id, file_id)
+        security.info("file.downloaded", extra={"file": str(file_id)})
         return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
 
 

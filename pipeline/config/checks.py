@@ -1,0 +1,50 @@
+"""System checks of what must not be open by accident."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+_HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
+
+
+@register(Tags.security)
+def public_site_has_a_database(**_: Any) -> list[CheckMessage]:
+    """Warn at every start when others are to reach the site, but nothing says where its data is."""
+    if settings.EMBEDDED_POSTGRES is None or not _is_public():
+        return []
+    text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
+    what = " So this is a site for one machine: its database is embedded, its cookies are plain"
+    what += " and its emails, with the codes that sign in, are kept for whoever sits here."
+    return [Warning(text + what, hint=_HINT, id="pipeline.W001")]
+
+
+@register(Tags.security, deploy=True)
+def deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
+    """Fail when a deployed site would use what is there for one machine only."""
+    found: list[CheckMessage] = []
+    if settings.EMBEDDED_POSTGRES is not None:
+        found.append(Error("The embedded database would be used.", hint=_HINT, id="pipeline.E001"))
+    if settings.DEV_MAIL:
+        text = "Emails would be kept on this machine, codes that sign in among them."
+        found.append(Error(text, hint=_HINT, id="pipeline.E002"))
+    if not _is_public():
+        hint = "Set SITE_URL to the public address: links in emails lead there."
+        found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
+    return found
+
+
+def _is_public() -> bool:
+    names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
+    return not all(_is_of_this_machine(name.strip("[]")) for name in names)
+
+
+def _is_of_this_machine(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"

@@ -1,0 +1,23 @@
+"""Time limits of statements, for one transaction."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+# One heavy read must not take every processor of the database, nor much of its memory.
+_BOUNDS = """
+SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB', true),
+       set_config('max_parallel_workers_per_gather', '0', true)
+"""
+
+
+def bound_heavy_read(seconds: float) -> None:
+    """Bound each statement of this transaction, which reads much."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS, [f"{seconds * 1_000:.0f}"])
+
+
+def lift_statement_time() -> None:
+    """Let this transaction take as long as it needs, in a web server, too."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")

@@ -1,0 +1,78 @@
+"""Reading of a stored file by a worker: its bytes become rows, in the place of the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from uuid import UUID
+
+from django.db.models.functions import Now
+
+from pipeline.domain.errors import ImportFileRefused
+from pipeline.files.write import keep_parts
+from pipeline.imports.read_csv import read_rows
+from pipeline.imports.rows import Row
+from pipeline.models import ImportRun, StoredPart
+
+# The fewest rows that are taken in at a time; with the longest names still a small part.
+ROWS_IN_PART = 100
+PARTS_AT_ONCE = 20
+
+
+def read_file(run: ImportRun) -> None:
+    """Turn the bytes of an import's file into rows, once; end the import if that cannot be done.
+
+    The import must be locked, in the transaction in which this is called.
+    """
+    if run.is_read:
+        return
+    file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
+    try:
+        file.rows, file.size_bytes = _store(file.id, read_rows(_bytes_of(file.id)))
+    except ImportFileRefused as error:
+        StoredPart.objects.filter(file_id=file.id).delete()
+        ImportRun.objects.filter(file_id=file.id).update(
+            is_read=True,
+            trouble=str(error)[:300],
+            ending=ImportRun.Ending.BAD_FILE,
+            finished_at=Now(),
+        )
+    else:
+        raw.delete()
+        file.content_type = "application/jsonl"
+        file.save(update_fields=["rows", "size_bytes", "content_type"])
+        ImportRun.objects.filter(file_id=file.id).update(is_read=True, total_rows=file.rows)
+    run.refresh_from_db()
+
+
+def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
+    """Find and lock the imports in whose unread bytes one of some texts in small letters stands."""
+    unread = ImportRun.objects.select_for_update(of=("self",)).filter(is_read=False)
+    for run in unread.select_related("file").order_by("file_id"):
+        whole = b"".join(_bytes_of(run.file_id)).decode(errors="replace").lower()
+        if any(text in whole for text in texts):
+            yield run
+
+
+def _bytes_of(file_id: UUID) -> Iterator[bytes]:
+    """Read a stored file as it came; one part in memory at a time."""
+    parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
+    last: int | None = None
+    while part := (parts if last is None else parts.filter(number__gt=last)).first():
+        yield bytes(part.data)
+        last = part.number
+
+
+def _store(file_id: UUID, rows: Iterator[Row]) -> tuple[int, int]:
+    """Store the rows in parts; return how many rows and bytes there are."""
+    parts: list[tuple[int, bytes]] = []
+    count = number = size = 0
+    while some := list(islice(rows, ROWS_IN_PART)):
+        data = b"".join(row.as_line() for row in some)
+        parts.append((number, data))
+        count, number, size = count + len(some), number + 1, size + len(data)
+        if len(parts) == PARTS_AT_ONCE:
+            keep_parts(file_id, parts)
+            parts.clear()
+    keep_parts(file_id, parts)
+    return count, size

@@ -1,0 +1,22 @@
+"""Page about the data that the site keeps, why and for how long."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from jobs.models import Retention
+from pipeline.files.write import FILE_KEPT_DAYS
+
+
+@require_safe
+def privacy(request: HttpRequest) -> HttpResponse:
+    """Explain what is kept, in words for applicants."""
+    context = {
+        "usual_days": Retention.USUAL_DAYS,
+        "least_days": Retention.LEAST_DAYS,
+        "most_days": Retention.MOST_DAYS,
+        "file_days": FILE_KEPT_DAYS,
+    }
+    return render(request, "applicant/privacy.html", context)

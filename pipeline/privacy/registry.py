@@ -1,0 +1,102 @@
+"""Registry of every text column: can it hold personal data, and what becomes of it.
+
+A test compares it with the database, so that a new column must be classified here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """Column that can hold data about a person: where the person reads it, and how it ends."""
+
+    whose: str  # applicant or staff
+    shown: str  # the key in the downloaded file, or why it is not there
+    ends: str  # what erasing the person does with it, or how long it is kept
+
+
+_DERIVED = "not by itself: made from the name"
+_ACCOUNT = "on the account page"
+
+PERSONAL: dict[str, Personal] = {
+    "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
+    "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
+    "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
+    "pipeline_decisionnote.text": Personal(
+        "applicant", "no: written by the company for itself", "erased"
+    ),
+    "pipeline_nameword.word": Personal("applicant", _DERIVED, "erased, by a trigger"),
+    "pipeline_importrefusal.email": Personal("applicant", "imports", "erased; 7 days"),
+    "pipeline_importrefusal.name": Personal("applicant", "imports", "erased; 7 days"),
+    "pipeline_storedpart.data": Personal("applicant", "imports", "erased; 7 days"),
+    "pipeline_storedfile.name": Personal("applicant", "no: named by the company", "erased; 7 days"),
+    "pipeline_idempotencyrecord.body": Personal(
+        "applicant", "no: an answer that was already given", "erased; 24 hours"
+    ),
+    "tasks_task.payload": Personal("applicant", "no: ids", "an address in it is erased"),
+    "tasks_task.result": Personal("applicant", "no: ids", "an address in it is erased"),
+    "tasks_task.errors": Personal("applicant", "no: messages", "an address in it is erased"),
+    "tasks_task.progress": Personal("applicant", "no: numbers", "an address in it is erased"),
+    "tasks_task.idempotency_key": Personal(
+        "applicant", "no: chosen by the company", "an address in it is erased"
+    ),
+    "tasks_taskevent.data": Personal("applicant", "no: ids", "an address in it is erased"),
+    "tasks_taskact.data": Personal("applicant", "no: ids", "an address in it is erased"),
+    "tasks_schedule.name": Personal(
+        "applicant", "no: named by the company", "an address in it is erased"
+    ),
+    "tasks_schedule.payload": Personal("applicant", "no: ids", "an address in it is erased"),
+    "jobs_user.email": Personal("staff", _ACCOUNT, "kept while the account exists"),
+    "jobs_user.first_name": Personal("staff", "never filled in", "kept with the account"),
+    "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
+    "account_emailaddress.email": Personal("staff", _ACCOUNT, "kept with the account"),
+    "mfa_authenticator.data": Personal("staff", _ACCOUNT, "until it is removed"),
+    "usersessions_usersession.ip": Personal("staff", "on the sessions page", "with the session"),
+    "usersessions_usersession.user_agent": Personal(
+        "staff", "on the sessions page", "with the session"
+    ),
+    "usersessions_usersession.data": Personal("staff", "empty", "with the session"),
+    "django_session.session_data": Personal("staff", "no: ids, signed", "12 idle hours; 14 days"),
+    "django_admin_log.object_repr": Personal("staff", "no: operators' log", "kept"),
+    "django_admin_log.change_message": Personal("staff", "no: operators' log", "kept"),
+    "shared_cache.value": Personal("staff", "no: counters of sign-ins", "minutes to an hour"),
+    "shared_cache.cache_key": Personal("staff", "no: counters of sign-ins", "minutes to an hour"),
+}
+
+# Fingerprints and secrets: nothing can be read from them.
+HASHES = frozenset(
+    "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
+    " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
+    " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
+    " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
+    " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id pipeline_throttle.id"
+    " usersessions_usersession.session_key".split()
+)
+
+# What a company says about itself and its jobs, for others to read.
+OF_COMPANIES = frozenset(
+    "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
+    " jobs_jobposting.title".split()
+)
+
+# Ids, codes, numbers and names of our own.
+CODES = frozenset(
+    "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
+    " django_content_type.app_label django_content_type.model django_migrations.app"
+    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
+    " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
+    " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
+    " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
+    " pipeline_producer.types pipeline_storedfile.content_type pipeline_storedfile.purpose"
+    " pipeline_weeklyreport.figures pipeline_weeklyreport.zone tasks_schedule.cron"
+    " tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone tasks_task.producer"
+    " tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace tasks_task.worker"
+    " tasks_taskact.actor tasks_taskact.target tasks_taskact.what tasks_taskevent.actor"
+    " tasks_taskevent.kind tasks_taskownerbreaker.breaker tasks_taskpause.actor"
+    " tasks_tasktype.breaker tasks_tasktype.key tasks_tasktype.paused_by tasks_tasktype.queue"
+    " tasks_tasktype.schema tasks_taskworker.name"
+    " tasks_taskworker.queues tasks_taskworker.types".split()
+)

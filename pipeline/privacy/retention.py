@@ -1,0 +1,95 @@
+"""End of retention: ended applications lose their personal data, job by job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
+
+from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from jobs.models import Retention
+from pipeline.line.lock import lock_job
+from pipeline.models import Application, DecisionNote
+from pipeline.privacy.erase import erase
+
+security = logging.getLogger("security")
+
+BATCH = 200
+# The shortest term is for the index; the job's own decides.
+_DUE = """
+SELECT ended.job_id, ended.id, ended.applicant_id
+FROM pipeline_application ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
+WHERE ended.status = 'INACTIVE' AND ended.name <> %(erased)s
+  AND ended.ended_at < statement_timestamp() - make_interval(days => %(least)s)
+  AND ended.ended_at
+      < statement_timestamp() - make_interval(days => coalesce(kept.keep_days, %(usual)s))
+  AND NOT coalesce(kept.legal_hold, false)
+  AND (%(ids)s::uuid[] IS NULL OR ended.id = ANY(%(ids)s::uuid[]))
+ORDER BY ended.ended_at LIMIT %(batch)s
+"""
+
+
+class Due(NamedTuple):
+    """Application whose retention has ended."""
+
+    job_id: UUID
+    application_id: UUID
+    applicant_id: UUID
+
+
+def end_retention() -> int:
+    """Erase personal data of a batch of applications that ended too long ago; say how many.
+
+    Each is left to nobody: an erased applicant of its own. The log stays as it is. A person with no
+    other application and no token in use is erased too. A job under legal hold is left alone. Must
+    not be called inside a transaction.
+    """
+    due = _due()
+    for job_id in dict.fromkeys(row.job_id for row in due):
+        _forget(job_id, [row.application_id for row in due if row.job_id == job_id])
+    for person_id in {row.applicant_id for row in due}:
+        if _is_unknown(person_id):
+            erase(applicant_id=person_id)
+    return len(due)
+
+
+def _due(ids: Collection[UUID] | None = None) -> list[Due]:
+    values: dict[str, Any] = {
+        "erased": ERASED_NAME,
+        "least": Retention.LEAST_DAYS,
+        "usual": Retention.USUAL_DAYS,
+        "ids": None if ids is None else list(ids),
+        "batch": BATCH,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, values)
+        return [Due(*row) for row in cursor.fetchall()]
+
+
+@transaction.atomic(durable=True)
+def _forget(job_id: UUID, application_ids: list[UUID]) -> None:
+    """Cut applications off from their people, under the job's lock; a hold since then counts."""
+    lock_job(job_id)
+    for row in _due(application_ids):
+        nobody = uuid4()
+        Applicant.objects.create(id=nobody, email=f"{ERASED}{nobody}", name=ERASED_NAME)
+        same = Application.objects.filter(id=row.application_id)
+        same.update(applicant_id=nobody, name=ERASED_NAME)
+        DecisionNote.objects.filter(application_id=row.application_id).delete()
+        ids = {"job": str(job_id), "application": str(row.application_id)}
+        security.info("application.erased", extra=ids)
+
+
+def _is_unknown(person_id: UUID) -> bool:
+    """Return whether nothing else needs a person: no application, no token that still works."""
+    applications = Application.objects.filter(applicant_id=OuterRef("id"))
+    tokens = ApplicantToken.objects.filter(
+        applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
+    )
+    people = Applicant.objects.filter(~Exists(applications), ~Exists(tokens), id=person_id)
+    return people.exclude(email__startswith=ERASED).exists()

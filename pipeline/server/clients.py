@@ -1,0 +1,51 @@
+"""Names of clients, by which the event loop shares out what it has."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+
+from pipeline.web.asgi_types import Message
+from pipeline.web.client_address import network_of
+
+MOST_KNOWN = 10_000
+_NOT_KNOWN = (0, 401)
+
+
+class Clients:
+    """Credentials that have been accepted lately.
+
+    Any other is worth no more than the address it comes from: else whoever makes up credentials
+    would count as many clients.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+
+    def name_of(self, scope: Message) -> str:
+        """Return the name of a request's client."""
+        credential = _credential_in(scope)
+        if credential in self._known:
+            self._known.move_to_end(credential)
+            return credential.hex()
+        return address_of(scope)
+
+    def note(self, scope: Message, status: int) -> None:
+        """Note how a request was answered: a credential with an answer is one."""
+        credential = _credential_in(scope)
+        if credential and status not in _NOT_KNOWN:
+            self._known[credential] = None
+            if len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
+
+
+def address_of(scope: Message) -> str:
+    """Return the network address of a request's client."""
+    return network_of((scope.get("client") or ("",))[0])
+
+
+def _credential_in(scope: Message) -> bytes:
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return blake2b(value, digest_size=16).digest()
+    return b""

@@ -1,0 +1,58 @@
+"""Bound on the connections of one process: in all, and from one network address."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address
+
+from pipeline.web.client_address import network_of
+
+MOST_CONNECTIONS = 4_000
+MOST_PER_ADDRESS = 1_000
+
+
+class Doors:
+    """Count of open connections. Trusted proxies speak for many, and have no bound of their own."""
+
+    def __init__(
+        self, *, most: int = MOST_CONNECTIONS, per_address: int = MOST_PER_ADDRESS
+    ) -> None:
+        self.most = most
+        self.per_address = per_address
+        self.proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+        self._open: Counter[str] = Counter()
+
+    def trust(self, proxies: Iterable[IPv4Network | IPv6Network]) -> None:
+        """Count no connections from these networks by address."""
+        self.proxies = tuple(proxies)
+
+    def enter(self, peer: str) -> bool:
+        """Count a connection; return whether there was room for it."""
+        network = network_of(peer)
+        is_full = self._open.total() >= self.most
+        if is_full or (self._open[network] >= self.per_address and not self._speaks_for_many(peer)):
+            return False
+        self._open[network] += 1
+        return True
+
+    def leave(self, peer: str) -> None:
+        """Count a connection less."""
+        network = network_of(peer)
+        self._open[network] -= 1
+        if not self._open[network]:
+            del self._open[network]
+
+    def _speaks_for_many(self, peer: str) -> bool:
+        return not peer or _is_in(peer, self.proxies)
+
+
+@lru_cache(maxsize=1_024)
+def _is_in(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return False
+    plain = getattr(address, "ipv4_mapped", None) or address
+    return any(plain in network for network in networks)

@@ -1,0 +1,163 @@
+"""Answers that the event loop gives by itself, so that they hold no thread, however slowly read.
+
+The liveness check, static files, and the description of the API with its page: these two are made
+once by Django and remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import IO, Any
+
+from django.conf import settings
+from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
+
+from pipeline.server.refusals import answer, header
+from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.middleware import request_id_of
+from pipeline.web.request_metrics import count_without_django
+
+LIVE = "/health/live"
+ALIVE = b'{"status": "ok"}'
+PIECE_BYTES = 65_536
+# How long a client may take nothing of a file.
+TAKING_SECONDS = 60.0
+
+_NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
+_METHODS = ("GET", "HEAD")
+
+
+async def answer_alive(scope: Message, send: Send) -> None:
+    """Answer 200 as long as the process runs."""
+    headers = {
+        "Content-Type": "application/json",
+        "Cache-Control": _NEVER,
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-ID": request_id_of(header(scope, b"x-request-id").decode("latin1")),
+    }
+    count_without_django(scope["method"], LIVE, 200)
+    await answer(scope, send, 200, headers, ALIVE)
+
+
+class StaticFiles:
+    """Static files, from whitenoise's index of them."""
+
+    def __init__(self) -> None:
+        self._index = WhiteNoiseMiddleware(None, settings)
+        self.prefix: str = self._index.static_prefix
+        self._always = [
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"same-origin"),
+        ]
+        if settings.SECURE_HSTS_SECONDS:
+            seconds = f"max-age={settings.SECURE_HSTS_SECONDS}"
+            self._always.append((b"strict-transport-security", seconds.encode()))
+
+    def find(self, path: str) -> Any:
+        """Return the file at an address, or None."""
+        if self._index.autorefresh:
+            return self._index.find_file(path)
+        return self._index.files.get(path)
+
+    async def send_file(self, file: Any, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer with a file, a part of it, or that it has not changed."""
+        said = {
+            f"HTTP_{name.decode('latin1').upper().replace('-', '_')}": value.decode("latin1")
+            for name, value in scope["headers"]
+        }
+        response = file.get_response(scope["method"], said)
+        count_without_django(scope["method"], self.prefix, int(response.status))
+        headers = [(k.lower().encode(), v.encode("latin1")) for k, v in response.headers]
+        start = {"type": "http.response.start", "status": int(response.status)}
+        await send(start | {"headers": [*headers, *self._always]})
+        if response.file is None:
+            await send({"type": "http.response.body", "body": b""})
+            return
+        with response.file as content:
+            await _send_content(content, receive, send)
+
+
+async def _send_content(content: IO[bytes], receive: Receive, send: Send) -> None:
+    """Send a file, piece by piece, for as long as somebody takes it."""
+    gone = asyncio.ensure_future(_until_gone(receive))
+    try:
+        while (piece := content.read(PIECE_BYTES)) and not gone.done():
+            async with asyncio.timeout(TAKING_SECONDS):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except TimeoutError:
+        return
+    finally:
+        gone.cancel()
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Remembered:
+    """Answers of Django that are the same for everybody until the next release."""
+
+    PATHS = frozenset({"/api/v1/openapi.json", "/api/v1/docs/"})
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+
+    def can_answer(self, scope: Message) -> bool:
+        """Return whether a request can be answered from memory."""
+        return (
+            scope["path"] in self._kept
+            and scope["method"] in _METHODS
+            and not scope["query_string"]
+            and any(word in header(scope, b"accept") for word in self._kinds(scope))
+        )
+
+    def _kinds(self, scope: Message) -> tuple[bytes, ...]:
+        return (b"*/*", b"json" if scope["path"].endswith("json") else b"html")
+
+    async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer from memory; 304 if the client has it already."""
+        headers, body = self._kept[scope["path"]]
+        name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+        tag = dict(headers).get(b"etag")
+        seen = [each.strip().removeprefix(b"W/") for each in _seen(scope)]
+        status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
+        said = [*headers, (b"x-request-id", name.encode())]
+        if status == 304:
+            said = [(k, v) for k, v in said if k not in (b"content-length", b"content-type")]
+        count_without_django(scope["method"], scope["path"], status)
+        await send({"type": "http.response.start", "status": status, "headers": said})
+        is_empty = status == 304 or scope["method"] == "HEAD"
+        await _send_content(io.BytesIO(b"" if is_empty else body), receive, send)
+
+    def remembering(self, scope: Message, send: Send) -> Send:
+        """Return a `send` that keeps an answer on its way, if it is one to remember."""
+        plain = scope["method"] == "GET" and not scope["query_string"]
+        if scope["path"] not in self.PATHS or not plain:
+            return send
+        start: Message = {}
+        pieces: list[bytes] = []
+
+        async def keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            else:
+                pieces.append(message.get("body", b""))
+                if not message.get("more_body") and start["status"] == 200:
+                    self._keep(scope["path"], start["headers"], b"".join(pieces))
+            await send(message)
+
+        return keep
+
+    def _keep(self, path: str, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        of_one_request = (b"x-request-id", b"connection", b"content-length")
+        kept = [(name, value) for name, value in headers if name not in of_one_request]
+        if any(name == b"set-cookie" for name, _ in kept):
+            return
+        self._kept[path] = ([*kept, (b"content-length", str(len(body)).encode())], body)
+
+
+def _seen(scope: Message) -> list[bytes]:
+    return header(scope, b"if-none-match").split(b",")

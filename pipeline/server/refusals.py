@@ -1,0 +1,68 @@
+"""Refusals that the event loop gives by itself: no thread and no database takes part in them."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, cast
+
+from django.template.loader import render_to_string
+
+from pipeline.api import problems
+from pipeline.api.problems import ProblemType
+from pipeline.api.rendering import as_json
+from pipeline.web.asgi_types import Message, Send
+from pipeline.web.middleware import request_id_of
+from pipeline.web.request_metrics import count_without_django
+
+TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
+TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
+OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
+# When a client may try again, where its kind of refusal does not say so itself.
+RETRY_SECONDS = 1
+
+
+async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
+    """Refuse a request: with a problem for clients of the API, else with a page."""
+    name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+    if scope["path"].startswith("/api/"):
+        media_type, body = problems.MEDIA_TYPE, _problem(kind, why, name)
+    else:
+        media_type, body = "text/html; charset=utf-8", _page(kind)
+    headers = {
+        "Content-Type": media_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-ID": name,
+        "Connection": "close",
+    }
+    if kind.status in (429, 503):
+        headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
+    count_without_django(scope["method"], "refused", kind.status)
+    await answer(scope, send, kind.status, headers, body)
+
+
+async def answer(
+    scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
+) -> None:
+    """Send a whole answer."""
+    said = headers | {"Content-Length": str(len(body))}
+    pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def header(scope: Message, name: bytes) -> bytes:
+    """Return the first header of that name, else nothing."""
+    return next((value for each, value in scope["headers"] if each == name), b"")
+
+
+def _problem(kind: ProblemType, why: str, request_id: str) -> bytes:
+    body = problems.problem(kind, cast("Any", SimpleNamespace(request_id=request_id)))
+    return as_json(body | {"detail": why, "error": {"code": kind.code, "message": why}})
+
+
+@cache
+def _page(kind: ProblemType) -> bytes:
+    context = {"kind": kind, "request_id": "", "is_overloaded": kind.status in (429, 503)}
+    return render_to_string("errors/plain.html", context).encode()

@@ -1,0 +1,164 @@
+"""Bodies of requests, received before anybody is known: large ones on disk, and not too many.
+
+Memory and disk that bodies take are bounded for the whole process, and for each client. What finds
+no room is refused before it is received, if it says how long it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+from collections import Counter
+from tempfile import TemporaryFile
+from typing import IO
+
+from pipeline.web.asgi_types import Message, Receive
+
+# More than Django takes. A body that says it is longer is left unread; it is refused by that, and
+# the connection ends.
+MOST_BODY_BYTES = 3_000_000
+BODY_SECONDS = 30.0
+# The same where a file of people is taken in, which may have 16 MB beside its form.
+MOST_FILE_BYTES = 17_000_000
+FILE_SECONDS = 120.0
+# A longer body goes to disk and counts as large.
+MEMORY_BYTES = 262_144
+MOST_LARGE, MOST_LARGE_PER_CLIENT = 32, 8
+MOST_LARGE_BYTES = 268_435_456
+
+_TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
+
+
+class Gone(Exception):
+    """The client no longer waits for an answer."""
+
+
+class TooLong(Exception):
+    """The body is longer than it may be."""
+
+
+class TooSlow(Exception):
+    """The body did not come to its end in time."""
+
+
+class NoRoom(Exception):
+    """Too many large bodies, or too many bytes of them, are held already."""
+
+
+class BodyRoom:
+    """Room of one process for large bodies."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._of_client: Counter[str] = Counter()
+
+    def add(self, client: str) -> None:
+        """Count one large body of a client. Raises NoRoom."""
+        if (
+            self._of_client.total() >= MOST_LARGE
+            or self._of_client[client] >= MOST_LARGE_PER_CLIENT
+        ):
+            raise NoRoom
+        self._of_client[client] += 1
+
+    def grow(self, length: int) -> None:
+        """Count bytes of a large body. Raises NoRoom."""
+        if self._bytes + length > MOST_LARGE_BYTES:
+            raise NoRoom
+        self._bytes += length
+
+    def free(self, client: str, length: int) -> None:
+        """Count one large body less."""
+        self._bytes -= length
+        self._of_client[client] -= 1
+        if not self._of_client[client]:
+            del self._of_client[client]
+
+
+class Body:
+    """Body of one request; a context, whose end frees its room."""
+
+    def __init__(self, scope: Message, room: BodyRoom, client: str) -> None:
+        self._scope = scope
+        self._room = room
+        self._client = client
+        self._pieces: list[bytes] = []
+        self._file: IO[bytes] | None = None
+        self._length = 0
+        self._counted = 0
+
+    def __enter__(self) -> Body:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._room.free(self._client, self._counted)
+
+    async def receive(self, receive: Receive) -> IO[bytes]:
+        """Return the whole body, empty if it is left unread.
+
+        Raises Gone, TooLong, TooSlow, NoRoom.
+        """
+        if is_left_unread(self._scope):
+            return io.BytesIO()
+        if said_length(self._scope) > MEMORY_BYTES:
+            self._make_room(said_length(self._scope))
+        try:
+            async with asyncio.timeout(FILE_SECONDS if takes_files(self._scope) else BODY_SECONDS):
+                await self._take_all(receive)
+        except TimeoutError:
+            raise TooSlow from None
+        if self._file is None:
+            return io.BytesIO(b"".join(self._pieces))
+        self._file.seek(0)
+        return self._file
+
+    async def _take_all(self, receive: Receive) -> None:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            self._take(message.get("body", b""))
+            more = message.get("more_body", False)
+
+    def _take(self, piece: bytes) -> None:
+        self._length += len(piece)
+        if self._length > _most_bytes(self._scope):
+            raise TooLong
+        if self._length > MEMORY_BYTES:
+            self._make_room(max(0, self._length - self._counted))
+        if self._file is None:
+            self._pieces.append(piece)
+        else:
+            self._file.writelines([*self._pieces, piece])
+            self._pieces.clear()
+
+    def _make_room(self, length: int) -> None:
+        if self._file is None:
+            self._room.add(self._client)
+            self._file = TemporaryFile()  # noqa: SIM115  closed at the end of the context
+        self._room.grow(length)
+        self._counted += length
+
+
+def takes_files(scope: Message) -> bool:
+    """Return whether an address takes files of people, from those who say who they are."""
+    has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
+    return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
+
+
+def is_left_unread(scope: Message) -> bool:
+    """Return whether a body says that it is longer than it may be."""
+    return said_length(scope) > _most_bytes(scope)
+
+
+def said_length(scope: Message) -> int:
+    """Return the length that a body says it has, else 0."""
+    return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
+
+
+def _most_bytes(scope: Message) -> int:
+    return MOST_FILE_BYTES if takes_files(scope) else MOST_BODY_BYTES

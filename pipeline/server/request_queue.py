@@ -1,0 +1,126 @@
+"""Queue before the threads: who may run a request now, who waits, and who is refused at once.
+
+All of it happens in the event loop of one process, so nothing of it needs a lock. A client is a
+credential that has proved to be one, else a network address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+# The most requests of one client at one time, from their first byte until their answer is taken.
+PER_CLIENT = 200
+# The most requests that wait for a thread, and for how long one may wait.
+MOST_WAITING = 500
+WAIT_SECONDS = 10.0
+
+
+class TooManyAtOnce(Exception):
+    """The client has too many requests at one time."""
+
+
+class Overloaded(Exception):
+    """Too many requests wait for a thread, or this one has waited for too long."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    client: str
+    is_heavy: bool
+    turn: asyncio.Future[None]
+
+
+class RequestQueue:
+    """Threads of a process, shared out between clients.
+
+    One client leaves a quarter of the threads to the others, and whoever runs least comes first.
+    Heavy requests have an eighth of the threads, and each client one of these: so they can slow
+    down each other, and little else.
+    """
+
+    threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
+
+    def __init__(
+        self,
+        threads: int,
+        *,
+        per_client: int = PER_CLIENT,
+        most_waiting: int = MOST_WAITING,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self.threads = threads
+        self.per_client = per_client
+        self.most_waiting = most_waiting
+        self.wait_seconds = wait_seconds
+        self._share = max(1, threads - max(1, threads // 4))
+        self._heavy_share = max(1, threads // 8)
+        self._held: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
+        self._heavy: set[str] = set()
+        self._waiting: list[_Waiting] = []
+
+    @contextmanager
+    def admitted(self, client: str) -> Iterator[None]:
+        """Count a request of a client for as long as the block lasts. Raises TooManyAtOnce."""
+        if self._held[client] >= self.per_client:
+            raise TooManyAtOnce
+        self._held[client] += 1
+        try:
+            yield
+        finally:
+            _count_down(self._held, client)
+
+    async def begin(self, client: str, *, is_heavy: bool) -> None:
+        """Wait for a thread; `end` gives it back. Raises Overloaded."""
+        if self._may_run(client, is_heavy):
+            return self._start(client, is_heavy)
+        if len(self._waiting) >= self.most_waiting:
+            raise Overloaded
+        waiting = _Waiting(client, is_heavy, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            async with asyncio.timeout(self.wait_seconds):
+                await waiting.turn
+        except (TimeoutError, asyncio.CancelledError) as stopped:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+            else:  # its turn came in this very moment
+                self.end(client, is_heavy=is_heavy)
+            if isinstance(stopped, TimeoutError):
+                raise Overloaded from None
+            raise
+        return None
+
+    def end(self, client: str, *, is_heavy: bool) -> None:
+        """Give a thread back, to those who wait."""
+        _count_down(self._running, client)
+        if is_heavy:
+            self._heavy.discard(client)
+        while ready := [
+            each for each in self._waiting if self._may_run(each.client, each.is_heavy)
+        ]:
+            first = min(ready, key=lambda each: self._running[each.client])
+            self._waiting.remove(first)
+            self._start(first.client, first.is_heavy)
+            first.turn.set_result(None)
+
+    def _may_run(self, client: str, is_heavy: bool) -> bool:
+        if self._running.total() >= self.threads or self._running[client] >= self._share:
+            return False
+        return not is_heavy or (len(self._heavy) < self._heavy_share and client not in self._heavy)
+
+    def _start(self, client: str, is_heavy: bool) -> None:
+        self._running[client] += 1
+        if is_heavy:
+            self._heavy.add(client)
+
+
+def _count_down(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]

@@ -1,0 +1,155 @@
+"""Plans of the hot statements: each goes by an index, however many people are in the line.
+
+Every statement is planned twice: as the product runs it (a generic plan, made once for a prepared
+statement), and for the given values. PLAN_ROWS=1000000 in the environment adds that size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from psycopg import sql as compose
+
+from applicants.services import FIND_TOKEN
+from jobs.services import FIND_KEY
+from pipeline.line import sql
+from pipeline.line.write import _joined
+from pipeline.models import Application
+from pipeline.selectors import sql as reads
+from pipeline.selectors.applications import APPLICATION_FACTS
+from pipeline.selectors.jobs import JOB_FACTS
+from tasks.sql.prepared import Statement, values
+from tests.support import factories
+from tests.support.crowd import crowd
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+SIZES = [100, 20_000, *map(int, os.environ.get("PLAN_ROWS", "").split())]
+LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant"}
+MODES = ("force_generic_plan", "force_custom_plan")
+
+
+def changing(statement: str) -> str:
+    return _joined(("changed", statement), ("entries", sql.APPEND))
+
+
+STATEMENTS: dict[str, Statement[Any]] = {
+    "look up a key": FIND_KEY,
+    "look up a token": FIND_TOKEN,
+    "look up a job": JOB_FACTS,
+    "look up an application": APPLICATION_FACTS,
+    **{
+        name: Statement(text, values)
+        for name, text in {
+            "lock a job": sql.LOCK_JOB,
+            "lock an application's job": sql.LOCK_JOB_OF,
+            "lock the next due job": sql.LOCK_DUE_JOB,
+            "read an application": sql.READ_APPLICATION,
+            "make people": sql.MAKE_PEOPLE,
+            "read people": sql.READ_PEOPLE,
+            "read who is due": sql.READ_DUE,
+            "read the next deadline": sql.READ_NEXT_DEADLINE,
+            "read the next in line": sql.READ_NEXT_IN_LINE,
+            "read the next cool-down": sql.READ_NEXT_COOLDOWN,
+            "read the waitlist": sql.READ_WAITING,
+            "read positions": sql.READ_POSITIONS,
+            "read one application": reads.ONE,
+            "read a page of the queue": reads.QUEUE,
+            "admit one": _joined(("created", sql.CREATE), ("entries", sql.APPEND)),
+            "move a few": changing(sql.CHANGE_FEW),
+        }.items()
+    },
+}
+
+
+def parameters(job: UUID) -> dict[str, Any]:
+    """Values for every parameter of the statements: of people in the middle of the line."""
+    rows = list(Application.objects.filter(job_id=job, status="WAITLIST").order_by("ticket"))
+    middle = rows[len(rows) // 2]
+    row = {name: getattr(middle, name) for name in sql.APPLICATION}
+    as_json = partial(json.dumps, default=str)
+    hot = factories.row_of(job)
+    locked = {name: getattr(hot, name) for name in sql.HOT if hasattr(hot, name)}
+    locked |= {"status": hot.status} | hot.policy.values()
+    return locked | {
+        "digest": b"x" * 32,
+        "job": job,
+        "application": middle.id,
+        "applications": [middle.id],
+        "applicant": middle.applicant_id,
+        "applicants": [middle.applicant_id],
+        "emails": ["new@example.org"],
+        "new_ids": [uuid4()],
+        "except": [],
+        "now": hot.last_event_at,
+        "head": hot.head_ticket,
+        "seats": 2,
+        "most": 50,
+        "ticket": middle.ticket,
+        "tie": middle.tie,
+        "joined": [middle.id],
+        "tickets": [middle.ticket],
+        "ties": [middle.tie],
+        "created": as_json([row | {"id": uuid4()}]),
+        "changed": as_json([row]),
+        "changed_ids": [middle.id],
+        "entries": "[]",
+    }
+
+
+def plan_of(statement: Statement[Any], given: dict[str, Any], mode: str) -> list[dict[str, Any]]:
+    """Every node of a statement's plan."""
+    arguments = compose.SQL(", ").join(compose.Literal(given[name]) for name in statement.names)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET plan_cache_mode = {mode}")
+        cursor.execute(f"PREPARE planned AS {statement.text.decode()}")
+        called = compose.SQL("({})").format(arguments) if statement.names else compose.SQL("")
+        cursor.execute(compose.SQL("EXPLAIN (FORMAT JSON) EXECUTE planned{}").format(called))
+        ((plan,),) = cursor.fetchall()
+        cursor.execute("DEALLOCATE planned")
+        cursor.execute("RESET plan_cache_mode")
+    nodes, found = [plan[0]["Plan"]], []
+    while nodes:
+        node = nodes.pop()
+        found.append(node)
+        nodes += node.get("Plans", [])
+    return found
+
+
+def whole_tables(nodes: list[dict[str, Any]]) -> set[str]:
+    return {n["Relation Name"] for n in nodes if n["Node Type"] == "Seq Scan"} & LARGE
+
+
+def line_of(size: int) -> UUID:
+    """A line of that many people, two of them seated, with statistics."""
+    job = factories.job(capacity=2)
+    factories.applications(job, 4)
+    crowd(job, size)
+    return job
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
+    given = parameters(line_of(size))
+
+    plans = {
+        (name, mode): whole_tables(plan_of(statement, given, mode))
+        for name, statement in STATEMENTS.items()
+        for mode in MODES
+    }
+
+    assert {what for what, tables in plans.items() if tables and size > 1_000} == set()
+
+
+def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
+    given = parameters(line_of(20_000))
+    plain, few = (Statement(changing(text), values) for text in (sql.CHANGE, sql.CHANGE_FEW))
+
+    assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}
+    assert whole_tables(plan_of(few, given, MODES[0])) == set()

@@ -1,0 +1,91 @@
+"""Bounds of streams: for each token and address, and by the session that they belong to."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+
+from pipeline.live import stream_tokens
+from pipeline.live.hub import MOST_PER_TOKEN
+from tests.support.server import serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+PER_ADDRESS = 6
+
+
+@pytest.fixture
+def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+    """The address of a web server of one process, with little room for streams."""
+    bounds = {"STREAMS_PER_ADDRESS": str(PER_ADDRESS)}
+    with serving(environment | bounds, tmp_path / "web.log", workers=1) as url:
+        yield url.removeprefix("http://")
+
+
+@pytest.fixture(autouse=True)
+def closed_afterwards() -> Iterator[None]:
+    """Streams are closed at the end of each test."""
+    yield
+    for each in _open:
+        each.close()
+    _open.clear()
+
+
+_open: list[http.client.HTTPConnection | http.client.HTTPResponse] = []
+
+
+def opened(site: str, token: str, session_key: str = "") -> http.client.HTTPResponse:
+    """The head of a stream, which stays open until the end of the test."""
+    client = http.client.HTTPConnection(site, timeout=30)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={session_key}"
+    client.request("GET", f"/live/{token}", headers={"Cookie": cookie} if session_key else {})
+    answer = client.getresponse()
+    _open.extend([client, answer])
+    return answer
+
+
+def test_one_token_opens_no_more_streams_than_a_page_needs(site: str) -> None:
+    token = stream_tokens.issue([uuid4()])
+
+    streams = [opened(site, token) for _ in range(MOST_PER_TOKEN + 1)]
+
+    assert [stream.status for stream in streams] == [200] * MOST_PER_TOKEN + [503]
+    assert streams[-1].headers["Retry-After"]
+    assert opened(site, stream_tokens.issue([uuid4()])).status == 200
+
+
+def test_one_address_does_not_take_all_streams(site: str) -> None:
+    job = uuid4()
+
+    streams = [opened(site, stream_tokens.issue([job])) for _ in range(PER_ADDRESS + 2)]
+
+    assert [stream.status for stream in streams] == [200] * PER_ADDRESS + [503] * 2
+
+
+def test_a_token_is_good_for_its_own_session_and_until_it_ends(site: str) -> None:
+    mine, other = SessionStore(), SessionStore()
+    for session in (mine, other):
+        session["applicant_id"] = str(uuid4())
+        session.save()
+    token = stream_tokens.issue([uuid4()], mine.session_key)
+
+    assert opened(site, token).status == 204
+    assert opened(site, token, other.session_key or "").status == 204
+    stream = opened(site, token, mine.session_key or "")
+    assert stream.status == 200
+    assert stream.readline().startswith(b"retry:")
+
+    mine.delete()
+
+    start = time.monotonic()
+    while stream.readline():
+        assert time.monotonic() - start < 30
+    again = opened(site, token, mine.session_key or "")
+    assert again.status == 200
+    assert again.read().count(b"data: ") <= 1

@@ -1,0 +1,56 @@
+"""The supervisor starts a program that ends again, for ever, and leaves the others alone."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.management import supervisor
+from pipeline.management.supervisor import Program, ProgramEnded, Supervisor
+from tests.support.environment import ROOT
+
+STAYS = [sys.executable, "-c", "import time; time.sleep(60)"]
+ENDS = [sys.executable, "-c", "raise SystemExit(3)"]
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """The signals are ours again afterwards."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(supervisor, "LONGEST_PAUSE_SECONDS", 0.4)
+    said: list[str] = []
+    programs = [Program("web", STAYS), Program("decay", ENDS, restarts=True)]
+
+    with Supervisor(programs, folder=ROOT, say=said.append) as running:
+        web = running._running["web"]
+        end = time.monotonic() + 60
+        running.wait_until(lambda: len(said) >= 5 or time.monotonic() > end, seconds=90)
+        assert web.poll() is None
+
+    pauses = [float(re.search(r"in ([\d.]+) s", line)[1]) for line in said[:5]]  # type: ignore[index]
+    assert pauses == [0.1, 0.2, 0.4, 0.4, 0.4]
+    assert "decay ended by itself (exit code 3)" in said[0]
+
+
+def test_a_program_that_does_not_restart_ends_the_wait(tmp_path: Path) -> None:
+    programs = [Program("web", ENDS), Program("decay", STAYS, restarts=True)]
+    running = Supervisor(programs, folder=ROOT, say=lambda _: None)
+
+    with pytest.raises(ProgramEnded), running:
+        running.wait()

@@ -1,0 +1,111 @@
+"""Every text column is classified, and what is said of each personal one is true."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+
+from applicants.models import Applicant
+from jobs.models import Company
+from pipeline.privacy import registry
+from pipeline.privacy.erase import erase
+from pipeline.privacy.erase_tasks import PLACES
+from tasks.models import Schedule, Task
+from tasks.scheduling.schedules import create_schedule
+from tests.support import background_tasks, factories
+from tests.support.applicants import applicant_browser
+from tests.support.environment import ROOT
+from tests.support.pages import page_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = ["text", "character varying", "jsonb", "json", "bytea", "ARRAY", "character", "inet", "xml"]
+EMAIL = "zelda.quill@example.org"
+
+
+def columns() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name || '.' || column_name FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND data_type = ANY(%s)",
+            [TEXT],
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
+def test_every_text_column_is_classified_once() -> None:
+    kinds = [set(registry.PERSONAL), registry.HASHES, registry.OF_COMPANIES, registry.CODES]
+
+    assert set().union(*kinds) == columns()
+    assert sum(map(len, kinds)) == len(columns())
+
+
+def test_the_page_about_privacy_names_every_personal_column() -> None:
+    page = (ROOT / "docs" / "privacy.md").read_text()
+
+    assert [name for name in registry.PERSONAL if f"`{name}`" not in page] == []
+
+
+def test_background_work_is_searched_in_every_column_that_may_hold_an_address() -> None:
+    searched = {f"{table}.{name}" for table, names in PLACES.items() for name in names}
+
+    assert searched == {name for name in registry.PERSONAL if name.startswith("tasks_")}
+
+
+def test_an_address_that_a_company_wrote_into_its_work_goes(company: Company) -> None:
+    zelda = factories.applicant(email=EMAIL)
+    mine = background_tasks.started(
+        company, payload={"seconds": 1, "label": f"for {EMAIL.upper()}"}
+    )
+    longer = background_tasks.started(company, payload={"seconds": 1, "label": f"x{EMAIL}"})
+    background_tasks.move(mine, errors=[{"message": f"no {EMAIL}, no"}], idempotency_key=EMAIL)
+    create_schedule(
+        name=f"About {EMAIL}", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
+    )
+
+    erase(applicant_id=zelda.id)
+
+    row = background_tasks.row_of(mine)
+    assert row.payload["label"] == "for erased"
+    assert row.errors == [{"message": "no erased, no"}]
+    assert row.idempotency_key == "erased"
+    assert Schedule.objects.get().name == "About erased"
+    assert Task.objects.get(id=longer).payload["label"] == f"x{EMAIL}"
+
+
+def test_the_downloaded_file_holds_every_part_that_the_registry_names(
+    applicant: Applicant, applicant_page: Client
+) -> None:
+    factories.application(factories.job(), applicant)
+
+    kept = json.loads(applicant_page.get("/me/data/download/").content)
+
+    for name, column in registry.PERSONAL.items():
+        first, _, second = column.shown.partition(".")
+        if column.whose == "applicant" and not first.startswith(("no", "not")):
+            assert first in kept, name
+            part: Any = kept[first]
+            held = part[0] if isinstance(part, list) and part else part
+            assert not second or second in held, name
+
+
+def test_the_downloaded_file_holds_imported_rows(company: Company, recruiter: Client) -> None:
+    job = factories.job(company_id=company.id)
+    rows = f"name,email\nZelda Q,{EMAIL}\nSomebody Else,x{EMAIL}\n".encode()
+    recruiter.post(f"/company/jobs/{job}/import/", {"file": SimpleUploadedFile("people.csv", rows)})
+    browser = applicant_browser(factories.applicant(email=EMAIL))
+
+    kept = json.loads(browser.get("/me/data/download/").content)
+
+    assert kept["imports"] == [{"name": "Zelda Q", "email": EMAIL}]
+
+
+def test_the_page_links_to_what_is_kept_and_why(applicant_page: Client) -> None:
+    assert 'href="/privacy/"' in applicant_page.get("/me/data/").content.decode()
+    page = page_of(Client(), "/privacy/")
+    assert "730 days after the application has ended" in page
+    assert "30 to 3,650 days" in page

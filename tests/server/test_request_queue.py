@@ -1,0 +1,119 @@
+"""Who may use a thread, who waits, and who is refused at once."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+
+import pytest
+
+from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
+
+
+async def begun(queue: RequestQueue, client: str, *, is_heavy: bool = False) -> asyncio.Task[None]:
+    """A request that asks for a thread, as far as it comes at once."""
+    task = asyncio.create_task(queue.begin(client, is_heavy=is_heavy))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return task
+
+
+def test_one_client_leaves_a_thread_to_the_others() -> None:
+    async def story() -> None:
+        queue = RequestQueue(4)
+
+        greedy = [await begun(queue, "greedy") for _ in range(6)]
+        other = await begun(queue, "other")
+
+        assert [task.done() for task in greedy] == [True] * 3 + [False] * 3
+        assert other.done()
+        for task in greedy[3:]:
+            task.cancel()
+
+    asyncio.run(story())
+
+
+def test_heavy_requests_do_not_take_the_threads_of_short_ones_and_take_turns() -> None:
+    async def story() -> None:
+        queue = RequestQueue(4)
+
+        heavy = [await begun(queue, f"reader {n}", is_heavy=True) for n in range(3)]
+        short = [await begun(queue, f"client {n}") for n in range(3)]
+
+        assert [task.done() for task in heavy] == [True, False, False]
+        assert all(task.done() for task in short)
+
+        queue.end("reader 0", is_heavy=True)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+        assert [task.done() for task in heavy] == [True, True, False]
+        heavy[2].cancel()
+
+    asyncio.run(story())
+
+
+def test_who_runs_least_comes_first_whoever_has_waited_longer() -> None:
+    async def story() -> None:
+        queue = RequestQueue(2)
+        await begun(queue, "greedy")
+        await begun(queue, "other")
+        second = await begun(queue, "greedy")
+        late = await begun(queue, "late")
+
+        queue.end("other", is_heavy=False)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+        assert late.done()
+        assert not second.done()
+        second.cancel()
+
+    asyncio.run(story())
+
+
+def test_what_waits_too_long_or_behind_too_many_is_refused_and_the_queue_recovers() -> None:
+    async def story() -> None:
+        queue = RequestQueue(2, most_waiting=1, wait_seconds=0.05)
+        await begun(queue, "a")
+        await begun(queue, "b")
+        waiting = await begun(queue, "c")
+
+        with pytest.raises(Overloaded):
+            await queue.begin("d", is_heavy=False)
+        with pytest.raises(Overloaded):
+            await waiting
+
+        queue.end("a", is_heavy=False)
+        await asyncio.wait_for(queue.begin("e", is_heavy=False), 1)
+
+    asyncio.run(story())
+
+
+def test_one_client_has_so_many_requests_at_a_time_and_no_more() -> None:
+    queue = RequestQueue(2, per_client=3)
+    with ExitStack() as held:
+        for _ in range(3):
+            held.enter_context(queue.admitted("greedy"))
+
+        with pytest.raises(TooManyAtOnce), queue.admitted("greedy"):
+            pass
+        with queue.admitted("other"):
+            pass
+
+    with queue.admitted("greedy"):
+        pass
+
+
+def test_whoever_leaves_the_queue_takes_no_thread() -> None:
+    async def story() -> None:
+        queue = RequestQueue(1)
+        await begun(queue, "a")
+        gone = await begun(queue, "b")
+        gone.cancel()
+        await asyncio.sleep(0)
+        queue.end("a", is_heavy=False)
+
+        await asyncio.wait_for(queue.begin("c", is_heavy=False), 1)
+
+    asyncio.run(story())

@@ -1,0 +1,156 @@
+"""A company with something behind every address, whose every private word holds a marker."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model, Q
+from uuid_utils.compat import uuid7
+
+from applicants import codes
+from applicants.services import issue_token
+from jobs.models import Company, JobPosting, Membership, Role, Scope
+from jobs.services import create_api_key
+from pipeline.domain.states import Outcome
+from pipeline.models import DecisionNote, StoredFile, StoredPart
+from pipeline.services.lifecycle import pause_job
+from pipeline.services.remove import remove
+from tasks.scheduling.schedules import create_schedule
+from tests.support import background_tasks, factories
+from tests.support.accounts import member_of
+
+# Part of everything that no stranger may see.
+MARKER = "zyxwhisper"
+# How to find what belongs to the company or to its applicants, table by table.
+OF_COMPANY: dict[str, Any] = {
+    "account.EmailAddress": lambda acme: Q(user__memberships__company=acme),
+    "account.EmailConfirmation": lambda acme: Q(email_address__user__memberships__company=acme),
+    "applicants.Applicant": lambda acme: Q(applications__job__company=acme),
+    "applicants.ApplicantToken": lambda acme: Q(applicant__applications__job__company=acme),
+    "jobs.ApiKey": lambda acme: Q(company=acme),
+    "jobs.Company": lambda acme: Q(id=acme.id),
+    "jobs.Job": lambda acme: Q(company=acme),
+    "jobs.JobPosting": lambda acme: Q(job__company=acme),
+    "jobs.Membership": lambda acme: Q(company=acme),
+    "jobs.Retention": lambda acme: Q(job__company=acme),
+    "jobs.User": lambda acme: Q(memberships__company=acme),
+    "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
+    "pipeline.Application": lambda acme: Q(job__company=acme),
+    "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
+    "pipeline.Event": lambda acme: Q(company_id=acme.id),
+    "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
+    "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
+    "pipeline.NameWord": lambda acme: Q(company_id=acme.id),
+    "pipeline.Producer": lambda acme: Q(key__company=acme),
+    "pipeline.StoredFile": lambda acme: Q(company_id=acme.id),
+    "pipeline.StoredPart": lambda acme: Q(file__company_id=acme.id),
+    "pipeline.WeeklyReport": lambda acme: Q(job__company=acme),
+    "tasks.Schedule": lambda acme: Q(owner_id=acme.id),
+    "tasks.Task": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskAct": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskEvent": lambda acme: Q(task_id__in=acme_tasks(acme)),
+    "tasks.TaskOwnerBreaker": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskOwnerTally": lambda acme: Q(owner_id=acme.id),
+    "tasks.TaskPause": lambda acme: Q(owner_id=acme.id),
+    "usersessions.UserSession": lambda acme: Q(user__memberships__company=acme),
+}
+# Tables of the whole site: counters, sessions, caches. Strangers write their own rows there.
+OF_SITE = {
+    *("admin.LogEntry", "applicants.SignInCode", "auth.Group", "auth.Permission"),
+    *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
+    *("pipeline.Throttle", "sessions.Session", "tasks.TaskTally", "tasks.TaskTotal"),
+    *("tasks.TaskType", "tasks.TaskWorker"),
+}
+
+
+def acme_tasks(acme: Company) -> Any:
+    """Return the ids of the company's tasks."""
+    return apps.get_model("tasks.Task").objects.filter(owner_id=acme.id).values("id")
+
+
+def furnish() -> tuple[Company, dict[str, Any]]:
+    """Create the company; return it, and a value for every name of a parameter in an address."""
+    acme = factories.company(name="Acme")
+    owner = member_of(acme, Role.OWNER, email=f"{MARKER}-owner@example.org")
+    key, _ = create_api_key(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
+    job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
+    people = [
+        factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
+        for number in range(3)
+    ]
+    first, second, third = [factories.application(job, person) for person in people]
+    issue_token(people[0])
+    codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
+    remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
+    DecisionNote.objects.update(text=f"{MARKER} note")
+    pause_job(job_id=job, actor=factories.RECRUITER)
+    draft = factories.job(company_id=acme.id, open_now=False)
+    JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
+    dead = background_tasks.dead(acme)
+    running = background_tasks.started(acme)
+    background_tasks.move(running, result={"about": MARKER})
+    plan = create_schedule(
+        name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
+    )
+    file = _file(acme, job)
+    return acme, {
+        "job_id": [job, draft],
+        "application_id": [first.id, second.id, third.id],
+        "applicant_id": [person.id for person in people],
+        "task_id": [dead, running],
+        "schedule_id": plan.id,
+        "key_id": key.id,
+        "file_id": file.id,
+        "import_id": file.id,
+        "membership_id": Membership.objects.get(company=acme, user=owner).id,
+        "token": "forged",
+        "name": "..%2F..%2Fetc",
+        "key": "demo.sleep",
+        "type_key": "demo.sleep",
+        "week": "2026-01-05",
+        "what": ["applications", "log"],
+        "format": ["csv", "jsonl"],
+        "pk": 1,
+        "uidb36": "1",
+        "object_id": str(owner.id),
+        "id": str(owner.id),
+        "content_type_id": 1,
+        "app_label": "jobs",
+        "url": "jobs/user/",
+    }
+
+
+def _file(acme: Company, job: Any) -> StoredFile:
+    data = f"{MARKER} content\n".encode()
+    file = StoredFile.objects.create(
+        id=uuid7(),
+        company_id=acme.id,
+        job_id=job,
+        purpose=StoredFile.Purpose.EXPORT,
+        name=f"{MARKER}.csv",
+        content_type="text/csv",
+        size_bytes=len(data),
+        is_complete=True,
+        expires_at="2126-01-01T00:00:00Z",
+    )
+    StoredPart.objects.create(file=file, number=0, data=data)
+    return file
+
+
+def state_of(acme: Company) -> dict[str, str]:
+    """Return the number of rows and a digest of them, table by table; chain heads included."""
+    return {
+        label: _digest(apps.get_model(label), where(acme)) for label, where in OF_COMPANY.items()
+    }
+
+
+def _digest(model: type[Model], where: Q) -> str:
+    ids = model._default_manager.filter(where).values("pk")
+    names = [field.attname for field in model._meta.concrete_fields]
+    rows = sorted(
+        repr([bytes(each) if isinstance(each, memoryview) else each for each in row])
+        for row in model._default_manager.filter(pk__in=ids).values_list(*names)
+    )
+    return f"{len(rows)} {hashlib.sha256(''.join(rows).encode()).hexdigest()[:12]}"
