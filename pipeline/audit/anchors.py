@@ -225,14 +225,12 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
         raise BadAnchors(f"{path} is no Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
-        public.write_bytes(_public_pem(key.public_key()))
+        public.write_bytes(
+            key.public_key().public_bytes(
+                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+            )
+        )
     return key
-
-
-def _public_pem(key: Ed25519PublicKey) -> bytes:
-    return key.public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:
