@@ -11,6 +11,7 @@ import base64
 import fcntl
 import json
 import os
+import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -56,8 +57,8 @@ def append_anchors() -> int:
 
     Safe to call from several processes at once. Raises OSError if the file cannot be written.
     """
-    key = _signing_key(settings.ANCHOR_KEY_FILE)
     with _alone_with(settings.ANCHOR_FILE) as file:
+        key = _signing_key(settings.ANCHOR_KEY_FILE)
         last_line, known = _end_of(file)
         since = json.loads(last_line)["at"] if last_line else None
         lines = []
@@ -204,7 +205,7 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         made = Ed25519PrivateKey.generate()
-        mine = path.with_suffix(f".{os.getpid()}")
+        mine = path.with_suffix(f".{secrets.token_hex(8)}")
         mine.touch(mode=0o600)
         mine.write_bytes(
             made.private_bytes(
@@ -224,14 +225,12 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
         raise BadAnchors(f"{path} is no Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
-        public.write_bytes(_public_pem(key.public_key()))
+        public.write_bytes(
+            key.public_key().public_bytes(
+                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+            )
+        )
     return key
-
-
-def _public_pem(key: Ed25519PublicKey) -> bytes:
-    return key.public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:

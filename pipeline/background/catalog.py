@@ -62,7 +62,7 @@ _ALL = (
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
-# What only tries the engine out: to be had where the site switches it on (DEMO_TASKS).
+# Types that only try the engine out: offered where the site switches them on (DEMO_TASKS).
 DEMO_TYPES = {"demo.sleep"}
 
 

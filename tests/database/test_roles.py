@@ -21,7 +21,10 @@ from tests.support.environment import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROLE = "test_application"
+
+def role() -> str:
+    """Return the name of a role for this test database: roles are shared by the whole cluster."""
+    return f"application_of_{connection.settings_dict['NAME']}"
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[
     owner = connection.settings_dict["USER"]
     with monkeypatch.context() as as_if:
         as_if.setattr(settings, "MIGRATION_DATABASE", {"USER": owner}, raising=False)
-        as_if.setitem(connection.settings_dict, "USER", ROLE)
+        as_if.setitem(connection.settings_dict, "USER", role())
         with migrating():
             connection.ensure_connection()
         connection.close()
@@ -38,10 +41,10 @@ def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[
     wanted = {
         name: given[name] for name in ("dbname", "host", "port", "password") if given.get(name)
     }
-    with psycopg.connect(**wanted, user=ROLE, autocommit=True) as session:
+    with psycopg.connect(**wanted, user=role(), autocommit=True) as session:
         yield session
     with connection.cursor() as cursor:
-        cursor.execute(f"DROP OWNED BY {ROLE}; DROP ROLE {ROLE}")
+        cursor.execute(f"DROP OWNED BY {role()}; DROP ROLE {role()}")
 
 
 FORBIDDEN = [
@@ -84,7 +87,7 @@ def test_it_appends_reads_and_works_with_all_the_rest(
     application.execute("GRANT UPDATE ON pipeline_event TO CURRENT_USER")  # gives nothing
     connection.close()
     with monkeypatch.context() as as_if:
-        as_if.setitem(connection.settings_dict, "USER", ROLE)
+        as_if.setitem(connection.settings_dict, "USER", role())
         factories.applications(factories.job(capacity=1), 3)
 
         assert not may_rewrite_log()
