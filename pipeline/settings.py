@@ -101,6 +101,8 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 SILENCED_SYSTEM_CHECKS = [
+    "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
+    "security.W003",  # and so is `CSRF` there
     "security.W002",  # X-Frame-Options: the policy's frame-ancestors says it
     "security.W005",  # other names below this one, and
     "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses

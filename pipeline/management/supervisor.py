@@ -165,6 +165,8 @@ class Supervisor:
                     process.wait(timeout=max(0.0, until - time.monotonic()))
         for process in self._running.values():
             _kill_session(process.pid)
+            if process.stdin:
+                process.stdin.close()
 
 
 def _kill_session(leader: int) -> None:

@@ -156,11 +156,12 @@ class _Answer:
         """Hand a piece over to the event loop, without waiting for the client."""
         if self._spool is None:
             self._spool = AnswerSpool(lambda: self._loop.call_soon_threadsafe(self._more.set))
-            self._loop.call_soon_threadsafe(self._begin_sending)
-        self._spool.write(piece)
 
-    def _begin_sending(self) -> None:
-        self._sending = self._loop.create_task(self._send_stored())
+            def begin_sending() -> None:
+                self._sending = self._loop.create_task(self._send_stored())
+
+            self._loop.call_soon_threadsafe(begin_sending)
+        self._spool.write(piece)
 
     def abandon(self) -> None:
         """Send nothing more."""

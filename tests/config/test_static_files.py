@@ -14,11 +14,11 @@ PROGRAM = """
 import django, sys
 django.setup()
 from django.templatetags.static import static
-from django.test import Client
+from pipeline.server.fixed_answers import StaticFiles
 address = static(sys.argv[1])
-answer = Client(SERVER_NAME="localhost").get(address)
-body = b"".join(answer.streaming_content)
-sys.stdout.write(f"{address} {answer['Cache-Control']} {len(body)}")
+answer = StaticFiles().find(address).get_response("GET", {})
+body = answer.file.read()
+sys.stdout.write(f"{address} {dict(answer.headers)['Cache-Control']} {len(body)}")
 """
 
 
