@@ -63,7 +63,7 @@ def _misbehave(how: str | None) -> None:
     if how == "fail":
         raise RuntimeError("told to fail")
     if how == "fatal":
-        raise Fatal("told to fail for good")
+        raise Fatal("told to fail without a retry")
     if how == "retry":
         raise Retry("told to try again", after_seconds=1)
     if how == "discard":

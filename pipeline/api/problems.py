@@ -145,7 +145,7 @@ _DETAILS = {
     VALIDATION_ERROR: "The request has fields or parameters that are not valid.",
     NOT_FOUND: "There is nothing here.",
     NOT_AUTHENTICATED: "Send a valid credential in the Authorization header.",
-    NOT_ACCEPTABLE: "The answer can be had as application/json.",
+    NOT_ACCEPTABLE: "The answer is available as application/json.",
     INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
     BUSY: "Many changes are being made to this job right now. Try again in a moment.",
     UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",

@@ -20,7 +20,7 @@ LONGEST_SECONDS = 5.0  # for one statement
 
 @contextmanager
 def heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
-    """Read a log of so many events; a long one as of one instant, within bounds, in a turn.
+    """Read a log of that many events; a long one as of one instant, within bounds, in a turn.
 
     Raises LogReadersBusy when another read of the company's has the turn.
     """

@@ -39,7 +39,7 @@ LOG_COLUMNS = (
 )
 # What a file is, by the format that is asked for.
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-# From so many events on, a file is better made in the background than waited for.
+# From this number of events on, a file is better made in the background than waited for.
 LONG_LOG = 5_000
 
 Row = dict[str, Any]

@@ -166,7 +166,7 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
 )
 
 # The same for a few, with their ids beside them: of the function that unpacks the rows the planner
-# expects a hundred, and for so many it would read a whole table of 20,000. With many ids this plan
+# expects a hundred, and for that many it would read a whole table of 20,000. With many ids it
 # would be quadratic.
 FEW = 10
 CHANGE_FEW = f"{CHANGE} AND a.id = ANY(%(changed_ids)s::uuid[])"

@@ -16,7 +16,7 @@ BATCH = 20_000
 _TURN = "SELECT pg_try_advisory_xact_lock(pipeline_names_turn())"
 
 # Events get their ids before their transactions commit. So what has been looked at counts as done
-# only when it was looked at once more after all that ran the first time had ended.
+# only when it was looked at again after all that ran the first time had ended.
 _LEARN = """
 WITH place AS (
     SELECT coalesce(max(done), 0) AS done,

@@ -76,7 +76,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
-        "{They} missed the deadline of {missed}, once more than this job allows, so the seat went "
+        "{They} missed the deadline of {missed}, one more than this job allows, so the seat went "
         "back and the application ended. It is possible to apply again; the misses still count."
     ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (

@@ -37,7 +37,7 @@ LONGEST_REST_SECONDS = 5.0
 MOST_AT_ONCE, MOST_TASKS = 100, 200
 # Missed times of one schedule made up in one transaction; the next turn goes on.
 MOST_MADE_UP = 20
-# An owner of whose tasks so many wait gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
+# An owner with this many waiting tasks gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
 # settings goes before it.
 MOST_WAITING = 10_000
 # So long a type that this process does not know is left to another release of it.

@@ -50,7 +50,7 @@ FROM tasks_given ORDER BY n
 
 # Wake the workers, if one may sleep; to be sent after the commit that made something due.
 #
-# A worker first says that it may sleep, then looks once more: so one of the two sees the other. A
+# A worker first says that it may sleep, then looks again: so one of the two sees the other. A
 # NOTIFY within the writing transaction would make all commits wait for each other.
 WAKE = """
 SELECT pg_notify('tasks', 'work') WHERE EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)

@@ -48,7 +48,7 @@ class Slot:
         return not self._attempts and not self._hooks
 
     def has_room(self, most: int) -> bool:
-        """Tell whether another short attempt may wait at the child, of at most so many."""
+        """Tell whether another short attempt may wait at the child, of at most that number."""
         if self._hooks or len(self._attempts) >= most:
             return False
         is_ending = self._attempts and self._attempts[0].end_reason

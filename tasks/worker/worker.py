@@ -32,7 +32,7 @@ DRAIN_REST_SECONDS = 0.2
 # How long a result may wait for others while children are busy, and how many are written at once.
 BATCH_SECONDS = 0.01
 MOST_RESULTS = 500
-# After so many claims in a row that got all they asked for, the worker need not be woken.
+# After this number of claims in a row that got all they asked for, the worker need not be woken.
 FULL_CLAIMS = 3
 
 

@@ -66,7 +66,7 @@ SNAPSHOT = BEGIN_AND_COMMIT + 1
         ("/tasks/{task}", 1 + 1),
         ("/tasks/{task}/events", 1 + 2),
         ("/tasks/stats", 1 + 5),
-        ("/task-types", 1 + 3),
+        ("/task-types", 1 + 4),
         ("/schedules", 1 + 2),
     ],
 )

@@ -67,7 +67,7 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
     )
 
     assert config["OPTIONS"]["options"].startswith("-c lock_timeout=")
-    assert config["OPTIONS"]["options"].endswith("=30000 -c work_mem=64MB")
+    assert config["OPTIONS"]["options"].endswith("=force_generic_plan -c work_mem=64MB")
     assert config["OPTIONS"]["sslmode"] == "require"
 
 

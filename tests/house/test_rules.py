@@ -21,6 +21,7 @@ TEAM_ROOM = {"jobs/team.py"}  # locks who is in a company's team, never a job
 WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/imports/admit.py",
+    "pipeline/imports/read_file.py",
     "pipeline/privacy/erase_files.py",
     "pipeline/files/write.py",
 }

@@ -1,4 +1,4 @@
-"""Dead letters: work that failed for good, until somebody decides about it."""
+"""Dead letters: tasks that failed their last attempt and wait for a decision."""
 
 from __future__ import annotations
 
