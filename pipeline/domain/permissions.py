@@ -47,7 +47,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may take an action."""
+    """Callers who may take an action."""
 
     role: Role | None = None  # a member's least role; None: no member
     scope: Scope | None = None  # a key's scope; None: no key

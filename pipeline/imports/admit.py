@@ -89,7 +89,8 @@ def admit_rows(
     was committed stays, and it can be called again. Must not be called inside a transaction.
     The file is read first, if it is not yet.
     """
-    _read(import_id)
+    with transaction.atomic(durable=True):
+        read_file(_lock_run(import_id))
     parts = FIRST_PARTS
     while True:
         try:
@@ -102,11 +103,6 @@ def admit_rows(
         if is_cancelled():
             return run
         parts = _fitting(parts, batch.lock_seconds)
-
-
-@transaction.atomic(durable=True)
-def _read(import_id: UUID) -> None:
-    read_file(_lock_run(import_id))
 
 
 def _fitting(parts: int, seconds: float) -> int:

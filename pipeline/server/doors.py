@@ -32,7 +32,8 @@ class Doors:
         """Count a connection; return whether there was room for it."""
         network = network_of(peer)
         is_full = self._open.total() >= self.most
-        if is_full or (self._open[network] >= self.per_address and not self._speaks_for_many(peer)):
+        speaks_for_many = not peer or _is_in(peer, self.proxies)
+        if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
             return False
         self._open[network] += 1
         return True
@@ -43,9 +44,6 @@ class Doors:
         self._open[network] -= 1
         if not self._open[network]:
             del self._open[network]
-
-    def _speaks_for_many(self, peer: str) -> bool:
-        return not peer or _is_in(peer, self.proxies)
 
 
 @lru_cache(maxsize=1_024)

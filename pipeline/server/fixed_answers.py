@@ -107,22 +107,21 @@ class Remembered:
 
     def can_answer(self, scope: Message) -> bool:
         """Return whether a request can be answered from memory."""
+        own = b"json" if scope["path"].endswith("json") else b"html"
         return (
             scope["path"] in self._kept
             and scope["method"] in _METHODS
             and not scope["query_string"]
-            and any(word in header(scope, b"accept") for word in self._kinds(scope))
+            and any(word in header(scope, b"accept") for word in (b"*/*", own))
         )
-
-    def _kinds(self, scope: Message) -> tuple[bytes, ...]:
-        return (b"*/*", b"json" if scope["path"].endswith("json") else b"html")
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer from memory; 304 if the client has it already."""
         headers, body = self._kept[scope["path"]]
         name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
-        seen = [each.strip().removeprefix(b"W/") for each in _seen(scope)]
+        told = header(scope, b"if-none-match").split(b",")
+        seen = [each.strip().removeprefix(b"W/") for each in told]
         status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
         said = [*headers, (b"x-request-id", name.encode())]
         if status == 304:
@@ -157,7 +156,3 @@ class Remembered:
         if any(name == b"set-cookie" for name, _ in kept):
             return
         self._kept[path] = ([*kept, (b"content-length", str(len(body)).encode())], body)
-
-
-def _seen(scope: Message) -> list[bytes]:
-    return header(scope, b"if-none-match").split(b",")
