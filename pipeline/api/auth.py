@@ -54,7 +54,10 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         bearer = _BEARER.fullmatch(header.strip())
-        caller = _caller_with(bearer[1], _named_by(request)) if bearer else None
+        context = request.parser_context or {}
+        is_without = request.method in getattr(context.get("view"), "without_facts", ())
+        named = {} if is_without else context.get("kwargs", {})  # ids of which facts are wanted
+        caller = _caller_with(bearer[1], named) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         return caller, None
@@ -113,15 +116,6 @@ def refuse_long_signed_in(request: Request) -> None:
             raise PermissionDenied(CONFIRM)
     finally:
         browser.user = theirs
-
-
-def _named_by(request: Request) -> Mapping[str, Any]:
-    """Return the ids in the address of which the facts are wanted."""
-    context = request.parser_context or {}
-    if request.method in getattr(context.get("view"), "without_facts", ()):
-        return {}
-    kwargs: Mapping[str, Any] = context.get("kwargs", {})
-    return kwargs
 
 
 def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:

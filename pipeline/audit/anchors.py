@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -178,7 +178,11 @@ def _anchor_in(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, 
 
 def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
     """Say which is the first anchored seq that the log no longer has so; empty if none is."""
-    hashes = dict(_hashes(job_id, [anchor.seq for anchor in anchors]))
+    hashes: dict[int, str] = {}
+    for start in range(0, len(anchors), SEQS_AT_ONCE):
+        seqs = [anchor.seq for anchor in anchors[start : start + SEQS_AT_ONCE]]
+        some = Event.objects.filter(job_id=job_id, seq__in=seqs).values_list("seq", "hash")
+        hashes |= {seq: bytes(digest).hex() for seq, digest in some}
     good = 0
     for anchor in sorted(anchors, key=lambda each: each.seq):
         found = hashes.get(anchor.seq)
@@ -191,13 +195,6 @@ def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
             f" {anchor.hash[:16]}…, {now}. The change is in seq {good + 1} to {anchor.seq}."
         )
     return ""
-
-
-def _hashes(job_id: UUID, seqs: list[int]) -> Iterable[tuple[int, str]]:
-    for start in range(0, len(seqs), SEQS_AT_ONCE):
-        some = Event.objects.filter(job_id=job_id, seq__in=seqs[start : start + SEQS_AT_ONCE])
-        for seq, digest in some.values_list("seq", "hash"):
-            yield seq, bytes(digest).hex()
 
 
 def _signing_key(path: Path) -> Ed25519PrivateKey:
@@ -225,11 +222,8 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
         raise BadAnchors(f"{path} is no Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
-        public.write_bytes(
-            key.public_key().public_bytes(
-                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-            )
-        )
+        pem, info = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        public.write_bytes(key.public_key().public_bytes(pem, info))
     return key
 
 

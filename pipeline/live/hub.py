@@ -192,7 +192,11 @@ class Hub:
         """End the streams whose sessions have ended, while there are any that are bound to one."""
         while bound := [watcher for watcher in self._watchers if watcher.session_key]:
             try:
-                living = await _living_sessions({watcher.session_key for watcher in bound})
+                keys = list({watcher.session_key for watcher in bound})
+                connecting = psycopg.AsyncConnection.connect(**connection_parameters())
+                async with await connecting as session:
+                    found = await session.execute(_SESSIONS, [keys])
+                    living = {key for (key,) in await found.fetchall()}
             except (psycopg.Error, OSError):
                 living = {watcher.session_key for watcher in bound}  # nobody knows: later
             for watcher in bound:
@@ -230,13 +234,6 @@ class _Heard:
         """Return whether a job may have changed after the page was made; may err towards yes."""
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
-
-
-async def _living_sessions(keys: set[str]) -> set[str]:
-    """Return those of the sessions that have not ended."""
-    async with await psycopg.AsyncConnection.connect(**connection_parameters()) as session:
-        found = await session.execute(_SESSIONS, [list(keys)])
-        return {key for (key,) in await found.fetchall()}
 
 
 async def _listening_connection() -> psycopg.AsyncConnection[Any]:

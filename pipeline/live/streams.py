@@ -36,7 +36,8 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     if scope["method"] != "GET":
         return await _refuse(send, 405, (b"allow", b"GET"))
     token = stream_tokens.read(scope["path"].removeprefix(PREFIX))
-    session_key = _session_in(scope)
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    session_key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
     if token is None or not token.is_for(session_key):
         return await _refuse(send, 204)
     address = network_of((scope.get("client") or ("",))[0])
@@ -45,11 +46,6 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
             await _send_news(watcher, receive, send)
     except HubFull:
         await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
-
-
-def _session_in(scope: Message) -> str:
-    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
-    return parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
 
 
 async def _refuse(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:

@@ -53,7 +53,9 @@ def live_page(
         request.GET = query  # type: ignore[assignment]  # a mutable copy
     etag = _etag(request, fragment, tag)
     followed = list(jobs)
-    stream = f"/live/{stream_tokens.issue(followed, _session_of(request))}" if followed else ""
+    is_signed_in = current_applicant(request) or current_member(request)
+    session_key = request.session.session_key if is_signed_in else None  # None: anybody may see it
+    stream = f"/live/{stream_tokens.issue(followed, session_key)}" if followed else ""
     if not wants_fragment:
         query = request.GET.copy()
         query[PARAMETER] = "1"
@@ -67,12 +69,6 @@ def live_page(
         response["ETag"], response[STREAM_HEADER] = etag, stream
     patch_cache_control(response, private=True, no_cache=True)
     return response
-
-
-def _session_of(request: HttpRequest) -> str | None:
-    """Return the key of the session by which a page is seen; None if anybody may see it."""
-    is_signed_in = current_applicant(request) or current_member(request)
-    return request.session.session_key if is_signed_in else None
 
 
 def _etag(request: HttpRequest, fragment: str, tag: str) -> str:

@@ -52,8 +52,13 @@ def end_retention() -> int:
     due = _due()
     for job_id in dict.fromkeys(row.job_id for row in due):
         _forget(job_id, [row.application_id for row in due if row.job_id == job_id])
+    applications = Application.objects.filter(applicant_id=OuterRef("id"))
+    tokens = ApplicantToken.objects.filter(
+        applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
+    )
+    unneeded = Applicant.objects.filter(~Exists(applications), ~Exists(tokens))
     for person_id in {row.applicant_id for row in due}:
-        if _is_unknown(person_id):
+        if unneeded.filter(id=person_id).exclude(email__startswith=ERASED).exists():
             erase(applicant_id=person_id)
     return len(due)
 
@@ -83,13 +88,3 @@ def _forget(job_id: UUID, application_ids: list[UUID]) -> None:
         DecisionNote.objects.filter(application_id=row.application_id).delete()
         ids = {"job": str(job_id), "application": str(row.application_id)}
         security.info("application.erased", extra=ids)
-
-
-def _is_unknown(person_id: UUID) -> bool:
-    """Return whether nothing else needs a person: no application, no token that still works."""
-    applications = Application.objects.filter(applicant_id=OuterRef("id"))
-    tokens = ApplicantToken.objects.filter(
-        applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
-    )
-    people = Applicant.objects.filter(~Exists(applications), ~Exists(tokens), id=person_id)
-    return people.exclude(email__startswith=ERASED).exists()

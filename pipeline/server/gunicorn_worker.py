@@ -64,7 +64,8 @@ class LiveWorker(UvicornWorker):
         """Load the application with the number of threads that gunicorn was given."""
         RequestQueue.threads_of_process = self.cfg.threads
         BoundedProtocol.doors.trust(env.trusted_proxies())
-        _allow_open_files()
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         super().init_process()
 
     def run(self) -> None:
@@ -81,9 +82,3 @@ class LiveWorker(UvicornWorker):
         await server.serve(sockets=self.sockets)
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)
-
-
-def _allow_open_files() -> None:
-    """Raise this process's limit of open files as far as it may be: connections need one each."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -41,7 +41,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Start the time limit for the client's first request, unless too many are connected."""
         super().connection_made(Closing(transport, self))
-        self._peer = _peer_of(transport)
+        peer = transport.get_extra_info("peername")
+        self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of ours has none
         if not self.doors.enter(self._peer):
             self._peer = None
             self.is_receiving = True  # so that the refusal can be read
@@ -101,11 +102,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def _forget(data: bytes | bytearray | memoryview) -> None:
     """Send nothing: the client was refused meanwhile."""
-
-
-def _peer_of(transport: asyncio.Transport) -> str:
-    peer = transport.get_extra_info("peername")
-    return str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of this machine has none
 
 
 class Closing(asyncio.Transport):

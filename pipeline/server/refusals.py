@@ -26,7 +26,9 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     """Refuse a request: with a problem for clients of the API, else with a page."""
     name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
-        media_type, body = problems.MEDIA_TYPE, _problem(kind, why, name)
+        told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
+        told |= {"detail": why, "error": {"code": kind.code, "message": why}}
+        media_type, body = problems.MEDIA_TYPE, as_json(told)
     else:
         media_type, body = "text/html; charset=utf-8", _page(kind)
     headers = {
@@ -55,11 +57,6 @@ async def answer(
 def header(scope: Message, name: bytes) -> bytes:
     """Return the first header of that name, else nothing."""
     return next((value for each, value in scope["headers"] if each == name), b"")
-
-
-def _problem(kind: ProblemType, why: str, request_id: str) -> bytes:
-    body = problems.problem(kind, cast("Any", SimpleNamespace(request_id=request_id)))
-    return as_json(body | {"detail": why, "error": {"code": kind.code, "message": why}})
 
 
 @cache

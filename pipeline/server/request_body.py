@@ -107,22 +107,19 @@ class Body:
             self._make_room(said_length(self._scope))
         try:
             async with asyncio.timeout(FILE_SECONDS if takes_files(self._scope) else BODY_SECONDS):
-                await self._take_all(receive)
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    self._take(message.get("body", b""))
+                    more = message.get("more_body", False)
         except TimeoutError:
             raise TooSlow from None
         if self._file is None:
             return io.BytesIO(b"".join(self._pieces))
         self._file.seek(0)
         return self._file
-
-    async def _take_all(self, receive: Receive) -> None:
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Gone
-            self._take(message.get("body", b""))
-            more = message.get("more_body", False)
 
     def _take(self, piece: bytes) -> None:
         self._length += len(piece)

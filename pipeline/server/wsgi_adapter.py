@@ -143,7 +143,12 @@ class _Answer:
             pieces.append(piece)
             length += len(piece)
             if length >= PIECE_BYTES:
-                self._store(b"".join(pieces))
+                if self._spool is None:  # for the event loop; the client is not waited for here
+                    self._spool = AnswerSpool(
+                        lambda: self._loop.call_soon_threadsafe(self._more.set)
+                    )
+                    self._loop.call_soon_threadsafe(self._begin_sending)
+                self._spool.write(b"".join(pieces))
                 pieces, length = [], 0
         rest = b"".join(pieces)
         if self._spool is None:
@@ -152,16 +157,8 @@ class _Answer:
         self._spool.end()
         return b""
 
-    def _store(self, piece: bytes) -> None:
-        """Hand a piece over to the event loop, without waiting for the client."""
-        if self._spool is None:
-            self._spool = AnswerSpool(lambda: self._loop.call_soon_threadsafe(self._more.set))
-
-            def begin_sending() -> None:
-                self._sending = self._loop.create_task(self._send_stored())
-
-            self._loop.call_soon_threadsafe(begin_sending)
-        self._spool.write(piece)
+    def _begin_sending(self) -> None:
+        self._sending = self._loop.create_task(self._send_stored())
 
     def abandon(self) -> None:
         """Send nothing more."""

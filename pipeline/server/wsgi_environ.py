@@ -35,13 +35,10 @@ def environ_of(scope: Message, body: IO[bytes]) -> Environ:
         "wsgi.run_once": False,
     }
     for name, value in scope["headers"]:
-        if b"_" not in name:
-            _add_header(environ, name.decode("latin1").upper().replace("-", "_"), value)
+        if b"_" in name:
+            continue
+        key, text = name.decode("latin1").upper().replace("-", "_"), value.decode("latin1")
+        between = "; " if key == "COOKIE" else ","
+        key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+        environ[key] = f"{environ[key]}{between}{text}" if key in environ else text
     return environ
-
-
-def _add_header(environ: Environ, name: str, value: bytes) -> None:
-    key = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-    text = value.decode("latin1")
-    between = "; " if name == "COOKIE" else ","
-    environ[key] = f"{environ[key]}{between}{text}" if key in environ else text

@@ -41,8 +41,13 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         return show_opening(request, job, form, status=422)
     if person:
         return _join(request, job, person, form.cleaned_data["name"])
+    # Every address is answered alike from here on, whether it is known here or not.
+    name, address, handle = form.cleaned_data["name"], form.cleaned_data["email"], new_handle()
     try:
-        return _join_unverified(request, job, form.cleaned_data["name"], form.cleaned_data["email"])
+        limit(request, "anonymous_apply")
+        limit_codes_to(request, address)
+        requester = Requester(handle, client_address(request))
+        apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
     except JobNotOpen as error:
         messages.error(request, words_for(error))
         return redirect("opening", job_id)
@@ -51,6 +56,9 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         response = show_opening(request, job, form, status=429)
         response["Retry-After"] = refused.wait_seconds
         return response
+    response = redirect("enter_code")
+    remember_address(response, address, handle=handle, after=f"{JOB}{job.id}")
+    return response
 
 
 def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
@@ -66,15 +74,3 @@ def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpR
         return redirect("opening", job.id)
     messages.success(request, WELCOMES[Status(created.status)])
     return redirect("my_application", created.id)
-
-
-def _join_unverified(request: HttpRequest, job: Job, name: str, address: str) -> HttpResponse:
-    """Apply and email a code. Answers every address alike, whether it is known here or not."""
-    handle = new_handle()
-    limit(request, "anonymous_apply")
-    limit_codes_to(request, address)
-    requester = Requester(handle, client_address(request))
-    apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
-    response = redirect("enter_code")
-    remember_address(response, address, handle=handle, after=f"{JOB}{job.id}")
-    return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from uuid import UUID
 
 from django import forms
@@ -123,25 +124,19 @@ def _ask_code(
     request: HttpRequest, form: forms.Form, kept: http.Proving, *, status: int = 200
 ) -> HttpResponse:
     email, after, _handle = kept
+    window = ""  # the time to confirm a seat of the job just applied to, in words
+    if after.startswith(JOB):
+        with suppress(JobNotFound):
+            job = read_job(UUID(after.removeprefix(JOB)))
+            window = long_duration(job.acknowledgment_window_seconds)
     context = {
         "form": form,
         "email": email,
         "has_applied": after.startswith(JOB),
         "minutes": LIFETIME.seconds // 60,
-        "window": _window(after),
+        "window": window,
     }
     return render(request, "applicant/enter_code.html", context, status=status)
-
-
-def _window(after: str) -> str:
-    """Return the time to confirm a seat of the job just applied to, in words; else empty."""
-    if not after.startswith(JOB):
-        return ""
-    try:
-        job = read_job(UUID(after.removeprefix(JOB)))
-    except JobNotFound:
-        return ""
-    return long_duration(job.acknowledgment_window_seconds)
 
 
 def _send_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:

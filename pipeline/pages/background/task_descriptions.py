@@ -44,7 +44,11 @@ def subject_of(key: str, payload: Any, subjects: Subjects) -> str:
     title = subjects.jobs.get(str(given.get("job_id")), GONE)
     match key:
         case "applications.import":
-            return _import(given, subjects)
+            found = subjects.imports.get(str(given.get("import_id")))
+            if found is None:
+                return "Import applicants from a deleted file"
+            people = "applicants" if found.rows is None else count(found.rows, "applicant")
+            return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
         case "applications.export":
             return f"Export the applications to {title}{_as(given)}"
         case "log.export":
@@ -62,16 +66,6 @@ def title_of(key: str) -> str:
     """Return the title of a type."""
     known = COMPANY_TYPES.get(key)
     return known.title if known else key
-
-
-def _import(given: Mapping[str, Any], subjects: Subjects) -> str:
-    found = subjects.imports.get(str(given.get("import_id")))
-    if found is None:
-        return "Import applicants from a deleted file"
-    people = "applicants"
-    if found.rows is not None:
-        people = count(found.rows, "applicant")
-    return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
 
 
 def _as(given: Mapping[str, Any]) -> str:
