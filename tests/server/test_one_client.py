@@ -75,19 +75,6 @@ def test_slow_readers_of_files_and_of_the_description_hold_nobody_up(
     assert max(took) < 5
 
 
-def test_slow_readers_of_large_answers_hold_no_threads(port: int, neighbour: str) -> None:
-    company = factories.company()
-    job = factories.job(company_id=company.id)
-    crowd(job, 1_500)
-    key, path = key_of(company), f"/api/v1/jobs/{job}/replay"
-    assert len(ask(port, path, key)[2]["waitlist"]) == 1_000
-
-    with all_slow([slow_reader(port, path, key) for _ in range(40)]):
-        took = seconds_of(lambda: ask(port, ME, neighbour), during=4)
-
-    assert max(took) < 5
-
-
 def test_who_sends_slowly_is_counted_by_address_and_never_stops_who_is_known(
     port: int, neighbour: str
 ) -> None:
