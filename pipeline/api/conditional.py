@@ -30,7 +30,7 @@ def version_tag(*versions: int) -> str:
 
 def weak_tag(payload: Any) -> str:
     """Return an ETag over everything that a payload shows, but what only tells the time."""
-    return f'W/"{sha256(as_json(_timeless(payload))).hexdigest()[:32]}"'
+    return f'W/"{sha256(as_json(_without_server_time(payload))).hexdigest()[:32]}"'
 
 
 def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
@@ -57,9 +57,13 @@ def _opaque(tag: str) -> str:
     return tag.removeprefix("W/")
 
 
-def _timeless(payload: Any) -> Any:
+def _without_server_time(payload: Any) -> Any:
     if isinstance(payload, dict):
         return {
-            name: _timeless(value) for name, value in payload.items() if name not in _TELLS_THE_TIME
+            name: _without_server_time(value)
+            for name, value in payload.items()
+            if name not in _TELLS_THE_TIME
         }
-    return [_timeless(item) for item in payload] if isinstance(payload, list) else payload
+    return (
+        [_without_server_time(item) for item in payload] if isinstance(payload, list) else payload
+    )

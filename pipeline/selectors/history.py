@@ -65,7 +65,7 @@ def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
     Paged by the events that nothing set off, so that each tree is whole.
     """
     closing = _closing_of(job_id)
-    roots = _roots(job_id, closing, before, limit)
+    roots = _root_events(job_id, closing, before, limit)
     trees = {event.seq: Tree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # what happens after the closing sets nothing off
@@ -131,7 +131,9 @@ def _closing_of(job_id: UUID) -> Event | None:
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 
-def _roots(job_id: UUID, closing: Event | None, before: int | None, limit: int) -> Page[Event]:
+def _root_events(
+    job_id: UUID, closing: Event | None, before: int | None, limit: int
+) -> Page[Event]:
     """Read events without a cause. After a closing, the releases it caused are skipped."""
     events = Event.objects.filter(job_id=job_id, cause_seq=None)
     if closing is None or (before is not None and before <= closing.seq + 1):

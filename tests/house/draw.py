@@ -10,7 +10,7 @@ import argparse
 import ast
 import random
 
-from tests.house.measure import Function, functions, sources
+from tests.house.measure import Function, Source, functions, sources
 
 DRAWN = 30
 
@@ -21,11 +21,23 @@ def signature(node: Function) -> str:
     return f"{node.name}({ast.unparse(node.args)}){returns}"
 
 
+def owned_functions(file: Source) -> list[tuple[str, Function]]:
+    """Return a file's functions, each with the name of its class and a dot, if it is a method."""
+    owners = {
+        method: f"{node.name}."
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+    }
+    return [(owners.get(node, ""), node) for _, node in functions([file])]
+
+
 def draw(seed: int) -> list[tuple[str, str]]:
     """Return thirty functions as (signature, place); the same ones for the same seed and code."""
     found = sorted(
-        (f"{file.path}:{node.lineno}", signature(node))
-        for file, node in functions(sources())
+        (f"{file.path}:{node.lineno}", owner + signature(node))
+        for file in sources()
+        for owner, node in owned_functions(file)
         if not node.name.startswith("__")
     )
     # The same draw on every machine; nothing secret depends on it.

@@ -48,10 +48,10 @@ def error_line(error: Mapping[str, Any] | None) -> str:
 
 def without_paths(text: str) -> str:
     """Shorten paths in a text, relative to the product or a library."""
-    text = _FILE.sub(lambda found: f'File "{_relative(found[1])}"', text)
+    text = _FILE.sub(lambda found: f'File "{_path_in_project(found[1])}"', text)
     return _PATH.sub(lambda found: f"…/{PurePosixPath(found[0]).name}", text)
 
 
-def _relative(path: str) -> str:
+def _path_in_project(path: str) -> str:
     shorter = _LIBRARY.sub("", path.removeprefix(HOME))
     return PurePosixPath(shorter).name if shorter.startswith("/") else shorter

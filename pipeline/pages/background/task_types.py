@@ -82,7 +82,7 @@ def _cards(company_id: UUID) -> list[TypeCard]:
 @for_members(Action.MANAGE_TASKS)
 def type_pause(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
-    member, chosen = _chosen(request, key)
+    member, chosen = _chosen_task_type(request, key)
     control.pause(key, actor=requests.actor_of(member), owner_id=member.company.id)
     messages.success(
         request,
@@ -95,13 +95,13 @@ def type_pause(request: HttpRequest, key: str) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def type_resume(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
-    member, chosen = _chosen(request, key)
+    member, chosen = _chosen_task_type(request, key)
     control.resume(key, actor=requests.actor_of(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 
 
-def _chosen(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
+def _chosen_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
     member = require(member_who_sent(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)

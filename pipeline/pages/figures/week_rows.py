@@ -35,7 +35,7 @@ class Row:
         return self._words(self.value)
 
     @property
-    def shown_before(self) -> str:
+    def previous_week_text(self) -> str:
         """Number of the week before, formatted."""
         return self._words(self.before)
 
