@@ -43,20 +43,15 @@ def sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     seconds, then = float(payload.get("seconds", 0)), payload.get("then")
     if then == "ignore_cancel":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    slept = _sleep(seconds, context, heeds_cancel=then != "ignore_cancel")
-    if not context.cancelled:
-        _misbehave(then)
-    return {"slept_seconds": round(slept, 3)}
-
-
-def _sleep(seconds: float, context: Context, *, heeds_cancel: bool) -> float:
     start = time.monotonic()
     while (slept := time.monotonic() - start) < seconds:
-        if heeds_cancel and context.cancelled:
-            return slept
+        if context.cancelled and then != "ignore_cancel":
+            break
         context.progress(int(slept * 1000), int(seconds * 1000), "asleep")
         time.sleep(min(STEP_SECONDS, seconds - slept))
-    return seconds
+    if not context.cancelled:
+        _misbehave(then)
+    return {"slept_seconds": round(min(slept, seconds), 3)}
 
 
 def _misbehave(how: str | None) -> None:

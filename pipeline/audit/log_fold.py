@@ -96,15 +96,7 @@ class Fold:
     def _take_job(self, event: Event) -> None:
         if (event.seq == 1) != (event.event == EventType.JOB_CREATED):
             raise BadRow(event.seq, "a log starts with JOB_CREATED, once")
-        self._check_job_step(event)
-        self.job, self.policy_version = event.data, event.policy_version
-        if event.event == EventType.JOB_OPENED:
-            self.opened_at = event.at
-        elif event.event == EventType.JOB_CLOSED:
-            self.closed_at = event.at
-
-    def _check_job_step(self, event: Event) -> None:
-        """Check that the status follows the table or stays, and that the policy is in range."""
+        # The status follows the table or stays; the policy is in range.
         before, after = self.job.get("status"), event.data["status"]
         move = JOB_MOVES.get((before, after))
         said = (event.from_status, event.to_status)
@@ -115,6 +107,11 @@ class Fold:
         Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
+        self.job, self.policy_version = event.data, event.policy_version
+        if event.event == EventType.JOB_OPENED:
+            self.opened_at = event.at
+        elif event.event == EventType.JOB_CLOSED:
+            self.closed_at = event.at
 
     def _take_application(self, event: Event, application_id: UUID) -> None:
         place = self.places.get(application_id)

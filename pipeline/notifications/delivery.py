@@ -67,7 +67,17 @@ def _deliver(events: list[EventForMail]) -> None:
             application = known.get(event.application_id) if event.application_id else None
             if application is None or application.applicant.is_erased:
                 continue
-            if message := message_for(event, _facts(event, application)):
+            job = application.job
+            facts = Facts(
+                job_title=job.posting.title,
+                company=job.company.name,
+                confirm_link=links.confirm_link(links.Offer(application.id, event.seq)),
+                application_link=links.application_link(application.id),
+                openings_link=links.openings_link(),
+                data_link=links.data_link(),
+                asks_first_seats=job.acknowledge_first_seat,
+            )
+            if message := message_for(event, facts):
                 address = application.applicant.email
                 mail.send(to=address, subject=message.subject, text=message.text)
         if settings.DEV_MAIL:
@@ -76,18 +86,6 @@ def _deliver(events: list[EventForMail]) -> None:
         logger.error("Emails about events could not be composed: %s", type(error).__name__)
     finally:
         connection.close()
-
-
-def _facts(event: EventForMail, application: Application) -> Facts:
-    return Facts(
-        job_title=application.job.posting.title,
-        company=application.job.company.name,
-        confirm_link=links.confirm_link(links.Offer(application.id, event.seq)),
-        application_link=links.application_link(application.id),
-        openings_link=links.openings_link(),
-        data_link=links.data_link(),
-        asks_first_seats=application.job.acknowledge_first_seat,
-    )
 
 
 def _forget_erased(recipients: list[Applicant]) -> None:

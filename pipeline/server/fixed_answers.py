@@ -26,6 +26,8 @@ TAKING_SECONDS = 60.0
 
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 _METHODS = ("GET", "HEAD")
+# Headers that belong to one request, or follow from the body.
+_OF_ONE_REQUEST = (b"x-request-id", b"connection", b"content-length")
 
 
 async def answer_alive(scope: Message, send: Send) -> None:
@@ -145,14 +147,11 @@ class Remembered:
             else:
                 pieces.append(message.get("body", b""))
                 if not message.get("more_body") and start["status"] == 200:
-                    self._keep(scope["path"], start["headers"], b"".join(pieces))
+                    body = b"".join(pieces)
+                    kept = [each for each in start["headers"] if each[0] not in _OF_ONE_REQUEST]
+                    if all(name != b"set-cookie" for name, _ in kept):
+                        kept.append((b"content-length", str(len(body)).encode()))
+                        self._kept[scope["path"]] = (kept, body)
             await send(message)
 
         return keep
-
-    def _keep(self, path: str, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-        of_one_request = (b"x-request-id", b"connection", b"content-length")
-        kept = [(name, value) for name, value in headers if name not in of_one_request]
-        if any(name == b"set-cookie" for name, _ in kept):
-            return
-        self._kept[path] = ([*kept, (b"content-length", str(len(body)).encode())], body)

@@ -112,7 +112,15 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
         case Status.WAITLIST:
             return _while_waiting(standing, zone)
         case Status.PENDING_ACKNOWLEDGMENT:
-            return _while_pending(standing, zone)
+            if standing.job_status == "CLOSED":
+                return "The job has been closed, so your application is about to end."
+            if standing.is_late:
+                return (
+                    "The deadline has passed, so the seat is going to the next in line. Your new"
+                    " place will appear here in a moment."
+                )
+            until = time_in_words(standing.deadline, zone)
+            return f"At {until} the seat goes to the next in line, and {_loss(standing)}"
         case Status.ACTIVE:
             return (
                 "You keep the seat until the company decides. You do not have to do anything here:"
@@ -194,18 +202,6 @@ def _while_waiting(standing: Standing, zone: tzinfo) -> str:
         until = time_in_words(standing.eligible_at, zone)
         turn += f" Because you missed a deadline, no seat is offered to you before {until}."
     return turn
-
-
-def _while_pending(standing: Standing, zone: tzinfo) -> str:
-    if standing.job_status == "CLOSED":
-        return "The job has been closed, so your application is about to end."
-    if standing.is_late:
-        return (
-            "The deadline has passed, so the seat is going to the next in line. Your new place will"
-            " appear here in a moment."
-        )
-    until = time_in_words(standing.deadline, zone)
-    return f"At {until} the seat goes to the next in line, and {_loss(standing)}"
 
 
 def _loss(standing: Standing) -> str:

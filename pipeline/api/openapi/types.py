@@ -45,7 +45,8 @@ class Types:
         if origin is dict:
             values = {} if arguments[1] is Any else self.schema_of(arguments[1])
             return {"type": "object", "additionalProperties": values}
-        return _leaf(hint)
+        schema = {} if hint is Any else dict(resolve_type_hint(hint))
+        return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
 
     def _component(self, name: str, hint: Any, build: Any) -> Schema:
         component = ResolvedComponent(name, ResolvedComponent.SCHEMA, object=name)
@@ -107,10 +108,3 @@ def _filled(hint: Any, given: dict[Any, Any]) -> Any:
 def _enumeration(hint: type[Enum]) -> Schema:
     first = cleandoc(hint.__doc__ or "").partition("\n")[0]
     return {"type": "string", "enum": [each.value for each in hint], "description": first}
-
-
-def _leaf(hint: Any) -> Schema:
-    if hint is Any:
-        return {}
-    schema = dict(resolve_type_hint(hint))
-    return schema | {"format": "int64"} if schema.get("type") == "integer" else schema

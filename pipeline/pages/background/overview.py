@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
@@ -101,7 +100,23 @@ def _start_test_task(request: HttpRequest) -> HttpResponse:
 def _show(
     request: HttpRequest, member: Member, form: SleepForm, *, status: int = 200
 ) -> HttpResponse:
-    snapshot = _snapshot(request, member.company.id)
+    company_id = member.company.id
+    chosen, type_key = _filter(request)
+    snapshot = Snapshot(
+        counts={str(each): count for each, count in site.own_counts(company_id).items()},
+        oldest_seconds=max(site.own_oldest_age_seconds(company_id).values(), default=None),
+        running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
+        recent=recently_done(company_id),
+        workers=site.workers_alive(),
+        paused=paused_for(company_id),
+        page=tasks_of(
+            company_id,
+            status=chosen,
+            type_key=type_key,
+            after=id_in(request, "after"),
+            limit=TASKS_SHOWN,
+        ),
+    )
     response = live_page(
         request,
         "background/overview.html",
@@ -112,26 +127,6 @@ def _show(
     if status != 200:
         response.status_code = status
     return response
-
-
-def _snapshot(request: HttpRequest, company_id: UUID) -> Snapshot:
-    ages = site.own_oldest_age_seconds(company_id)
-    status, type_key = _filter(request)
-    return Snapshot(
-        counts={str(status): count for status, count in site.own_counts(company_id).items()},
-        oldest_seconds=max(ages.values(), default=None),
-        running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
-        recent=recently_done(company_id),
-        workers=site.workers_alive(),
-        paused=paused_for(company_id),
-        page=tasks_of(
-            company_id,
-            status=status,
-            type_key=type_key,
-            after=id_in(request, "after"),
-            limit=TASKS_SHOWN,
-        ),
-    )
 
 
 def _filter(request: HttpRequest) -> tuple[str | None, str | None]:

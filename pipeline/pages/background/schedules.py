@@ -135,7 +135,14 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
     asked = request.method == "POST" and "preview" in request.POST
     if asked:
         form.ignore_errors_of(NOT_OF_TIMES)
-    runs, cron, zone = _next_runs(form)
+    runs: list[datetime] = []
+    cron, zone = form.times or ("", "")
+    try:
+        runs = next_times(cron, zone) if cron else []
+    except BadSchedule:
+        cron, zone = "", ""
+        if form.is_bound and "cron" not in form.errors:
+            form.add_error("cron", NO_TIME)
     context = {
         "form": form,
         "schedule": schedule,
@@ -148,19 +155,6 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
     is_refused = form.is_bound and not asked and bool(form.errors)
     is_refused = is_refused or (asked and not runs)
     return render(request, "background/schedule.html", context, status=422 if is_refused else 200)
-
-
-def _next_runs(form: ScheduleForm) -> tuple[list[datetime], str, str]:
-    """Return the next five runs with their cron expression and zone; empty if invalid."""
-    times = form.times
-    if times is None:
-        return [], "", ""
-    try:
-        return next_times(*times), *times
-    except BadSchedule:
-        if form.is_bound and "cron" not in form.errors:
-            form.add_error("cron", NO_TIME)
-        return [], "", ""
 
 
 @require_POST

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -54,18 +53,13 @@ class TypeCard:
 def work_types(request: HttpRequest) -> HttpResponse:
     """List every type, and why it is paused if it is."""
     member = require(current_member(request), Action.READ_COMPANY)
-    context = {"tab": "types", "types": _cards(member.company.id)}
-    return render(request, "background/types.html", context)
-
-
-def _cards(company_id: UUID) -> list[TypeCard]:
     waiting: Counter[str] = Counter()
-    for (name, _priority), depth in site.own_depth(company_id).items():
+    for (name, _priority), depth in site.own_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
-    paused = control.paused_by_owner(company_id)
+    paused = control.paused_by_owner(member.company.id)
     actors = actors_named(set(paused.values()))
-    stopped, broken = stopped_types(company_id)
-    return [
+    stopped, broken = stopped_types(member.company.id)
+    cards = [
         TypeCard(
             type=each,
             limits=", ".join(limits_of(registry.find(each.key))) + ".",
@@ -76,6 +70,7 @@ def _cards(company_id: UUID) -> list[TypeCard]:
         )
         for each in company_types()
     ]
+    return render(request, "background/types.html", {"tab": "types", "types": cards})
 
 
 @require_POST

@@ -81,11 +81,18 @@ def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     added = wanted - job.active_count - job.pending_count
     names = next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
     follows = consequences.of_capacity(job, wanted, names)
-    if request.method == "POST":
-        if request.POST.get("promised", follows) == follows:
-            return _change_capacity(request, member, job, wanted)
+    if request.method != "POST":
+        return _capacity_page(request, job, form, wanted, follows)
+    if request.POST.get("promised", follows) != follows:
         form.add_error(None, consequences.MOVED_ON)
-    return _capacity_page(request, job, form, wanted, follows)
+        return _capacity_page(request, job, form, wanted, follows)
+    keeps = "keeps that seat" if added == -1 else "keep their seats"
+    drains = f" {people(-added)} above that {keeps} while the job drains."
+    done = f"The job now has {count(wanted, 'seat')}.{drains if added < 0 else ''}"
+    changes = JobChanges(capacity=wanted)
+    return _act(
+        request, job, done, lambda: update_job(job_id=job.id, changes=changes, actor=member.actor)
+    )
 
 
 def _capacity_page(
@@ -94,18 +101,6 @@ def _capacity_page(
     context = {"job": job, "tab": "settings", "form": form, "wanted": wanted, "follows": follows}
     is_refused = form.errors or (request.method == "POST" and job.status == JobStatus.CLOSED)
     return render(request, "company/capacity.html", context, status=422 if is_refused else 200)
-
-
-def _change_capacity(request: HttpRequest, member: Member, job: Job, wanted: int) -> HttpResponse:
-    over = job.active_count + job.pending_count - wanted
-    keeps = "keeps that seat" if over == 1 else "keep their seats"
-    drains = f" {people(over)} above that {keeps} while the job drains."
-    return _act(
-        request,
-        job,
-        f"The job now has {count(wanted, 'seat')}.{drains if over > 0 else ''}",
-        lambda: update_job(job_id=job.id, changes=JobChanges(capacity=wanted), actor=member.actor),
-    )
 
 
 @for_members(Action.SUBMIT_APPLICATION)

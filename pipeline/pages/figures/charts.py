@@ -203,18 +203,15 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
             return f"{moment.day} {moment:%b}"
         return f"{moment:%H:%M}"
 
-    moments = [m for m in _round_times(start.astimezone(zone), end, step) if start <= m <= end]
+    # By the local clock: a day runs from midnight to midnight.
+    today = start.astimezone(zone).toordinal()
+    days = max(1, step.days)
+    wall = datetime.fromordinal(today // days * days if step.days else today)
+    moments = []
+    while (moment := wall.replace(tzinfo=zone)) <= end:
+        moments += [moment] if moment >= start else []
+        wall += step
     return [
         Tick((moment - start) / whole, label(moment), wide_only=index % 2 == 1)
         for index, moment in enumerate(moments)
     ]
-
-
-def _round_times(start: datetime, end: datetime, step: timedelta) -> Iterable[datetime]:
-    """Yield round times by the local clock: a day runs from midnight to midnight."""
-    zone, wall = start.tzinfo, start.replace(tzinfo=None)
-    days = max(1, step.days)
-    day = datetime.fromordinal(wall.toordinal() // days * days if step.days else wall.toordinal())
-    while (moment := day.replace(tzinfo=zone)) <= end:
-        yield moment
-        day += step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +10,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures import job_charts
 from pipeline.pages.time_limit import reads_for_a_while
-from pipeline.stats.job_series import MOST_EVENTS, Series, series_of
+from pipeline.stats.job_series import MOST_EVENTS, series_of
 from pipeline.stats.job_totals import figures_of
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
@@ -40,15 +38,11 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
     series = series_of(job, back=RANGES[chosen][1], zone=timezone.get_current_timezone_name())
-    return render(request, "figures/figures.html", _context(job, series, chosen))
-
-
-def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
     zone = timezone.get_current_timezone()
     parts, bar = job_charts.seat_time(series.seat_time)
     numbers = figures_of(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
-    return {
+    context = {
         "job": job,
         "tab": "figures",
         "ranges": [(key, words) for key, (words, _) in RANGES.items()],
@@ -69,3 +63,4 @@ def _context(job: Job, series: Series, chosen: str) -> dict[str, Any]:
         "parts": parts if any(series.seat_time) else [],
         "seat_bar": bar,
     }
+    return render(request, "figures/figures.html", context)
