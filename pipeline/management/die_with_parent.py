@@ -26,21 +26,17 @@ def main(command: list[str]) -> None:
         os.closerange(1, INHERITED_FDS)  # or it would hold the port and the terminal
         while os.read(0, 1024):
             pass
-        _stop(leader)
+        # Ask the leader to end, twice; then kill it and all that it started in its session.
+        start = time.monotonic()
+        for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
+            if _is_alive(leader):
+                os.kill(leader, signal.SIGTERM)
+            while _is_alive(leader) and time.monotonic() < until:
+                time.sleep(TICK_SECONDS)
+        if _is_alive(leader):
+            os.killpg(leader, signal.SIGKILL)
         os._exit(0)
     os.execvp(command[0], command)  # noqa: S606 -- the command is our starter's
-
-
-def _stop(leader: int) -> None:
-    """Ask `leader` to end, twice; then kill it and all that it started in its session."""
-    start = time.monotonic()
-    for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
-        if _is_alive(leader):
-            os.kill(leader, signal.SIGTERM)
-        while _is_alive(leader) and time.monotonic() < until:
-            time.sleep(TICK_SECONDS)
-    if _is_alive(leader):
-        os.killpg(leader, signal.SIGKILL)
 
 
 def _is_alive(leader: int) -> bool:

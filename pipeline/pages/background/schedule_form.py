@@ -114,13 +114,20 @@ class ScheduleForm(PlainForm):
         given, (cron, zone) = self.cleaned_data, self.times or ("", "")
         key = given["type"]
         kept = before.payload if before is not None and before.type_key == key else {}
+        payload = dict(kept)
+        if key in WITH_FORMAT:
+            payload |= {"job_id": given["job"], "format": given["format"] or "csv"}
+        elif key in OF_JOBS:
+            payload |= {"job_id": given["job"], "zone": given["zone"]}
+        elif key == "demo.sleep" and not kept:
+            payload = {"seconds": SLEEP_SECONDS}
         return Plan(
             name=given["name"],
             cron=cron,
             zone=zone,
             type_key=key,
             type_version=before.type_version if kept and before else None,
-            payload=kept | self._payload(key, is_new=not kept),
+            payload=payload,
             priority=before.priority if before else 0,
             enabled=before.enabled if before else True,
             catch_up=given["catch_up"],
@@ -130,14 +137,6 @@ class ScheduleForm(PlainForm):
         """Drop the errors of these fields."""
         for name in names:
             self.errors.pop(name, None)
-
-    def _payload(self, key: str, *, is_new: bool) -> dict[str, Any]:
-        if key not in OF_JOBS:
-            return {"seconds": SLEEP_SECONDS} if is_new and key == "demo.sleep" else {}
-        payload = {"job_id": self.cleaned_data["job"]}
-        if key in WITH_FORMAT:
-            return payload | {"format": self.cleaned_data["format"] or "csv"}
-        return payload | {"zone": self.cleaned_data["zone"]}
 
 
 def initial_of(schedule: Schedule) -> dict[str, Any]:
