@@ -90,7 +90,7 @@ CODES = frozenset(
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
-    " pipeline_producer.types pipeline_storedfile.content_type pipeline_storedfile.purpose"
+    " pipeline_importrun.trouble pipeline_producer.types pipeline_storedfile.content_type pipeline_storedfile.purpose"
     " pipeline_weeklyreport.figures pipeline_weeklyreport.zone tasks_schedule.cron"
     " tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone tasks_task.producer"
     " tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace tasks_task.worker"

@@ -116,10 +116,7 @@ def applications_of(
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    with connection.cursor() as cursor:  # not prepared: its best plan depends on what is given
-        cursor.execute(sql.OF_PERSON, {**whose, "after": after, "most": limit + 1})
-        rows = [_seen(row) for row in cursor.fetchall()]
-    return Page.cut(rows, limit)
+    return Page.cut(read_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
 def active_in(job_id: UUID) -> list[Seen]:
@@ -135,7 +132,7 @@ def pending_in(job_id: UUID) -> list[Seen]:
 def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
     """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = read_seen(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
@@ -143,6 +140,17 @@ def read_seen(statement: str, **parameters: Any) -> list[Seen]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
     (rows,) = fetch(statement, parameters=parameters)
     return [_seen(row) for row in rows]
+
+
+def read_page(statement: str, **parameters: Any) -> list[Seen]:
+    """Return a page of applications that one of the statements of `selectors.sql` finds.
+
+    It is planned for its own values: without the length of the page, PostgreSQL would prepare for a
+    tenth of the line, and read whole tables.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [_seen(row) for row in cursor.fetchall()]
 
 
 def _seen(row: tuple[Any, ...]) -> Seen:

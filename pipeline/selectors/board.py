@@ -12,7 +12,7 @@ from django.db import connection
 from jobs.models import Job
 from pipeline.models import Application
 from pipeline.selectors import sql
-from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, read_seen
+from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, read_page
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page, one_instant
@@ -89,7 +89,7 @@ def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]
         pending = (after.moment.isoformat(), after.id)
     elif after:
         pending, active = ("infinity", _HIGHEST), (after.moment.isoformat(), after.id)
-    rows = read_seen(
+    rows = read_page(
         sql.SEATS,
         job=job_id,
         pending_at=pending[0],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import blake2b
+from typing import Any
 
 from pipeline.web.asgi_types import Message
-from pipeline.web.client_address import network_of
+from pipeline.web.client_address import ACCEPTED_CREDENTIAL, network_of
 
 MOST_KNOWN = 10_000
-_NOT_KNOWN = (0, 401)
 
 
 class Clients:
@@ -30,10 +31,10 @@ class Clients:
             return credential.hex()
         return address_of(scope)
 
-    def note(self, scope: Message, status: int) -> None:
-        """Note how a request was answered: a credential with an answer is one."""
+    def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
+        """Note a request's credential, if the API has accepted it (`ACCEPTED_CREDENTIAL`)."""
         credential = _credential_in(scope)
-        if credential and status not in _NOT_KNOWN:
+        if credential and environ.get(ACCEPTED_CREDENTIAL):
             self._known[credential] = None
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)

@@ -93,7 +93,7 @@ class WSGIAdapter:
             raise
         finally:
             self._queue.end(client, is_heavy=is_heavy)
-        self._clients.note(scope, answer.status)
+        self._clients.note(scope, environ)
         await answer.finish(rest)
 
 

@@ -21,6 +21,9 @@ _FORWARDED = (
     "HTTP_X_FORWARDED",
 )
 
+# The key in a request's environ by which the API says that it has accepted the credential.
+ACCEPTED_CREDENTIAL = "nextinline.accepted_credential"
+
 
 def client_address(request: HttpRequest) -> str:
     """Return the address of the client; of an IPv6 one, its /64 network.

@@ -31,10 +31,12 @@ R = TypeVar("R")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _BINARY = 1
-# The server has forgotten a statement, or a pooler's server has it from another client.
+# The server has forgotten a statement, a pooler's server has it from another client, or a migration
+# has changed the type of a column that it returns.
 _STALE = (
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
+    psycopg.errors.FeatureNotSupported,
 )
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
@@ -131,6 +133,9 @@ class _Session:
                     raise psycopg.OperationalError(str(error)) from error
                 if begins:
                     self._raw.rollback()
+                if isinstance(error, psycopg.errors.FeatureNotSupported):
+                    self._wire.exec_(b"DEALLOCATE ALL")
+                    self._known.clear()
         else:
             results = self._exchange(sent, parameters)
         found = results[1:] if begins else results

@@ -52,8 +52,10 @@ def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_n
     assert granted
     found = find_token(granted[0])
     assert found
-    assert found.applicant.email == ANN
-    assert found.expires_at == granted[1]
+    token = ApplicantToken.objects.get(id=found.id)
+    assert token.applicant_id == found.applicant_id
+    assert token.applicant.email == ANN
+    assert token.expires_at == granted[1]
 
 
 def test_a_known_person_is_found_again() -> None:

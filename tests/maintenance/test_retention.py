@@ -80,6 +80,7 @@ def test_sessions_tokens_and_codes_go_when_their_time_is_over() -> None:
         Session.objects.create(session_key=str(number), session_data="", expire_date=then)
         ApplicantToken.objects.create(applicant=person, digest=b"%d" % number, expires_at=then)
         SignInCode.objects.create(
+            request=b"%d" % number,
             address=b"%d" % number,
             digest=b"",
             tries_left=1,

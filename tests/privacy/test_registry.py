@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 
@@ -17,6 +16,7 @@ from pipeline.privacy.erase import erase
 from pipeline.privacy.erase_tasks import PLACES
 from tasks.models import Schedule, Task
 from tasks.scheduling.schedules import create_schedule
+from tests.imports.files import stored
 from tests.support import background_tasks, factories
 from tests.support.applicants import applicant_browser
 from tests.support.environment import ROOT
@@ -93,10 +93,9 @@ def test_the_downloaded_file_holds_every_part_that_the_registry_names(
             assert not second or second in held, name
 
 
-def test_the_downloaded_file_holds_imported_rows(company: Company, recruiter: Client) -> None:
-    job = factories.job(company_id=company.id)
+def test_the_downloaded_file_holds_imported_rows() -> None:
     rows = f"name,email\nZelda Q,{EMAIL}\nSomebody Else,x{EMAIL}\n".encode()
-    recruiter.post(f"/company/jobs/{job}/import/", {"file": SimpleUploadedFile("people.csv", rows)})
+    stored(factories.job(), rows)
     browser = applicant_browser(factories.applicant(email=EMAIL))
 
     kept = json.loads(browser.get("/me/data/download/").content)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.line import sql
@@ -136,7 +137,8 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
         return lock(*where, **people)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
-    apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org")
+    by = Requester("a browser", "192.0.2.1")
+    apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org", requester=by)
 
     application = Application.objects.get()
     assert application.applicant_id != person.id

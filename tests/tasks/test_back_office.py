@@ -6,14 +6,17 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.test import Client
 
+from jobs.models import User
 from tasks import control
 from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskAct, TaskEvent, TaskPause, TaskType, TaskWorker
 from tasks.scheduling.schedules import create_schedule
 from tests.support import factories
+from tests.support.accounts import browser_of
 from tests.tasks.seen import status
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +26,13 @@ LIST = "/admin/tasks/task/"
 
 @pytest.fixture
 def root() -> Client:
-    client = Client()
-    client.force_login(factories.UserFactory.create(is_staff=True, is_superuser=True))
-    return client
+    return operator(factories.UserFactory.create(is_staff=True, is_superuser=True))
+
+
+def operator(user: User) -> Client:
+    """A browser in which an account with a second step has signed in."""
+    Authenticator.objects.create(user=user, type="totp", data={"secret": "x"})
+    return browser_of(user)
 
 
 def dead_task(key: str = "test.noop", **options: Any) -> UUID:
@@ -100,8 +107,7 @@ def test_who_may_only_look_cannot_act() -> None:
 
     looker = factories.UserFactory.create(is_staff=True)
     looker.user_permissions.add(Permission.objects.get(codename="view_task"))
-    client = Client()
-    client.force_login(looker)
+    client = operator(looker)
     name = dead_task()
 
     act(client, "discard", name)

@@ -49,11 +49,11 @@ def test_without_reports_the_page_says_what_one_is(viewer: Client, job: UUID) ->
 
     assert "No reports yet" in text
     assert "Make last week" not in text
-    assert "A recruiter or an owner can start this" in text
+    assert "An owner can start this" in text
 
 
-def test_a_job_of_this_week_has_nothing_to_report_yet(recruiter: Client, company: Company) -> None:
-    text = text_of(recruiter, url(factories.job(company_id=company.id)))
+def test_a_job_of_this_week_has_nothing_to_report_yet(owner: Client, company: Company) -> None:
+    text = text_of(owner, url(factories.job(company_id=company.id)))
 
     assert "The first week is not over" in text
     assert "Make last week" not in text

@@ -137,6 +137,24 @@ def test_statements_that_the_server_forgot_are_prepared_again(
     assert Company.objects.count() == 1
 
 
+def test_a_column_that_a_migration_widens_is_read_on_by_a_running_process() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE widened (name varchar(10))")
+        cursor.execute("INSERT INTO widened VALUES ('Ann')")
+    read = Statement("SELECT name FROM widened", values)
+    assert read.all() == [("Ann",)]
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE widened ALTER COLUMN name TYPE varchar(20)")
+    try:
+        assert read.all() == [("Ann",)]
+        with transaction.atomic():
+            assert read.all() == [("Ann",)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE widened")
+
+
 def test_in_the_middle_of_a_transaction_forgotten_statements_are_an_error_once() -> None:
     INVERT.first(number=1)
     with transaction.atomic():
