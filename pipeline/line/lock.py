@@ -105,7 +105,7 @@ def lock_job_for(
         "new_ids": [uuid4() for _ in emails],
         "applications": list(application_ids),
     }
-    before = [sql.MAKE_PEOPLE] if emails else []
+    before = [*([sql.MAKE_PEOPLE] if emails else []), sql.HOLD_PEOPLE]
     after = [sql.READ_APPLICATIONS] if application_ids else []
     texts = [*before, sql.LOCK_JOB, sql.READ_PEOPLE, *after]
     found = dict(zip(texts, fetch(*texts, parameters=values), strict=True))

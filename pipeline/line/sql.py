@@ -69,6 +69,13 @@ FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER
 ON CONFLICT (email) DO NOTHING
 """
 
+# Keep people from being erased, before the job is locked: an erasure under way is waited for without
+# holding up everybody else at the job.
+HOLD_PEOPLE = """
+SELECT FROM applicants_applicant
+WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
+"""
+
 # People by their ids or addresses, each with their history at this job: live, the live application
 # that is not verified, decided, misses, end of the last cool-down; also people without a past here.
 # None of them can be erased before this change is committed. A decision on an application that

@@ -90,13 +90,13 @@ CODES = frozenset(
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
-    " pipeline_importrun.trouble pipeline_producer.types pipeline_storedfile.content_type pipeline_storedfile.purpose"
-    " pipeline_weeklyreport.figures pipeline_weeklyreport.zone tasks_schedule.cron"
-    " tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone tasks_task.producer"
-    " tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace tasks_task.worker"
-    " tasks_taskact.actor tasks_taskact.target tasks_taskact.what tasks_taskevent.actor"
-    " tasks_taskevent.kind tasks_taskownerbreaker.breaker tasks_taskpause.actor"
-    " tasks_tasktype.breaker tasks_tasktype.key tasks_tasktype.paused_by tasks_tasktype.queue"
-    " tasks_tasktype.schema tasks_taskworker.name"
-    " tasks_taskworker.queues tasks_taskworker.types".split()
+    " pipeline_importrun.trouble pipeline_producer.types pipeline_storedfile.content_type"
+    " pipeline_storedfile.purpose pipeline_weeklyreport.figures pipeline_weeklyreport.zone"
+    " tasks_schedule.cron tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone"
+    " tasks_task.producer tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace"
+    " tasks_task.worker tasks_taskact.actor tasks_taskact.target tasks_taskact.what"
+    " tasks_taskevent.actor tasks_taskevent.kind tasks_taskownerbreaker.breaker"
+    " tasks_taskpause.actor tasks_tasktype.breaker tasks_tasktype.key tasks_tasktype.paused_by"
+    " tasks_tasktype.queue tasks_tasktype.schema tasks_taskworker.name tasks_taskworker.queues"
+    " tasks_taskworker.types".split()
 )

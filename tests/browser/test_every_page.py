@@ -63,6 +63,7 @@ ANYBODY: dict[str, Where] = {
 APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
+    "take_over": _mine,
     "withdraw_mine": _mine,
     "my_data": _nothing,
     "erase_me": _nothing,

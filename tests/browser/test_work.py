@@ -84,7 +84,7 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     recruiter.fill("Payload", '{"seconds": "soon"}')
     recruiter.press("Replay with this")
     expect(page.locator("#id_payload_error")).to_contain_text("seconds: 'soon'")
-    expect(page.get_by_label("Payload")).to_have_value('{"seconds": "soon"}')
+    expect(page.get_by_role("textbox", name="Payload")).to_have_value('{"seconds": "soon"}')
     recruiter.fill("Payload", '{"seconds": 0}')
     recruiter.press("Replay with this")
 
@@ -119,9 +119,9 @@ def test_a_type_is_paused_and_resumed(page: Page, site: Site, company: Company) 
     started(company)
     page.goto("/company/work/types/")
 
-    hands.press("Pause")
+    hands.press("Pause (Sleep)")
     shows(page, "Paused by staff")
-    hands.press("Resume")
+    hands.press("Resume (Sleep)")
 
     shows(page, "Sleep has resumed.")
     assert "Paused by" not in page.locator("#main").inner_text()

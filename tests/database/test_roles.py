@@ -162,7 +162,7 @@ def test_migrations_and_the_site_use_two_roles_of_one_given_database(tmp_path: P
             env={
                 "PATH": os.environ["PATH"],
                 "DJANGO_SETTINGS_MODULE": "pipeline.settings",
-                "SECRET_KEY": "x" * 50,
+                "SECRET_KEY": "of-a-test-0123456789-abcdefghijkl",
                 "DATABASE_URL": url.format("some_app"),
                 "MIGRATION_DATABASE_URL": url.format("postgres"),
             },

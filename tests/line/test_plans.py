@@ -52,6 +52,7 @@ STATEMENTS: dict[str, Statement[Any]] = {
             "lock the next due job": sql.LOCK_DUE_JOB,
             "read an application": sql.READ_APPLICATION,
             "make people": sql.MAKE_PEOPLE,
+            "hold people": sql.HOLD_PEOPLE,
             "read people": sql.READ_PEOPLE,
             "read who is due": sql.READ_DUE,
             "read the next deadline": sql.READ_NEXT_DEADLINE,

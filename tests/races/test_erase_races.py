@@ -86,7 +86,8 @@ def test_who_applies_while_being_erased_is_withdrawn(late_end: None) -> None:
 def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
     late_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql, "READ_PEOPLE", sql.READ_PEOPLE.replace("FOR KEY SHARE", ""))
+    for name in ("HOLD_PEOPLE", "READ_PEOPLE"):
+        monkeypatch.setattr(sql, name, getattr(sql, name).replace("FOR KEY SHARE", ""))
     job_id, person = factories.job(), factories.applicant(name=NAME)
 
     apply_and_erase(job_id, person)

@@ -55,7 +55,7 @@ def headers(client: Client, method: str, path: str, **extra: Any) -> dict[str, s
 def test_an_answer_has_the_headers_that_all_middleware_would_give_it(
     company: Company, job: UUID, settings: Any, method: str, path: str, status: int, secure: bool
 ) -> None:
-    settings.SESSION_COOKIE_SECURE = secure
+    settings.SECURE_HSTS_SECONDS = 31_536_000 if secure else 0
     bearer = {"headers": {"Authorization": f"Bearer {key_of(company.id).token}"}}
     short = headers(Client(), method, path.format(job=job), **bearer)
 

