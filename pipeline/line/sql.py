@@ -69,8 +69,8 @@ FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER
 ON CONFLICT (email) DO NOTHING
 """
 
-# Keep people from being erased, before the job is locked: an erasure under way is waited for without
-# holding up everybody else at the job.
+# Keep people from being erased, before the job is locked: an erasure under way is waited for
+# without holding up everybody else at the job.
 HOLD_PEOPLE = """
 SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE

@@ -109,10 +109,10 @@ def test_a_database_that_is_down_is_told_as_such(
 def test_a_database_that_is_down_while_the_credential_is_looked_up_is_told_as_such(
     acme: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def find(*_: Any) -> None:
+    def run(*_: Any) -> None:
         raise OperationalError("secret")
 
-    monkeypatch.setattr("pipeline.api.auth.find_api_key", find)
+    monkeypatch.setattr("pipeline.api.auth.run", run)
 
     assert code_of(acme.get("/companies/me")) == (503, "UNAVAILABLE")
 
@@ -136,7 +136,7 @@ def test_what_goes_wrong_before_a_view_is_reached_is_a_problem_too(
         raise error
 
     monkeypatch.setattr(
-        "django.middleware.common.CommonMiddleware.process_request", process_request
+        "django.contrib.auth.middleware.AuthenticationMiddleware.process_request", process_request
     )
 
     answer = Client(raise_request_exception=False).get(

@@ -101,7 +101,7 @@ def test_jobs_come_in_pages_that_neither_lose_nor_repeat_one(
         if (cursor := answer.json()["next_cursor"]) is None:
             break
         link = answer.headers["Link"]
-        assert link.startswith("<http://testserver/api/v1/jobs?limit=2&status=OPEN&cursor=")
+        assert link.startswith("</api/v1/jobs?limit=2&status=OPEN&cursor=")
         assert link.endswith('>; rel="next"')
         query["cursor"] = cursor
 

@@ -50,6 +50,7 @@ PRESSED = {
     "switch_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "system": "test_a_log_is_verified_from_the_system_page",
     "take_offer": STORIES,
+    "take_over": "test_an_applicant_changes_their_name",
     "task_cancel": "test_a_task_is_started_seen_moving_and_cancelled",
     "task_discard": "test_dead_letters_are_replayed_all_at_once_and_discarded",
     "task_edit": DEAD,

@@ -141,6 +141,20 @@ def test_an_applicant_erases_themselves(browser_page: OpenPage, site: Site, worl
     assert not Application.objects.filter(name=world.applicant.name).exists()
 
 
+def test_an_applicant_changes_their_name(page: Page, site: Site, world: World) -> None:
+    sign_in_applicant(page.context, site.url, world.applicant)
+    page.goto(f"/me/applications/{world.offered.id}/")
+    they = Hands(page, "mouse")
+
+    they.follow("Change the name")
+    they.fill("name", "Quentin le Roy")
+    they.press("Save the name")
+
+    shows(page, "The company now sees this name.")
+    world.offered.refresh_from_db()
+    assert world.offered.name == "Quentin le Roy"
+
+
 def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     world.owner.set_password("correct horse")
     world.owner.save()

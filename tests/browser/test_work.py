@@ -131,7 +131,7 @@ def test_a_schedule_is_made_changed_switched_off_and_deleted(
     browser_page: OpenPage, site: Site, company: Company
 ) -> None:
     page = browser_page("narrow", javascript=False)
-    sign_in_staff(page.context, site.url, member_of(company, Role.RECRUITER))
+    sign_in_staff(page.context, site.url, member_of(company, Role.OWNER))
     hands = Hands(page, "no JavaScript")
     factories.job(company_id=company.id)
     page.goto("/company/work/schedules/new/")

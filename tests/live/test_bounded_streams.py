@@ -23,7 +23,7 @@ PER_ADDRESS = 6
 @pytest.fixture
 def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
     """The address of a web server of one process, with little room for streams."""
-    bounds = {"STREAMS_PER_ADDRESS": str(PER_ADDRESS)}
+    bounds = {"STREAMS_PER_ADDRESS": str(PER_ADDRESS), "SECURE_COOKIES": "off"}
     with serving(environment | bounds, tmp_path / "web.log", workers=1) as url:
         yield url.removeprefix("http://")
 

@@ -16,7 +16,7 @@ from tasks.models.statuses import Status
 
 MEMBER = "member:01a20067-f797-756d-b038-6ee358443f86"
 ERROR = {
-    "class": "builtins.ValueError",
+    "class": "ValueError",
     "message": "no such week",
     "attempt": 3,
     "traceback": 'Traceback:\n  File "/srv/app/pipeline/tasks/reports.py", line 7, in run\n',

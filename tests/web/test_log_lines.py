@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,10 +16,12 @@ from applicants.models import Applicant
 from jobs.models import ApiKey, Company, Role, User
 from pipeline.api.v1.jobs import views as job_views
 from pipeline.pages.applicant import openings
+from tests.server.clients import ask
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.callers import UNKNOWN_ID, Caller, SessionCaller, signed_in
 from tests.support.logs import Log
+from tests.support.server import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,13 +147,15 @@ def test_a_request_leaves_nothing_for_the_next_line(log: Log, acme: Caller) -> N
 
 
 def test_an_address_behind_a_trusted_proxy_is_the_clients(
-    log: Log, nobody: Caller, settings: Any
+    environment: dict[str, str], tmp_path: Path
 ) -> None:
-    settings.TRUSTED_PROXIES = [ip_network("127.0.0.0/8")]
+    path, said = f"/api/v1/jobs/{UNKNOWN_ID}", tmp_path / "web.log"
+    with serving(environment | {"TRUSTED_PROXIES": "127.0.0.0/8"}, said, workers=1) as url:
+        port = int(url.rpartition(":")[2])
+        assert ask(port, path, X_Forwarded_For="198.51.100.7")[0] == 404
 
-    nobody.get(f"/jobs/{UNKNOWN_ID}", x_forwarded_for="198.51.100.7")
-
-    assert _last(log)["address"] == "198.51.100.7"
+    (line,) = (line for line in said.read_text().splitlines() if f"Not Found: {path}" in line)
+    assert json.loads(line)["address"] == "198.51.100.7"
 
 
 def test_a_name_costs_no_query_while_nothing_is_refused(

@@ -16,9 +16,9 @@ from pipeline.api.problems import MEDIA_TYPE, ProblemType
 from pipeline.api.schema import File, Operation, Schema
 from pipeline.domain.permissions import RULES
 
-# Every kind of problem that there is.
+# Every kind of problem that there is, one for each code.
 ALL_PROBLEM_TYPES = sorted(
-    (each for each in vars(problems).values() if isinstance(each, ProblemType)),
+    {each.code: each for each in vars(problems).values() if isinstance(each, ProblemType)}.values(),
     key=lambda kind: (kind.status, kind.code),
 )
 

@@ -12,7 +12,8 @@ _execute = psycopg.Connection.execute
 
 
 def _unfenced(self: psycopg.Connection[Any], query: Any, *args: Any, **options: Any) -> Any:
-    return _execute(self, FENCE.sub("", query), *args, **options)
+    text = FENCE.sub("", query) if isinstance(query, str) else query
+    return _execute(self, text, *args, **options)
 
 
 psycopg.Connection.execute = _unfenced  # type: ignore[method-assign] -- only in this worker
