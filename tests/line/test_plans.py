@@ -154,7 +154,7 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
 
 
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
-    given = parameters(line_of(20_000))
+    given = parameters(line_of(5_000))
     plain, few = (Statement(changing(text), values) for text in (sql.CHANGE, sql.CHANGE_FEW))
 
     assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}
