@@ -3,7 +3,7 @@
 
   python3 run.py           database, demo company, web pages and workers; Ctrl-C stops it all
   python3 run.py test      every test; further arguments go to pytest, e.g. run.py test -k line
-       --fast              no browser, no killed processes, no long searches: under two minutes
+       --fast              no browser, no killed processes, no long searches
        --coverage          also measure which lines and branches of the product the tests run
        -n 0                one test at a time, for a debugger; three at a time otherwise
   python3 run.py check     format, lint, templates, spelling, layers, migrations and types, without
