@@ -27,7 +27,7 @@ class AddressField(forms.EmailField):
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
-def _address(help_text: str) -> forms.EmailField:
+def _address_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -51,13 +51,13 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address("We'll email you a code, and tell you there when it is your turn.")
+    email = _address_field("We'll email you a code, and tell you there when it is your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address("We'll email you a code. There is no password.")
+    email = _address_field("We'll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):

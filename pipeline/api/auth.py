@@ -20,13 +20,13 @@ from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
 from jobs.selectors import locked_companies, roles_of
-from jobs.services import FIND_KEY, note_use
+from jobs.services import FIND_KEY, note_key_use
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import as_id, refuse
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL
-from tasks.sql.prepared import Statement, run
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 CONFIRM = (
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
@@ -35,7 +35,7 @@ CONFIRM = (
 C = TypeVar("C")
 
 # The facts of what an address names, by the name of its id there.
-_SUBJECTS: tuple[tuple[str, Statement[Any]], ...] = (
+_SUBJECTS: tuple[tuple[str, PreparedStatement[Any]], ...] = (
     ("job", JOB_FACTS),
     ("application", APPLICATION_FACTS),
 )
@@ -123,27 +123,27 @@ def refuse_long_signed_in(request: Request) -> None:
 def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:
     """Return whom a secret stands for; what the address names is read in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        digest = keys.digest_of(secret)
+        digest = keys.api_key_digest(secret)
         for key, subject in _with_subject(FIND_KEY, digest, address):
-            note_use(key)
+            note_key_use(key)
             return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
-        digest = tokens.digest_of(secret)
+        digest = tokens.token_digest(secret)
         for token, subject in _with_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
     return None
 
 
 def _with_subject(
-    credential: Statement[C], digest: bytes, address: Mapping[str, Any]
+    credential: PreparedStatement[C], digest: bytes, address: Mapping[str, Any]
 ) -> list[tuple[C, Subject]]:
-    statements: list[Statement[Any]] = [credential]
+    statements: list[PreparedStatement[Any]] = [credential]
     parameters: dict[str, Any] = {"digest": digest}
     for name, statement in _SUBJECTS:
         if isinstance(address.get(f"{name}_id"), UUID):
             statements.append(statement)
             parameters[name] = address[f"{name}_id"]
-    found = run(statements, parameters)
+    found = run_prepared(statements, parameters)
     subject = found[-1][0] if len(found) > 1 and found[-1] else None
     return [(known, subject) for known in found[0]]
 

@@ -37,4 +37,4 @@ def anchor_logs(payload: dict[str, Any], context: Context) -> dict[str, int]:
 
 def ensure_anchoring() -> None:
     """Schedule it. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+    schedules.ensure_schedule("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

@@ -68,7 +68,7 @@ DEMO_TYPES = {"demo.sleep"}
 
 def company_types() -> list[CompanyType]:
     """Return the types that a company may start and this process can check."""
-    known = {kind.key for kind in registry.known()}
+    known = {kind.key for kind in registry.registered_types()}
     return [each for each in _ALL if each.key in known and not is_switched_off(each.key)]
 
 
@@ -79,7 +79,7 @@ def is_switched_off(key: str) -> bool:
 
 def known_types() -> list[KnownType]:
     """Return the types that a company may start, with their rows; in one query."""
-    kinds = [registry.find(about.key) for about in company_types()]
+    kinds = [registry.find_registered_type(about.key) for about in company_types()]
     found = TaskType.objects.filter(key__in=COMPANY_TYPES)
     rows = {(row.key, row.version): row for row in found}
     return [

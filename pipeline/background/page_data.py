@@ -160,7 +160,7 @@ def paused_for(company_id: UUID) -> set[str]:
 
     A type may be paused by the company or stopped for everyone.
     """
-    return {*control.paused_by_owner(company_id), *stopped_types()[0]}
+    return {*control.types_paused_by_owner(company_id), *stopped_types()[0]}
 
 
 def stopped_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
@@ -172,7 +172,7 @@ def stopped_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
     broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
-    return stopped, broken | {*(control.broken_for_owner(company_id) if company_id else ())}
+    return stopped, broken | {*(control.types_broken_for_owner(company_id) if company_id else ())}
 
 
 def events_for_people(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:

@@ -29,11 +29,11 @@ def replay(
     check_type(key, limits_of_key(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
     if payload is None:
-        dead_letters.replay(task_id, **how)
+        dead_letters.replay_dead_letter(task_id, **how)
         return
     if foreign := foreign_ids(company_id, [(key, payload)]):
         raise foreign[0]
-    dead_letters.edit_and_replay(task_id, payload, **how)
+    dead_letters.edit_and_replay_dead_letter(task_id, payload, **how)
 
 
 def replay_many(
@@ -51,4 +51,4 @@ def replay_many(
     """
     check_type(key, limits_of_key(key_id))
     how: dict[str, Any] = {"actor": actor, "owner_id": company_id, "confirmed": confirmed}
-    return dead_letters.replay_many(key, limit=limit, **how)
+    return dead_letters.replay_dead_letters(key, limit=limit, **how)

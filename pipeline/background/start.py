@@ -30,7 +30,7 @@ from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
 from tasks.payloads import check_payload
-from tasks.stats import site
+from tasks.stats.site import site_backlog
 
 security = logging.getLogger("security")
 
@@ -107,7 +107,7 @@ def _check(
     run_after, delay_seconds = request.run_after, request.delay_seconds
     try:
         check_type(request.key, allowed)
-        spec = registry.find(request.key, request.version)
+        spec = registry.find_registered_type(request.key, request.version)
         payload = check_payload(spec, {} if request.payload is None else request.payload)
         if run_after is not None and now is not None:
             ahead_seconds = (run_after - now) / timedelta(seconds=1)
@@ -159,7 +159,7 @@ def _refuse_overflow(company_id: UUID, more: int) -> None:
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
     if waiting_of(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
-    if site.backlog(whole) + more > whole:
+    if site_backlog(whole) + more > whole:
         raise Backlogged(own=False, limit=whole, wait=ROOM_AGAIN_SECONDS)
 
 

@@ -30,7 +30,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, row_values
 
 # About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
@@ -55,13 +55,13 @@ WITH taken AS (
 SELECT data FROM taken ORDER BY number
 """
 
-_KEEP_REFUSED = Statement(
+_KEEP_REFUSED = PreparedStatement(
     """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """,
-    values,
+    row_values,
 )
 
 

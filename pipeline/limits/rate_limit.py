@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, row_values
 
 # Take some, and return in how many seconds all are back; no row if too few are left.
 #
@@ -23,7 +23,7 @@ from tasks.sql.prepared import Statement, values
 #
 # The table has no write-ahead log, so the commit waits for no disk. Every call of the API runs
 # this, so it is prepared: that takes a third off its time.
-_COUNT = Statement(
+_COUNT = PreparedStatement(
     """
 INSERT INTO pipeline_throttle AS t (id, empty_at)
 VALUES (%(id)s, statement_timestamp() + %(step)s::float8 * interval '1 second')
@@ -33,15 +33,15 @@ WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
 """,
-    values,
+    row_values,
 )
 
-_LOOK = Statement(
+_LOOK = PreparedStatement(
     """
 SELECT extract(epoch FROM empty_at - clock_timestamp())::float8
 FROM pipeline_throttle WHERE id = %(id)s
 """,
-    values,
+    row_values,
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tasks.sql.prepared import Parameters, Statement, run, values
+from tasks.sql.prepared import Parameters, PreparedStatement, row_values, run_prepared
 
 Row = tuple[Any, ...]
 
@@ -21,10 +21,10 @@ def fetch(*texts: str, parameters: Parameters, commit: bool = False) -> list[lis
     more. Inside an outer transaction (a test's) there is only a savepoint, which is left to Django.
     Raises django.db.OperationalError when a lock is not obtained in time, IntegrityError.
     """
-    return run([_statement(text) for text in texts], parameters, commit=commit)
+    return run_prepared([_statement(text) for text in texts], parameters, commit=commit)
 
 
 @cache
-def _statement(text: str) -> Statement[Row]:
+def _statement(text: str) -> PreparedStatement[Row]:
     """Keep the statements: the texts are few, and put together from names in the code alone."""
-    return Statement(text, values)
+    return PreparedStatement(text, row_values)

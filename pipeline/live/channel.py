@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.database.cluster import PORT
-from tasks.listen import direct_parameters
+from tasks.listen import direct_connection_parameters
 
 CHANNEL = "line"
 # How many changes one notification tells: PostgreSQL takes less than 8,000 bytes.
@@ -30,4 +30,4 @@ def changes(payload: str) -> dict[UUID, int]:
 
 def connection_parameters() -> dict[str, Any]:
     """Return the parameters of a direct connection to the product's database."""
-    return {"port": PORT} | direct_parameters()
+    return {"port": PORT} | direct_connection_parameters()

@@ -40,4 +40,4 @@ def remove_what_has_expired(payload: dict[str, Any], context: Context) -> dict[s
 
 def ensure_retention() -> None:
     """Schedule the removal. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+    schedules.ensure_schedule("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

@@ -73,7 +73,7 @@ def _remove_traces(person: Applicant) -> bool:
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
     ApplicantToken.objects.filter(applicant=person).delete()
-    codes.forget(person.email)
+    codes.forget_code(person.email)
     forget_imported(person.email)
     forget_exported(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     forget_in_tasks(person.email)

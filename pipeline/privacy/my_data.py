@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from applicants.codes import kept_about
+from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Event
 from pipeline.wording.sentences import Reader, sentence
@@ -30,7 +30,7 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
                 .order_by("created_at")
                 .values("created_at", "expires_at", "revoked_at")
             ),
-            "last_code": kept_about(applicant.email),
+            "last_code": code_kept_about(applicant.email),
         },
     }
 

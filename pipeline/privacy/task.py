@@ -38,4 +38,4 @@ def erase_what_is_kept_too_long(payload: dict[str, Any], context: Context) -> di
 
 def ensure_retention() -> None:
     """Schedule the erasure. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Retention of personal data", EVERY_NIGHT, KEY)
+    schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)

@@ -16,7 +16,7 @@ from pipeline.line.sql import APPLICATION
 from pipeline.models import Application, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import PreparedStatement
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
@@ -53,7 +53,7 @@ class ApplicationFacts(NamedTuple):
     email: str
 
 
-APPLICATION_FACTS = Statement(
+APPLICATION_FACTS = PreparedStatement(
     """
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email
 FROM pipeline_application own

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import PreparedStatement
 
 
 class JobFacts(NamedTuple):
@@ -24,7 +24,7 @@ class JobFacts(NamedTuple):
     posting_version: int
 
 
-JOB_FACTS = Statement(
+JOB_FACTS = PreparedStatement(
     """
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id

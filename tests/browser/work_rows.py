@@ -43,7 +43,7 @@ class Work:
 
 def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
     """Tasks that wait, run, are done, have failed; a paused type; two schedules."""
-    registry.sync()
+    registry.write_registered_types()
     at = {"job_id": str(job)}
     actor = f"member:{user_id}"
     file = _file(company_id, job, task_rows=1_200)

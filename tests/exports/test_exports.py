@@ -18,7 +18,7 @@ from pipeline.models import StoredFile, StoredPart
 from pipeline.privacy.erase import erase
 from tasks.errors import Fatal, InvalidPayload, Retry
 from tasks.payloads import check_payload
-from tasks.registry import find
+from tasks.registry import find_registered_type
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.handlers import Run
@@ -152,7 +152,7 @@ def test_whoever_is_erased_meanwhile_is_not_left_in_the_file(
 )
 def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InvalidPayload):
-        check_payload(find("log.export"), payload)
+        check_payload(find_registered_type("log.export"), payload)
 
 
 def test_a_longer_line_is_told_of_slice_by_slice(company: Company) -> None:

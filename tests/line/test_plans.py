@@ -24,7 +24,7 @@ from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, row_values
 from tests.support import factories
 from tests.support.crowd import crowd
 
@@ -39,13 +39,13 @@ def changing(statement: str) -> str:
     return _joined(("changed", statement), ("entries", sql.APPEND))
 
 
-STATEMENTS: dict[str, Statement[Any]] = {
+STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up a key": FIND_KEY,
     "look up a token": FIND_TOKEN,
     "look up a job": JOB_FACTS,
     "look up an application": APPLICATION_FACTS,
     **{
-        name: Statement(text, values)
+        name: PreparedStatement(text, row_values)
         for name, text in {
             "lock a job": sql.LOCK_JOB,
             "lock an application's job": sql.LOCK_JOB_OF,
@@ -103,7 +103,9 @@ def parameters(job: UUID) -> dict[str, Any]:
     }
 
 
-def plan_of(statement: Statement[Any], given: dict[str, Any], mode: str) -> list[dict[str, Any]]:
+def plan_of(
+    statement: PreparedStatement[Any], given: dict[str, Any], mode: str
+) -> list[dict[str, Any]]:
     """Every node of a statement's plan."""
     arguments = compose.SQL(", ").join(compose.Literal(given[name]) for name in statement.names)
     with connection.cursor() as cursor:
@@ -126,7 +128,7 @@ def whole_tables(nodes: list[dict[str, Any]]) -> set[str]:
     return {n["Relation Name"] for n in nodes if n["Node Type"] == "Seq Scan"} & LARGE
 
 
-PAGE = Statement(reads.QUEUE, values)
+PAGE = PreparedStatement(reads.QUEUE, row_values)
 
 
 def line_of(size: int) -> UUID:
@@ -155,7 +157,9 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
 
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
     given = parameters(line_of(5_000))
-    plain, few = (Statement(changing(text), values) for text in (sql.CHANGE, sql.CHANGE_FEW))
+    plain, few = (
+        PreparedStatement(changing(text), row_values) for text in (sql.CHANGE, sql.CHANGE_FEW)
+    )
 
     assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}
     assert whole_tables(plan_of(few, given, MODES[0])) == set()

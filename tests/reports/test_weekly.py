@@ -18,7 +18,7 @@ from pipeline.services.remove import remove
 from tasks.errors import Discard, Fatal, InvalidPayload
 from tasks.models import Schedule
 from tasks.payloads import check_payload
-from tasks.registry import find
+from tasks.registry import find_registered_type
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.clock import let_time_pass
@@ -125,4 +125,4 @@ def test_when_a_job_is_over_its_reports_end(job: UUID, company: Company) -> None
 )
 def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InvalidPayload):
-        check_payload(find(KEY), payload)
+        check_payload(find_registered_type(KEY), payload)

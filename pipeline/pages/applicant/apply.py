@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from applicants.codes import Requester
-from applicants.http import new_handle, remember_address
+from applicants.http import new_proof_handle, remember_address
 from applicants.models import Applicant
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
@@ -42,7 +42,11 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     if person:
         return _join(request, job, person, form.cleaned_data["name"])
     # Every address is answered alike from here on, whether it is known here or not.
-    name, address, handle = form.cleaned_data["name"], form.cleaned_data["email"], new_handle()
+    name, address, handle = (
+        form.cleaned_data["name"],
+        form.cleaned_data["email"],
+        new_proof_handle(),
+    )
     try:
         limit(request, "anonymous_apply")
         limit_codes_to(request, address)

@@ -62,7 +62,7 @@ def take_offer(request: HttpRequest) -> HttpResponse:
         acknowledge(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
         return _show(request, token, refused=True)
-    http.sign_in(request, read_applicant(person_id))
+    http.sign_in_browser(request, read_applicant(person_id))
     verify_all(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from applicants.http import forget_address, sign_out
+from applicants.http import forget_address, sign_out_browser
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase
@@ -74,7 +74,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
         except OperationalError:
             messages.error(request, BUSY)
             return redirect("erase_me")
-        sign_out(request)
+        sign_out_browser(request)
         messages.success(request, DONE)
         response = redirect("openings")
         forget_address(response)

@@ -56,7 +56,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _too_often(refused, _ask(request, form, target, status=429))
-    handle = http.new_handle()
+    handle = http.new_proof_handle()
     send_code(email, by=Requester(handle, client_address(request)))
     response = redirect("enter_code")
     http.remember_address(response, email, handle=handle, after=target)
@@ -92,7 +92,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 
 def _enter(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
-    http.sign_in(request, person)
+    http.sign_in_browser(request, person)
     if verified := verify_all(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")
@@ -108,7 +108,7 @@ def _enter(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the browser's session."""
-    http.sign_out(request)
+    http.sign_out_browser(request)
     messages.success(request, "You are signed out. Your place in line does not change.")
     response = redirect("openings")
     http.forget_address(response)
@@ -140,7 +140,7 @@ def _ask_code(
 
 
 def _send_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
-    if http.was_just_sent(request):
+    if http.was_code_just_sent(request):
         messages.info(request, JUST_SENT)
         return redirect("enter_code")
     try:

@@ -86,7 +86,7 @@ def dead_replay(request: HttpRequest) -> HttpResponse:
     if key not in COMPANY_TYPES:
         raise Http404
     try:
-        count = dead_letters.replay_many(
+        count = dead_letters.replay_dead_letters(
             key,
             actor=requests.actor_of(member),
             limit=dead_letters.MOST_AT_ONCE,

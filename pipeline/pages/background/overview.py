@@ -26,7 +26,8 @@ from pipeline.selectors.paging import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.stats import site
+from tasks.stats.owner import owner_counts, owner_oldest_age_seconds
+from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
 RUNNING_SHOWN = 10
@@ -103,11 +104,11 @@ def _show(
     company_id = member.company.id
     chosen, type_key = _filter(request)
     snapshot = Snapshot(
-        counts={str(each): count for each, count in site.own_counts(company_id).items()},
-        oldest_seconds=max(site.own_oldest_age_seconds(company_id).values(), default=None),
+        counts={str(each): count for each, count in owner_counts(company_id).items()},
+        oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
         recent=recently_done(company_id),
-        workers=site.workers_alive(),
+        workers=site_workers_alive(),
         paused=paused_for(company_id),
         page=tasks_of(
             company_id,

@@ -23,7 +23,7 @@ from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, in
 from pipeline.pages.paging import id_in, url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
-from tasks.scheduling.schedules import next_times
+from tasks.scheduling.schedules import next_times_of_schedule
 
 SHOWN = 50
 NO_TIME = "This expression never runs. Each field must be a number, a list, a range or *."
@@ -124,7 +124,7 @@ def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return False
     try:
-        next_times(*(form.times or ("", "")), 1)
+        next_times_of_schedule(*(form.times or ("", "")), 1)
     except BadSchedule:
         form.add_error("cron", NO_TIME)
         return False
@@ -138,7 +138,7 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
     runs: list[datetime] = []
     cron, zone = form.times or ("", "")
     try:
-        runs = next_times(cron, zone) if cron else []
+        runs = next_times_of_schedule(cron, zone) if cron else []
     except BadSchedule:
         cron, zone = "", ""
         if form.is_bound and "cron" not in form.errors:

@@ -30,7 +30,7 @@ from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 
 EVENTS_SHOWN = 100
 
@@ -84,7 +84,7 @@ def _context(
         "task": found,
         "row": row,
         "about": task_descriptions.title_of(found.type.key),
-        "payload": _pretty(redacted(found.type.schema, found.payload)),
+        "payload": _pretty(redact_payload(found.type.schema, found.payload)),
         "result": _pretty(found.result) if found.result is not None else "",
         "failures": failures_of(found.errors),
         "history": [history_entry(event, actors) for event in events.rows],
@@ -121,7 +121,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter unchanged."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
-        dead_letters.replay(
+        dead_letters.replay_dead_letter(
             found.id,
             actor=requests.actor_of(member),
             owner_id=member.company.id,
@@ -141,7 +141,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
-    shown = _pretty(redacted(found.type.schema, found.payload))
+    shown = _pretty(redact_payload(found.type.schema, found.payload))
     form = PayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and requests.attempt(
         form, lambda: _replay_edited(request, member, found, form), field="payload"
@@ -163,7 +163,7 @@ def _replay_edited(request: HttpRequest, member: Member, found: Task, form: Payl
     foreign = foreign_ids(member.company.id, [(found.type.key, payload)])
     if foreign:
         raise foreign[0]
-    dead_letters.edit_and_replay(
+    dead_letters.edit_and_replay_dead_letter(
         found.id,
         payload,
         actor=requests.actor_of(member),
@@ -181,7 +181,9 @@ def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
         [row] = rows_of(member.company.id, [found], database_now())
         return render(request, "background/discard.html", {"task": found, "row": row})
     try:
-        dead_letters.discard(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
+        dead_letters.discard_dead_letter(
+            found.id, actor=requests.actor_of(member), owner_id=member.company.id
+        )
     except WrongStatus as error:
         messages.error(request, requests.refused(error))
         return redirect("task", task_id=found.id)

@@ -19,7 +19,7 @@ from pipeline.pages.background import requests
 from pipeline.pages.background.task_descriptions import limits_of
 from pipeline.wording.english import count
 from tasks import control, registry
-from tasks.stats import site
+from tasks.stats.owner import owner_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,15 @@ def work_types(request: HttpRequest) -> HttpResponse:
     """List every type, and why it is paused if it is."""
     member = require(current_member(request), Action.READ_COMPANY)
     waiting: Counter[str] = Counter()
-    for (name, _priority), depth in site.own_depth(member.company.id).items():
+    for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
-    paused = control.paused_by_owner(member.company.id)
+    paused = control.types_paused_by_owner(member.company.id)
     actors = actors_named(set(paused.values()))
     stopped, broken = stopped_types(member.company.id)
     cards = [
         TypeCard(
             type=each,
-            limits=", ".join(limits_of(registry.find(each.key))) + ".",
+            limits=", ".join(limits_of(registry.find_registered_type(each.key))) + ".",
             waiting=waiting[each.key],
             paused_by=actors[paused[each.key]] if each.key in paused else "",
             is_stopped=each.key in stopped,

@@ -11,7 +11,7 @@ from applicants.forms import AddressField
 from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
-from jobs.policies import Policy, limits_of
+from jobs.policies import Policy, policy_limits
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
 from pipeline.pages.forms import PlainForm
@@ -88,16 +88,16 @@ class PolicyForm(PlainForm):
     )
     penalty_places = _number(
         label="Places lost after a miss",
-        min_value=limits_of("penalty_places")[0],
-        max_value=limits_of("penalty_places")[1],
+        min_value=policy_limits("penalty_places")[0],
+        max_value=policy_limits("penalty_places")[1],
         help_text="People who miss the deadline go to the back of the line, and this many later"
         " applicants then pass them; twice as many after a second miss, and so on. 0 means just the"
         " back of the line.",
     )
     max_decays = _number(
         label="Misses allowed",
-        min_value=limits_of("max_decays")[0],
-        max_value=limits_of("max_decays")[1],
+        min_value=policy_limits("max_decays")[0],
+        max_value=policy_limits("max_decays")[1],
         required=False,
         help_text="One more miss ends the application. Leave empty for no limit.",
     )
@@ -125,7 +125,7 @@ class PolicyForm(PlainForm):
         number, unit = self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_unit")
         if number is None or not unit:
             return
-        seconds, (low, high) = number * UNITS[unit], limits_of(field)
+        seconds, (low, high) = number * UNITS[unit], policy_limits(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
             self.add_error(

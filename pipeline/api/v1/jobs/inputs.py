@@ -11,12 +11,12 @@ from jobs.models import (
     TITLE_LENGTH,
     JobStatus,
 )
-from jobs.policies import limits_of
+from jobs.policies import policy_limits
 from pipeline.api.v1.fields import Choice, Flag, Line, Shape, Text, Whole
 
 
 def _whole(policy_field: str, **options: Any) -> Whole:
-    low, high = limits_of(policy_field)
+    low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
 
 

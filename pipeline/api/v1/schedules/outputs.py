@@ -12,7 +12,7 @@ from pipeline.api.v1.tasks.outputs import Priority
 from tasks import registry
 from tasks.errors import BadSchedule, UnknownType
 from tasks.models import Schedule
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 from tasks.scheduling.schedules import Times
 
 NEXT_TIMES = 5
@@ -43,7 +43,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
     Of a type that this release does not know, the whole payload is hidden.
     """
     try:
-        schema = registry.find(schedule.type_key, schedule.type_version).schema
+        schema = registry.find_registered_type(schedule.type_key, schedule.type_version).schema
     except UnknownType:
         schema = {"secret": True}
     times = [now]
@@ -58,7 +58,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "zone": schedule.zone,
         "type": schedule.type_key,
         "version": schedule.type_version,
-        "payload": redacted(schema, schedule.payload),
+        "payload": redact_payload(schema, schedule.payload),
         "priority": schedule.priority,
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,

@@ -107,7 +107,7 @@ class DiscardTask(Endpoint):
         """Discard a dead letter. This is final."""
         caller = as_company(caller_of(request), Action.MANAGE_TASKS)
         body_of(request, Nothing)
-        dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
+        dead_letters.discard_dead_letter(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 

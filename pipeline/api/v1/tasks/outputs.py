@@ -13,7 +13,7 @@ from pipeline.background.catalog import KnownType
 from pipeline.background.tasks import actor_parts, actors_named
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
 TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
@@ -204,7 +204,7 @@ def full_task_out(task: Task) -> FullTaskOut:
     """Return a task with its payload and all its errors."""
     return {
         **task_out(task),
-        "payload": redacted(task.type.schema, task.payload),
+        "payload": redact_payload(task.type.schema, task.payload),
         "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
     }
 

@@ -77,10 +77,10 @@ def _type(key: str) -> KnownType:
 
 
 def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
-    paused = control.paused_by_owner(caller.company_id)
+    paused = control.types_paused_by_owner(caller.company_id)
     names = actors_named(paused.values())
     allowed = may_start(caller.key_id)
-    broken = control.broken_for_owner(caller.company_id)
+    broken = control.types_broken_for_owner(caller.company_id)
     return [
         type_out(
             each,

@@ -48,7 +48,8 @@ from pipeline.selectors.paging import database_now, encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
-from tasks.stats import site
+from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
+from tasks.stats.site import site_workers_alive
 
 # How starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
@@ -187,8 +188,8 @@ class TaskStats(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's background work in numbers."""
         owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
-        counts = site.own_counts(owner_id)
-        depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
+        counts = owner_counts(owner_id)
+        depth, ages = owner_depth(owner_id), owner_oldest_age_seconds(owner_id)
         return Response(
             {
                 "depth": [
@@ -201,7 +202,7 @@ class TaskStats(Endpoint):
                 ],
                 "running": sum(counts.get(each, 0) for each in HELD),
                 "dead": counts.get(Status.DEAD, 0),
-                "workers_alive": site.workers_alive(),
+                "workers_alive": site_workers_alive(),
                 "server_time": database_now(),
             }
         )
