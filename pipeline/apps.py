@@ -20,10 +20,12 @@ class PipelineConfig(AppConfig):
         start_notifying()
         if not env.TESTING:
             start_announcing()
-            post_migrate.connect(_keep_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
+            post_migrate.connect(
+                _ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+            )
 
 
-def _keep_upkeep(**_: Any) -> None:
+def _ensure_upkeep_after_migrate(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
     from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention

@@ -20,19 +20,19 @@ from pipeline.selectors.health import (
 
 @never_cache
 @require_safe
-def live(request: HttpRequest) -> JsonResponse:
+def health_live(request: HttpRequest) -> JsonResponse:
     """Answer 200 as long as the process runs, without any look-up."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
-def ready(request: HttpRequest) -> JsonResponse:
+def health_ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 if everything needed is reachable; else 503, naming what is missing since when.
 
     Of a worker it is the last sign of life, null if it was never seen.
     """
-    missing = _missing()
+    missing = _missing_for_health()
     body = {
         "status": "unavailable" if missing else "ok",
         "missing": list(missing),
@@ -43,7 +43,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     return response
 
 
-def _missing() -> dict[str, datetime | None]:
+def _missing_for_health() -> dict[str, datetime | None]:
     """Return what is missing, and when it was last there, as far as anybody knows."""
     try:
         if not migrations_are_applied():
@@ -55,7 +55,7 @@ def _missing() -> dict[str, datetime | None]:
     return {name: seen.at for name, seen in workers.items() if not seen.is_alive}
 
 
-class _Outage:
+class _HealthOutage:
     """Time at which this process first found the database missing."""
 
     def __init__(self) -> None:
@@ -69,4 +69,4 @@ class _Outage:
         self._since = None
 
 
-_outage = _Outage()
+_outage = _HealthOutage()

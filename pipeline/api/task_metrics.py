@@ -33,37 +33,42 @@ def task_families() -> Iterator[Metric]:
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site_depth().items()
     }
-    yield _gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
-    yield _gauge(
+    yield _task_gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
+    yield _task_gauge(
         "tasks_oldest_pending_seconds",
         "For how long the oldest due task has been waiting.",
         ["priority"],
         {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
-    yield _gauge("tasks_running", "Tasks that workers have.", ["type"], _one(site_running()))
-    yield _gauge(
-        "tasks_dead", "Dead letters that wait for a person.", ["type"], _one(site_dead_depth())
+    yield _task_gauge(
+        "tasks_running", "Tasks that workers have.", ["type"], _by_task_type(site_running())
     )
-    yield _gauge(
+    yield _task_gauge(
+        "tasks_dead",
+        "Dead letters that wait for a person.",
+        ["type"],
+        _by_task_type(site_dead_depth()),
+    )
+    yield _task_gauge(
         "tasks_breaker_open",
         "Types that are held back for everybody because too many of their runs fail.",
         ["type"],
         {(name,): 1 for name in site_open_breakers()},
     )
-    yield _gauge(
+    yield _task_gauge(
         "tasks_owner_breakers_open",
         "Companies for which alone a type is held back because too many of their runs fail.",
         ["type"],
-        _one(site_open_owner_breakers()),
+        _by_task_type(site_open_owner_breakers()),
     )
-    yield _gauge(
+    yield _task_gauge(
         "task_workers",
         "Workers that gave a sign of life within a minute.",
         [],
         {(): site_workers_alive()},
     )
-    yield from _runs()
-    yield _gauge(
+    yield from _task_run_families()
+    yield _task_gauge(
         "tasks_enqueued_5m",
         "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
         [],
@@ -71,7 +76,7 @@ def task_families() -> Iterator[Metric]:
     )
 
 
-def _runs() -> Iterator[Metric]:
+def _task_run_families() -> Iterator[Metric]:
     runs = CounterMetricFamily(
         "nextinline_task_runs",
         "How runs ended; a retried or dead one has failed as well; expired: its lease did.",
@@ -89,11 +94,11 @@ def _runs() -> Iterator[Metric]:
     yield seconds
 
 
-def _one(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+def _by_task_type(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
     return {(name,): count for name, count in counts.items()}
 
 
-def _gauge(
+def _task_gauge(
     name: str, about: str, labels: list[str], values: Mapping[tuple[str, ...], float]
 ) -> Metric:
     family = GaugeMetricFamily(f"nextinline_{name}", about, labels=labels)

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 
 from pipeline.api import problems
 from pipeline.api.problems import ProblemType
-from pipeline.api.rendering import as_json
+from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
 from pipeline.web.middleware import request_id_of
 from pipeline.web.request_metrics import count_without_django
@@ -28,7 +28,7 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
-        media_type, body = problems.MEDIA_TYPE, as_json(told)
+        media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
         media_type, body = "text/html; charset=utf-8", _page(kind)
     headers = {

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from uuid import UUID
 
 from jobs.policies import Policy
-from pipeline.api.v1.outputs import Count, if_ahead
+from pipeline.api.v1.outputs import Count, output_if_ahead
 from pipeline.domain.states import Outcome, Status
 from pipeline.selectors.applications import Seen
 
@@ -65,7 +65,7 @@ def application_out(seen: Seen) -> ApplicationOut:
         "decay_count": row.decay_count,
         "decays_left": Policy(max_decays=seen.max_decays).misses_left(row.decay_count),
         "acknowledge_by": row.acknowledge_by,
-        "eligible_at": if_ahead(row.eligible_at, seen.now),
+        "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

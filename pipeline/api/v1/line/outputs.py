@@ -9,7 +9,7 @@ from uuid import UUID
 from jobs.models import JobStatus
 from pipeline.api.v1.applications.outputs import ApplicationOut
 from pipeline.api.v1.jobs.outputs import JobOut, PolicyOut, policy_out
-from pipeline.api.v1.outputs import Count, Hash, PageOf, if_ahead
+from pipeline.api.v1.outputs import Count, Hash, PageOf, output_if_ahead
 from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
@@ -101,7 +101,7 @@ def _place_out(place: Place, as_of: datetime) -> PlaceOut:
         "position": place.position,
         "decay_count": place.decay_count,
         "acknowledge_by": place.acknowledge_by,
-        "eligible_at": if_ahead(place.eligible_at, as_of),
+        "eligible_at": output_if_ahead(place.eligible_at, as_of),
         "applied_at": place.applied_at,
         "promoted_at": place.promoted_at,
         "acknowledged_at": place.acknowledged_at,
