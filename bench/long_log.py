@@ -162,9 +162,9 @@ class History:
 
 
 def _stamp(moment: datetime) -> str:
-    from pipeline.line.event_log import stamp
+    from pipeline.line.event_log import logged_time
 
-    return stamp(moment)
+    return logged_time(moment)
 
 
 def make(events: int, *, closes: bool = False) -> Any:

@@ -70,7 +70,7 @@ class StaffAccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Allow no filters by address, as in `ShownOnly`."""
+        """Allow no filters by address, as in `ReadonlyAdmin`."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:

@@ -28,9 +28,9 @@ class PipelineConfig(AppConfig):
 def _ensure_upkeep_after_migrate(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
     from pipeline.audit.task import ensure_anchoring
-    from pipeline.maintenance.task import ensure_retention
-    from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
+    from pipeline.maintenance.task import ensure_maintenance
+    from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
 
-    ensure_retention()
+    ensure_maintenance()
     ensure_anchoring()
     ensure_end_of_retention()

@@ -85,7 +85,7 @@ def edit_and_replay_dead_letter(
 ) -> None:
     """Run a dead task again with another payload.
 
-    Raises what `replay` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
+    Raises what `replay_dead_letter` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
     """
     task = find_task(task_id, owner_id=owner_id)
     checked = check_payload(

@@ -90,8 +90,8 @@ def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
     For a statement of the caller that writes tasks along with something else. Raises what
-    `enqueue` raises. The caller then calls `wake_after_commit`. The rows of the types exist after
-    `migrate`, and once a worker has started.
+    `enqueue` raises. The caller then calls `wake_workers_after_commit`. The rows of the types
+    exist after `migrate`, and once a worker has started.
     """
     rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
     return as_json(rows), [UUID(row["id"]) for row in rows]

@@ -1,9 +1,9 @@
 """Events of tasks in order and without a gap, for readers that pass them on.
 
 The ids of events are drawn before their transactions commit, so a reader that remembers only the
-last id would miss what commits late. `since` therefore gives an event only when every transaction
-that was under way when its id was drawn has ended: usually within milliseconds, or as long as the
-longest writing transaction lasts.
+last id would miss what commits late. `events_since` therefore gives an event only when every
+transaction that was under way when its id was drawn has ended: usually within milliseconds, or as
+long as the longest writing transaction lasts.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.database.errors import ClusterError
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.selectors.health import (
-    decay_worker_seen,
-    migrations_are_applied,
-    task_worker_seen,
+    health_of_decay_worker,
+    health_of_migrations,
+    health_of_task_worker,
 )
 
 
@@ -36,7 +36,7 @@ def health_ready(request: HttpRequest) -> JsonResponse:
     body = {
         "status": "unavailable" if missing else "ok",
         "missing": list(missing),
-        "since": {name: at and stamp(at) for name, at in missing.items()},
+        "since": {name: at and logged_time(at) for name, at in missing.items()},
     }
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
@@ -46,9 +46,9 @@ def health_ready(request: HttpRequest) -> JsonResponse:
 def _missing_for_health() -> dict[str, datetime | None]:
     """Return what is missing, and when it was last there, as far as anybody knows."""
     try:
-        if not migrations_are_applied():
+        if not health_of_migrations():
             return {"migrations": None}
-        workers = {"decay_worker": decay_worker_seen(), "task_worker": task_worker_seen()}
+        workers = {"decay_worker": health_of_decay_worker(), "task_worker": health_of_task_worker()}
     except (OperationalError, InterfaceError, ClusterError):
         return {"database": _outage.begin()}
     _outage.end()

@@ -20,9 +20,9 @@ from prometheus_client.registry import Collector
 from pipeline.api.task_metrics import task_families
 from pipeline.config import env
 from pipeline.database.errors import ClusterError
-from pipeline.stats.site_gauges import Vitals, read_vitals
-from pipeline.web.client_address import is_from_this_machine
-from pipeline.web.request_metrics import exposition
+from pipeline.stats.site_gauges import Vitals, read_site_vitals
+from pipeline.web.client_address import is_client_this_machine
+from pipeline.web.request_metrics import metrics_exposition
 
 
 @never_cache
@@ -32,11 +32,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     given = request.META.get("HTTP_AUTHORIZATION", "").encode()
     wanted = f"Bearer {env.METRICS_TOKEN}".encode()
     has_token = bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
-    if not (has_token or is_from_this_machine(request)):
+    if not (has_token or is_client_this_machine(request)):
         raise Http404
     registry = CollectorRegistry()
     registry.register(_MetricsCollector())
-    return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(
+        metrics_exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST
+    )
 
 
 class _MetricsCollector(Collector):
@@ -45,7 +47,7 @@ class _MetricsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Return the numbers; of the lines in one query."""
         try:
-            found = [*_metric_families(read_vitals()), *task_families()]
+            found = [*_metric_families(read_site_vitals()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):
             return [_metric_gauge("database_up", "Whether the database answers.", 0)]
         return [_metric_gauge("database_up", "Whether the database answers.", 1), *found]

@@ -13,7 +13,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -67,7 +67,7 @@ class Negotiation(DefaultContentNegotiation):
 def render_json(data: Any) -> bytes:
     """Return the bytes of a payload of text, whole numbers, ids and times.
 
-    They are those of `as_number_json`, which is slower.
+    They are those of `render_number_json`, which is slower.
     """
     try:
         return orjson.dumps(data, _render_plain, _OPTIONS)
@@ -86,5 +86,5 @@ def _render_plain(value: object) -> str:
         case UUID():
             return str(value)
         case datetime():
-            return stamp(value)
+            return logged_time(value)
     raise TypeError(f"{type(value)} does not belong in a payload")

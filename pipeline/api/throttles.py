@@ -10,7 +10,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from pipeline.api.callers import CompanyCaller, PersonCaller
-from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_named
+from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_against_named_rate
 from pipeline.web.client_address import client_address
 
 
@@ -20,7 +20,7 @@ def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> N
     `subject` is whose rate it is: a client's address, a credential, an email address. Raises
     Throttled (429, Retry-After) when nothing is left of it; a refused request does not count.
     """
-    counted = count_named(name, subject)
+    counted = count_against_named_rate(name, subject)
     if counted is None:
         return
     _throttle_counts(request).append(counted)

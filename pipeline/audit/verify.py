@@ -69,7 +69,7 @@ def verify_job(
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = Fold(job_id)
         try:
-            _follow(fold, job)
+            _verify_events(fold, job)
             verdict.differences = differences_between(fold, job)[:MOST_DIFFERENCES]
         except BadRow as bad:
             verdict.chain, verdict.first_bad_seq = "broken", bad.seq
@@ -91,7 +91,7 @@ def _take_turn() -> None:
     raise VerifierBusy
 
 
-def _follow(fold: Fold, job: Job) -> None:
+def _verify_events(fold: Fold, job: Job) -> None:
     """Fold the whole log, up to the job's own seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.take(event)

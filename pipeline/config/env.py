@@ -161,7 +161,7 @@ def secret_key() -> str:
     between processes and sign everybody out at each restart. Also when the key is weak.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return _strong("SECRET_KEY", given)
+        return _strong_secret_key("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -185,10 +185,10 @@ def secret_key_fallbacks() -> list[str]:
     Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
     """
     name = "SECRET_KEY_FALLBACKS"
-    return [_strong(name, key.strip()) for key in _env.list(name, default=[])]
+    return [_strong_secret_key(name, key.strip()) for key in _env.list(name, default=[])]
 
 
-def _strong(name: str, key: str) -> str:
+def _strong_secret_key(name: str, key: str) -> str:
     if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
         raise ImproperlyConfigured(
             f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
@@ -197,7 +197,7 @@ def _strong(name: str, key: str) -> str:
     return key
 
 
-def debug() -> bool:
+def debug_from_env() -> bool:
     """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
     if DEBUG and DATABASE_URL:
         raise ImproperlyConfigured(

@@ -2,7 +2,7 @@
 
 A claim is taken before the work and settled after it, each in a commit of its own that does not
 wait for the disk: what a crash of the database loses here, the id of the row that was made (see
-`Claim.row_id`) makes good, because the log on disk keeps the order of commits.
+`IdempotencyClaim.row_id`) makes good, because the log on disk keeps the order of commits.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class CountedRate:
     tally: Tally
 
 
-def count_named(name: str, subject: str) -> CountedRate | None:
+def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
     """Count one against a rate of settings.THROTTLE_RATES; None if the setting switches it off.
 
     The API and the pages count alike, so their calls add up.
@@ -86,10 +86,10 @@ def count_named(name: str, subject: str) -> CountedRate | None:
     if given is None:
         return None
     rate = Rate(*given)
-    return CountedRate(name, rate, count(name, subject, rate))
+    return CountedRate(name, rate, count_against_rate(name, subject, rate))
 
 
-def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
+def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
     """Count one against the rate of that name for that subject; a refused call does not count.
 
     `cost`: the number of calls that it counts as. All are taken or none; never more than the limit.
@@ -104,12 +104,12 @@ def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
             allowed=False, remaining=0, reset_seconds=rate.seconds, wait_seconds=rate.seconds
         )
     if taken := _COUNT.first(**row):
-        return _tally(rate, taken[0], cost, allowed=True)
+        return _tally_of_rate(rate, taken[0], cost, allowed=True)
     left = _LOOK.first(id=row["id"])
-    return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
+    return _tally_of_rate(rate, left[0] if left else 0.0, cost, allowed=False)
 
 
-def _tally(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
+def _tally_of_rate(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
     free_seconds = rate.seconds - used_seconds
     remaining = math.floor(free_seconds / rate.step_seconds + 1e-6)
     wait = rate.step_seconds * (1 if allowed else cost) - free_seconds

@@ -23,7 +23,7 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
             "name": applicant.name,
             "created_at": applicant.created_at,
         },
-        "applications": _applications(applicant.id),
+        "applications": _data_of_applications(applicant.id),
         "signing_in": {
             "tokens": list(
                 ApplicantToken.objects.filter(applicant=applicant)
@@ -35,7 +35,7 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
     }
 
 
-def _applications(applicant_id: UUID) -> list[dict[str, Any]]:
+def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))

@@ -36,6 +36,6 @@ def erase_what_is_kept_too_long(payload: dict[str, Any], context: Context) -> di
     return {"applications": erased}
 
 
-def ensure_retention() -> None:
+def ensure_privacy_task() -> None:
     """Schedule the erasure. Safe to call at every start, and by many processes at once."""
     schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)

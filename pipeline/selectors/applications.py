@@ -11,7 +11,7 @@ from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line.round_trips import fetch
+from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.sql import APPLICATION
 from pipeline.models import Application, Standing
 from pipeline.selectors import sql
@@ -23,7 +23,7 @@ BEFORE_THE_FIRST = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenApplication:
     """An application and what surrounds it, as of `now`, the database's time."""
 
     application: Application
@@ -74,15 +74,17 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
     return facts
 
 
-def read_application(application_id: UUID) -> Seen:
+def read_application(application_id: UUID) -> SeenApplication:
     """One application, in one query. Raises ApplicationNotFound."""
-    rows = read_seen(sql.ONE, application=application_id)
+    rows = read_seen_applications(sql.ONE, application=application_id)
     if not rows:
         raise ApplicationNotFound
     return rows[0]
 
 
-def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
+def seen_application_after_change(
+    facts: ApplicationFacts, application: Application
+) -> SeenApplication:
     """Complete an application that a service has just returned; in one query if that is needed.
 
     A change knows the line as it left it. Only the position of somebody who waits is counted,
@@ -92,11 +94,11 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
     waits = application.ticket is not None and application.is_verified
     if standing is None or (waits and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
-        ((waiting, max_decays, position, now),) = fetch(
+        ((waiting, max_decays, position, now),) = fetch_in_one_trip(
             sql.STANDING, parameters={"job": application.job_id, **place}
         )[0]
         standing = Standing(waiting, max_decays, position if waits else None, now)
-    return Seen(
+    return SeenApplication(
         application=application,
         company_id=facts.company_id,
         job_title=facts.job_title,
@@ -110,39 +112,43 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
 
 def applications_of(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
-) -> Page[Seen]:
+) -> Page[SeenApplication]:
     """Return a person's applications, newest first, in one query.
 
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(read_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    return Page.cut(
+        read_applications_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit
+    )
 
 
-def active_in(job_id: UUID) -> list[Seen]:
+def active_applications_in(job_id: UUID) -> list[SeenApplication]:
     """Return the active applications of a job, longest first, in one query."""
-    return read_seen(sql.ACTIVE, job=job_id)
+    return read_seen_applications(sql.ACTIVE, job=job_id)
 
 
-def pending_in(job_id: UUID) -> list[Seen]:
+def pending_applications_in(job_id: UUID) -> list[SeenApplication]:
     """Return the applications with a seat on offer, by deadline, in one query."""
-    return read_seen(sql.PENDING, job=job_id)
+    return read_seen_applications(sql.PENDING, job=job_id)
 
 
-def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
+def queued_applications_of(
+    job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int
+) -> Page[SeenApplication]:
     """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = read_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_applications_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
-def read_seen(statement: str, **parameters: Any) -> list[Seen]:
+def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
-    (rows,) = fetch(statement, parameters=parameters)
-    return [_seen(row) for row in rows]
+    (rows,) = fetch_in_one_trip(statement, parameters=parameters)
+    return [_seen_application(row) for row in rows]
 
 
-def read_page(statement: str, **parameters: Any) -> list[Seen]:
+def read_applications_page(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return a page of applications that one of the statements of `selectors.sql` finds.
 
     It is planned for its own values: without the length of the page, PostgreSQL would prepare for a
@@ -150,9 +156,9 @@ def read_page(statement: str, **parameters: Any) -> list[Seen]:
     """
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
+        return [_seen_application(row) for row in cursor.fetchall()]
 
 
-def _seen(row: tuple[Any, ...]) -> Seen:
+def _seen_application(row: tuple[Any, ...]) -> SeenApplication:
     own = len(APPLICATION)
-    return Seen(Application.from_db("default", APPLICATION, row[:own]), *row[own:])
+    return SeenApplication(Application.from_db("default", APPLICATION, row[:own]), *row[own:])

@@ -52,7 +52,7 @@ def read_job(job_id: UUID) -> Job:
 
 def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company, newest first, in one query."""
-    return _page(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
+    return _page_of_jobs(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
 
 
 def jobs_of_company(
@@ -60,14 +60,14 @@ def jobs_of_company(
 ) -> Page[Job]:
     """Return a company's jobs, drafts included, newest first, in one query."""
     jobs = _whole_jobs().filter(company_id=company_id)
-    return _page(jobs.filter(status=status) if status else jobs, search, after, limit)
+    return _page_of_jobs(jobs.filter(status=status) if status else jobs, search, after, limit)
 
 
 def _whole_jobs() -> QuerySet[Job]:
     return Job.objects.select_related("posting", "company")
 
 
-def _page(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
+def _page_of_jobs(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
     if search:
         jobs = jobs.filter(
             Q(posting__title__icontains=search) | Q(posting__location__icontains=search)

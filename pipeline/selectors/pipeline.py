@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.selectors.applications import Seen, active_in, pending_in, queue_of
+from pipeline.selectors.applications import (
+    SeenApplication,
+    active_applications_in,
+    pending_applications_in,
+    queued_applications_of,
+)
+from pipeline.selectors.instants import one_instant
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import Page, one_instant
+from pipeline.selectors.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +22,9 @@ class Pipeline:
     """A job, everybody who holds one of its seats, and the front of its waitlist."""
 
     job: Job
-    active: list[Seen]
-    pending: list[Seen]
-    waitlist: Page[Seen]
+    active: list[SeenApplication]
+    pending: list[SeenApplication]
+    waitlist: Page[SeenApplication]
 
 
 def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
@@ -26,7 +32,7 @@ def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
     with one_instant():
         return Pipeline(
             job=read_job(job_id),
-            active=active_in(job_id),
-            pending=pending_in(job_id),
-            waitlist=queue_of(job_id, limit=limit),
+            active=active_applications_in(job_id),
+            pending=pending_applications_in(job_id),
+            waitlist=queued_applications_of(job_id, limit=limit),
         )

@@ -15,7 +15,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-un
 
 from pipeline.server.refusals import answer, header
 from pipeline.web.asgi_types import Message, Receive, Send
-from pipeline.web.middleware import request_id_of
+from pipeline.web.middleware import request_id_of_header
 from pipeline.web.request_metrics import count_without_django
 
 LIVE = "/health/live"
@@ -36,7 +36,7 @@ async def answer_alive(scope: Message, send: Send) -> None:
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of(header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": request_id_of_header(header(scope, b"x-request-id").decode("latin1")),
     }
     count_without_django(scope["method"], LIVE, 200)
     await answer(scope, send, 200, headers, ALIVE)
@@ -120,7 +120,7 @@ class Remembered:
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer from memory; 304 if the client has it already."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+        name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
         named = header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]

@@ -12,7 +12,7 @@ from pipeline.api import problems
 from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
-from pipeline.web.middleware import request_id_of
+from pipeline.web.middleware import request_id_of_header
 from pipeline.web.request_metrics import count_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
@@ -24,7 +24,7 @@ RETRY_SECONDS = 1
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
     """Refuse a request: with a problem for clients of the API, else with a page."""
-    name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+    name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}

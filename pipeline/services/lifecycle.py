@@ -72,7 +72,7 @@ def create_job(
     job = lock_job(row.id)
     record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
-        _change_status(job, JobStatus.OPEN, actor)
+        _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
     return job.id
 
@@ -83,7 +83,7 @@ def open_job(*, job_id: UUID, actor: Actor) -> None:
 
     An open job stays as it is. Raises IllegalJobMove when the job is closed, JobNotFound.
     """
-    _go_to(job_id, JobStatus.OPEN, actor)
+    _change_job_lifecycle(job_id, JobStatus.OPEN, actor)
 
 
 @line_transaction
@@ -93,7 +93,7 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
     A paused job stays as it is. Raises IllegalJobMove when the job is a draft or closed,
     JobNotFound.
     """
-    _go_to(job_id, JobStatus.PAUSED, actor)
+    _change_job_lifecycle(job_id, JobStatus.PAUSED, actor)
 
 
 @line_transaction
@@ -102,18 +102,18 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
 
     A closed job stays as it is. Raises IllegalJobMove when the job is a draft, JobNotFound.
     """
-    _go_to(job_id, JobStatus.CLOSED, actor)
+    _change_job_lifecycle(job_id, JobStatus.CLOSED, actor)
 
 
-def _go_to(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
     if job.status is not to:
-        _change_status(job, to, actor)
+        _change_lifecycle_status(job, to, actor)
         write(job, commit=True)
 
 
-def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
+def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
     before = job.status
     event = JOB_MOVES.get((before.value, to.value))
     if event is None:

@@ -80,7 +80,7 @@ class Attempt:
         return self._result(worker, Status.CANCELLED)
 
     def failed(self, report: dict[str, Any], seconds: float, worker: str) -> dict[str, Any]:
-        """Return the result of a failure that `failure_report.describe` reported."""
+        """Return the result of a failure that `report_failure` reported."""
         decision = retry.decide_retry(
             report["how"],
             attempt=self.number,

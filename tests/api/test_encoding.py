@@ -18,7 +18,7 @@ from pipeline.api.v1.events.outputs import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
 
-# The data of an event holds text and whole numbers: see `pipeline.line.event_log.canonical`.
+# The data of an event holds text and whole numbers: see `canonical_log_row` of the log.
 WITHOUT_FRACTIONS = {EventOut, ToldEventOut}
 
 times = st.datetimes(timezones=st.just(UTC))

@@ -95,7 +95,7 @@ def test_a_database_that_is_down_is_named_and_nothing_more(
     def fail() -> bool:
         raise error
 
-    monkeypatch.setattr("pipeline.api.health.migrations_are_applied", fail)
+    monkeypatch.setattr("pipeline.api.health.health_of_migrations", fail)
 
     answer = Client().get("/health/ready")
 

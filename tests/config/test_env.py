@@ -62,7 +62,7 @@ def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]
 
 
 def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
-    config = settings_module._database(
+    config = settings_module._database_settings(
         OPTIONS={"options": "-c work_mem=64MB", "sslmode": "require"}
     )
 
@@ -72,8 +72,8 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
 
 
 def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_otherwise() -> None:
-    assert settings_module._database()["OPTIONS"]["tcp_user_timeout"] == 10_000
-    given = settings_module._database(OPTIONS={"tcp_user_timeout": 1})
+    assert settings_module._database_settings()["OPTIONS"]["tcp_user_timeout"] == 10_000
+    given = settings_module._database_settings(OPTIONS={"tcp_user_timeout": 1})
     assert given["OPTIONS"]["tcp_user_timeout"] == 1
 
 

@@ -23,7 +23,7 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.verify import verify_all
+from pipeline.services.verify import verify_all_of
 from pipeline.web.client_address import client_address
 
 
@@ -105,7 +105,7 @@ class SignInToken(Endpoint):
         granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        verify_all(granted.applicant_id)
+        verify_all_of(granted.applicant_id)
         return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)

@@ -16,7 +16,7 @@ from jobs.models import (
     Company,
     Scope,
 )
-from jobs.selectors import keys_of
+from jobs.selectors import keys_of, read_company
 from jobs.services import MOST_KEY_DAYS, create_api_key, revoke_api_key
 from pipeline.api.access import authorize_company
 from pipeline.api.auth import refuse_long_signed_in
@@ -29,7 +29,6 @@ from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page, encode_cursor
-from pipeline.selectors.people import read_company
 
 
 class ApiKeyIn(Shape):

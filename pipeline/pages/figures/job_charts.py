@@ -13,7 +13,7 @@ from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
 from pipeline.wording.english import plural, short_duration
 
 
-def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
+def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
     """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
@@ -21,7 +21,7 @@ def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzi
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
-    def line(name: str) -> list[tuple[float, float]]:
+    def occupancy_chart_line(name: str) -> list[tuple[float, float]]:
         values = [getattr(p, name) / top for p in points]
         return list(zip(times, [*values, values[-1]], strict=True))
 
@@ -36,14 +36,18 @@ def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzi
         x=charts.time_ticks(start, end, zone),
         y=y,
         curves=[
-            charts.steps("held", "Seats taken", line("held"), area=True),
-            charts.steps("capacity", "Seats in total", line("capacity"), area=False),
-            charts.steps("waiting", "People waiting", line("waiting"), area=False),
+            charts.chart_steps("held", "Seats taken", occupancy_chart_line("held"), area=True),
+            charts.chart_steps(
+                "capacity", "Seats in total", occupancy_chart_line("capacity"), area=False
+            ),
+            charts.chart_steps(
+                "waiting", "People waiting", occupancy_chart_line("waiting"), area=False
+            ),
         ],
     )
 
 
-def answers(series: Series, window_seconds: int) -> Chart | None:
+def answers_chart(series: Series, window_seconds: int) -> Chart | None:
     """Draw the share of offers confirmed by the time since the offer; None without any."""
     if not series.answers:
         return None
@@ -60,7 +64,7 @@ def answers(series: Series, window_seconds: int) -> Chart | None:
         ),
         x=charts.span_ticks(longest),
         y=charts.SHARE_TICKS,
-        curves=[charts.slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
+        curves=[charts.chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
         marks=[Tick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
@@ -77,7 +81,7 @@ def group_names() -> list[str]:
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
-def waits(series: Series) -> Chart | None:
+def waits_chart(series: Series) -> Chart | None:
     """Draw first offers by the time people had waited; None without any."""
     if not any(series.waits):
         return None
@@ -95,11 +99,13 @@ def waits(series: Series) -> Chart | None:
             for n, edge in enumerate(edges)
         ],
         y=y,
-        bars=charts.bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
+        bars=charts.chart_bars(
+            counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top
+        ),
     )
 
 
-def hours(series: Series) -> Chart | None:
+def hours_chart(series: Series) -> Chart | None:
     """Draw missed deadlines by the hour of the day; None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
@@ -114,14 +120,14 @@ def hours(series: Series) -> Chart | None:
         ),
         x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
         y=y,
-        bars=charts.bars(
+        bars=charts.chart_bars(
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SeatTimePart:
     """Part of the total seat time, in seconds and as a share."""
 
     kind: str
@@ -135,7 +141,7 @@ class Part:
         return f"{self.share * 100:.1f} %"
 
 
-def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
+def seat_time_chart(spent: SeatTime) -> tuple[list[SeatTimePart], list[Bar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",
@@ -146,7 +152,7 @@ def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
     }
     whole = sum(spent) or 1.0
     parts = [
-        Part(kind, label, seconds, seconds / whole)
+        SeatTimePart(kind, label, seconds, seconds / whole)
         for (kind, label), seconds in zip(words.items(), spent, strict=True)
     ]
     start, drawn = 0.0, []

@@ -14,7 +14,7 @@ from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.maintenance.name_index import learn_names
 from pipeline.models import Application, NameWord
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors import search
 from pipeline.selectors.recent_stats import NOTHING_YET, recent_waits
 from pipeline.services.acknowledge import acknowledge
@@ -173,7 +173,7 @@ def test_a_name_that_is_being_erased_is_not_learned_any_more(company: Company) -
 
 def test_an_erased_person_is_shown_without_an_address(viewer: Client, job: UUID) -> None:
     bo = named(job, "Bo Berg")
-    erase(applicant_id=bo.applicant_id)
+    erase_person(applicant_id=bo.applicant_id)
 
     for path in (
         f"jobs/{job}/",

@@ -9,7 +9,7 @@ from uuid import UUID
 from jobs.policies import Policy
 from pipeline.api.v1.outputs import Count, output_if_ahead
 from pipeline.domain.states import Outcome, Status
-from pipeline.selectors.applications import Seen
+from pipeline.selectors.applications import SeenApplication
 
 
 class JobRef(TypedDict):
@@ -50,7 +50,7 @@ class ApplicationOut(TypedDict):
     server_time: datetime
 
 
-def application_out(seen: Seen) -> ApplicationOut:
+def application_out(seen: SeenApplication) -> ApplicationOut:
     """Return an application under the name given with it."""
     row = seen.application
     return {

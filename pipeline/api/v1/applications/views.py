@@ -47,7 +47,7 @@ from pipeline.models import Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
     read_application,
-    seen_after_change,
+    seen_application_after_change,
 )
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
@@ -108,7 +108,7 @@ class JobApplications(Endpoint):
             job_title=job.title,
             email=person.email if person else given["email"],
         )
-        answer = application_out(seen_after_change(facts, application))
+        answer = application_out(seen_application_after_change(facts, application))
         location = reverse("api_application", args=[application.id])
         return Response(answer, status=201, headers={"Location": location})
 
@@ -247,4 +247,4 @@ def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant
 
 
 def _application_answer(facts: ApplicationFacts, application: Application) -> Response:
-    return Response(application_out(seen_after_change(facts, application)))
+    return Response(application_out(seen_application_after_change(facts, application)))

@@ -17,10 +17,10 @@ from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.selectors.paging import Page, encode_cursor
-from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
+from pipeline.selectors.timelines import TimelineMoment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 
 
@@ -64,7 +64,7 @@ class TimelineOfApplicant(Endpoint):
         page = timeline_of_person(
             applicant_id,
             company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
-            after=Moment(*place) if place else None,
+            after=TimelineMoment(*place) if place else None,
             limit=page_limit(request),
         )
         return _timeline_answer(request, caller, page, by_seq=False)
@@ -76,7 +76,7 @@ def _timeline_answer(
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
 
     def timeline_cursor_after(event: Event) -> str:
-        place = () if by_seq else (stamp(event.at), str(event.job_id))
+        place = () if by_seq else (logged_time(event.at), str(event.job_id))
         return encode_cursor(*place, event.seq)
 
     listing = paginated(

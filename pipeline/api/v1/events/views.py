@@ -19,7 +19,7 @@ from pipeline.api.v1.events.outputs import EventOut, FeedOut, event_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
-from pipeline.selectors.feed import Place, feed_of
+from pipeline.selectors.feed import FeedPlace, feed_of
 from pipeline.selectors.paging import decode_cursor, encode_cursor
 
 _START = encode_cursor("start")
@@ -48,7 +48,7 @@ class EventFeed(Endpoint):
         place = decode_cursor(text, UUID, int)
         if place is None and text != _START:
             _refuse_feed_cursor()
-        after = Place(*place) if place else None
+        after = FeedPlace(*place) if place else None
         try:
             page = feed_of(company_id, after=after, limit=page_limit(request))
         except UnknownPlace:

@@ -34,14 +34,14 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
-from pipeline.audit.turns import heavy_read
+from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.stats.job_totals import figures_of
+from pipeline.stats.job_totals import totals_of_job
 
 _TEXTS = ("title", "description", "location")
 # What only an owner changes, and not without having seen the job as it is.
@@ -194,8 +194,8 @@ class JobSummary(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data for one."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        with heavy_read(job.company_id, events=job.seq):
-            payload = summary_out(job_id, figures_of(job_id))
+        with turn_for_heavy_read(job.company_id, events=job.seq):
+            payload = summary_out(job_id, totals_of_job(job_id))
         return endpoint_answer(request, payload)
 
 

@@ -14,7 +14,7 @@ from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
 from pipeline.selectors.paging import encode_cursor
-from pipeline.selectors.past_states import Place
+from pipeline.selectors.past_states import PastPlace
 
 
 class PlaceOut(TypedDict):
@@ -93,7 +93,7 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
     }
 
 
-def _place_out(place: Place, as_of: datetime) -> PlaceOut:
+def _place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,

@@ -45,17 +45,22 @@ from pipeline.api.v1.jobs.outputs import job_out
 from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
 from pipeline.api.v1.outputs import PageOf, output_if_ahead
 from pipeline.audit.replay import replay_page
-from pipeline.audit.turns import heavy_read
+from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType
 from pipeline.models import Event
-from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
-from pipeline.selectors.events import log_of
+from pipeline.selectors.applications import (
+    BEFORE_THE_FIRST,
+    SeenApplication,
+    queued_applications_of,
+)
+from pipeline.selectors.events import events_of_job
+from pipeline.selectors.instants import database_now
 from pipeline.selectors.jobs import JobFacts
-from pipeline.selectors.paging import Page, database_now, encode_cursor
-from pipeline.selectors.people import has_applied
+from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.people import has_person_applied
 from pipeline.selectors.pipeline import pipeline_of
 
 
@@ -93,7 +98,7 @@ class LineQueue(Endpoint):
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = cursor_place(request, int, int) or BEFORE_THE_FIRST
-        page = queue_of(job_id, after=after, limit=page_limit(request))
+        page = queued_applications_of(job_id, after=after, limit=page_limit(request))
         return endpoint_answer(request, _line_waitlist(page), _line_tag(facts, page))
 
 
@@ -117,7 +122,7 @@ class LineEvents(Endpoint):
         application_id = None if of is None else parameter_as_id(of)
         page: Page[Event] = Page([], more=False)  # of an id that nothing has
         if of is None or application_id is not None:
-            page = log_of(
+            page = events_of_job(
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
             )
         payload = paginated(page, event_out, lambda event: encode_cursor(event.seq))
@@ -150,7 +155,7 @@ class LineReplay(Endpoint):
         after = 0
         if place := cursor_place(request, int, int):  # of the same moment as before
             moment, after = {"seq": place[0]}, place[1]
-        with heavy_read(facts.company_id, events=facts.seq):
+        with turn_for_heavy_read(facts.company_id, events=facts.seq):
             line = replay_page(job_id, after=after, limit=limit, **moment)
             payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
         return endpoint_answer(request, payload, version_tag(facts.seq))
@@ -181,7 +186,7 @@ class LineVerify(Endpoint):
         of_company = not isinstance(caller, PersonCaller)
         if not isinstance(caller, PersonCaller):
             own_job(caller, job_id, Action.VERIFY_LOG)
-        elif not has_applied(caller.applicant_id, job_id):
+        elif not has_person_applied(caller.applicant_id, job_id):
             raise JobNotFound
         elif noted is None:
             raise PermissionDenied("Send the seq and the hash that you noted.")
@@ -190,7 +195,7 @@ class LineVerify(Endpoint):
         return endpoint_answer(request, verdict_out(verdict, with_differences=of_company))
 
 
-def _line_tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
+def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:
     """Return the ETag of a line's people: its log, its posting, and whose cool-down still runs.
 
     Between two events only the end of a cool-down changes a line, so their number is enough.
@@ -202,8 +207,8 @@ def _line_tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
     return version_tag(facts.seq, facts.posting_version, cooling)
 
 
-def _line_waitlist(page: Page[Seen]) -> dict[str, Any]:
-    def line_cursor_after(seen: Seen) -> str:
+def _line_waitlist(page: Page[SeenApplication]) -> dict[str, Any]:
+    def line_cursor_after(seen: SeenApplication) -> str:
         return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
     return paginated(page, application_out, line_cursor_after)

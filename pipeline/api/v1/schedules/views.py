@@ -26,10 +26,17 @@ from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
 from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
-from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
-from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.background.schedules import (
+    Plan,
+    change_schedule,
+    create_schedule,
+    delete_schedule,
+    schedule_of,
+    schedules_of,
+)
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now, encode_cursor
+from pipeline.selectors.instants import database_now
+from pipeline.selectors.paging import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
 # What fields of the API are called in a plan, where that differs.

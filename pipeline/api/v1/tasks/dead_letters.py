@@ -27,8 +27,8 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
 from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
 from pipeline.api.v1.tasks.views import task_cursor_after
-from pipeline.background.rerun import replay, replay_many
-from pipeline.background.tasks import dead_of, task_of
+from pipeline.background.dead_letters import replay_company_dead_letter, replay_company_dead_letters
+from pipeline.background.tasks import dead_tasks_of, task_of
 from pipeline.domain.permissions import Action
 from tasks import dead_letters
 
@@ -48,7 +48,7 @@ class DeadTasks(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the company's dead letters, the oldest first, each with its last error."""
-        page = dead_of(
+        page = dead_tasks_of(
             authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=text_parameter(request, "type"),
             after=cursor_id(request),
@@ -80,7 +80,7 @@ class ReplayTask(Endpoint):
         """Replay a dead letter with all its attempts, and with another payload if given."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
         given = endpoint_body(request, TaskReplayIn)
-        replay(
+        replay_company_dead_letter(
             company_id=caller.company_id,
             task_id=task_id,
             actor=caller.producer,
@@ -127,7 +127,7 @@ class ReplayTasks(Endpoint):
         """Replay the oldest dead letters of a type, and return their number."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
         given = endpoint_body(request, TaskReplaysIn)
-        count = replay_many(
+        count = replay_company_dead_letters(
             company_id=caller.company_id,
             key=given["type"],
             actor=caller.producer,

@@ -18,8 +18,8 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
-from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task, report_of
+from pipeline.files.read import read_file_pieces, read_stored_file
+from pipeline.imports.progress import import_of_task, report_of_refused_rows
 
 security = logging.getLogger("security")
 
@@ -56,7 +56,9 @@ class RefusedRows(Endpoint):
         """Return the rows that an import did not take in, and why, as CSV."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
-        return _file_answer(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
+        return _file_answer(
+            report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
+        )
 
 
 class OneFile(Endpoint):
@@ -75,9 +77,11 @@ class OneFile(Endpoint):
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        file = file_of(caller.company_id, file_id)
+        file = read_stored_file(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
-        return _file_answer(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
+        return _file_answer(
+            read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
+        )
 
 
 def _file_answer(

@@ -10,7 +10,7 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.tasks import actor_parts, actors_named
+from pipeline.background.tasks import task_actor_parts, task_actors_named
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redact_payload
@@ -219,7 +219,7 @@ def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
 def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     """Return the events of tasks, with the names of the actors."""
     events = list(events)
-    names = actors_named(event.actor for event in events)
+    names = task_actors_named(event.actor for event in events)
     return [
         {
             "id": event.id,
@@ -236,7 +236,7 @@ def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
 
 def task_actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
     """Return an actor with its name."""
-    kind, thing = actor_parts(actor)
+    kind, thing = task_actor_parts(actor)
     return {"kind": kind, "id": thing, "name": names[actor]}
 
 

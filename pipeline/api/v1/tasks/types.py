@@ -12,9 +12,9 @@ from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, task_type_out
-from pipeline.background.catalog import KnownType, known_type, known_types
-from pipeline.background.start import may_start
-from pipeline.background.tasks import actors_named
+from pipeline.background.catalog import KnownType, catalogued_type, catalogued_types
+from pipeline.background.start import types_to_start
+from pipeline.background.tasks import task_actors_named
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
 from tasks import control
@@ -29,7 +29,7 @@ class TaskTypes(Endpoint):
     def get(self, request: Request) -> Response:
         """List the types that the company may start, with their limits and pauses."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        return Response({"data": _task_types_out(caller, known_types()), "next_cursor": None})
+        return Response({"data": _task_types_out(caller, catalogued_types()), "next_cursor": None})
 
 
 class PauseTaskType(Endpoint):
@@ -70,7 +70,7 @@ class ResumeTaskType(Endpoint):
 
 
 def _task_type_or_404(key: str) -> KnownType:
-    found = known_type(key)
+    found = catalogued_type(key)
     if found is None:
         raise TaskTypeNotFound
     return found
@@ -78,8 +78,8 @@ def _task_type_or_404(key: str) -> KnownType:
 
 def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
     paused = control.types_paused_by_owner(caller.company_id)
-    names = actors_named(paused.values())
-    allowed = may_start(caller.key_id)
+    names = task_actors_named(paused.values())
+    allowed = types_to_start(caller.key_id)
     broken = control.types_broken_for_owner(caller.company_id)
     return [
         task_type_out(

@@ -42,10 +42,11 @@ from pipeline.api.v1.tasks.outputs import (
     task_events_out,
     task_out,
 )
-from pipeline.background.start import RATE, TaskRequest, start
-from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
+from pipeline.background.start import RATE, TaskRequest, start_tasks
+from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now, encode_cursor
+from pipeline.selectors.instants import database_now
+from pipeline.selectors.paging import encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
@@ -94,7 +95,7 @@ class Tasks(Endpoint):
     def post(self, request: Request) -> Response:
         """Start background work: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        [(task, is_new)] = _start_tasks(request, caller, [endpoint_body(request, TaskIn)])
+        [(task, is_new)] = _start_tasks_of_caller(request, caller, [endpoint_body(request, TaskIn)])
         where = {"Location": f"{request.path}/{task.id}"}
         answer = new_task_out(task, is_new=is_new)
         return Response(answer, status=201 if is_new else 200, headers=where)
@@ -117,7 +118,9 @@ class TaskBatch(Endpoint):
     def post(self, request: Request) -> Response:
         """Start up to 100 pieces of work, all of them or none: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
-        started = _start_tasks(request, caller, endpoint_body(request, TaskBatchIn)["tasks"])
+        started = _start_tasks_of_caller(
+            request, caller, endpoint_body(request, TaskBatchIn)["tasks"]
+        )
         data = [new_task_out(task, is_new=is_new) for task, is_new in started]
         where = {"Location": request.path.removesuffix("/batch")}
         return Response({"data": data}, status=201, headers=where)
@@ -175,7 +178,7 @@ class EventsOfTask(Endpoint):
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
         after, limit = cursor_number(request), page_limit(request)
-        page = events_of(task.id, after=after, limit=limit)
+        page = events_of_task(task.id, after=after, limit=limit)
         following = encode_cursor(page.rows[-1].id) if page.more else None
         return endpoint_page_answer(
             request, {"data": task_events_out(page.rows), "next_cursor": following}
@@ -216,7 +219,7 @@ def task_cursor_after(task: Task) -> str:
     return encode_cursor(str(task.id))
 
 
-def _start_tasks(
+def _start_tasks_of_caller(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
     """Return the tasks that a request asks for, each with whether it is new.
@@ -227,7 +230,7 @@ def _start_tasks(
     own_keys = [
         f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None for number in range(len(given))
     ]
-    made = start(
+    made = start_tasks(
         company_id=caller.company_id,
         producer=caller.producer,
         requests=[
