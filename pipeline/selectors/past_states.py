@@ -3,7 +3,8 @@
 An application's last event says where it stands; that fold stands once, in `past_states_sql`.
 `past_places_after` reads a whole line. `past_moment_of` and `past_differences` are bounded: the
 database orders the lists, returns the first SHOWN people of each, and reads at most MOST_FOLDED
-events, from the log's beginning or from its end. `pipeline.audit.log_fold` checks the same row by row, on its own.
+events, from the log's beginning or from its end. `pipeline.audit.log_fold` checks the same row by
+row, on its own.
 """
 
 from __future__ import annotations
