@@ -4,29 +4,61 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
-
-from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.round_trips import fetch_in_one_trip
-from pipeline.line.sql import APPLICATION
 from pipeline.models import Application, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import PreparedStatement
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
+
+J = TypeVar("J")
+
+# The lengths for which a page's statement is prepared; the longest page of all has 200 rows and one
+# more.
+_PREPARED_LENGTHS = (11, 51, 201)
+
+
+class ApplicationRow(NamedTuple):
+    """An application as it is read, with the fields of the model `Application`."""
+
+    id: UUID
+    job_id: UUID
+    applicant_id: UUID
+    name: str
+    status: str
+    outcome: str | None
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    verify_by: datetime | None
+    acknowledge_by: datetime | None
+    deadline_extended: bool
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    ended_at: datetime | None
+    status_since: datetime
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
 
 
 @dataclass(frozen=True, slots=True)
 class SeenApplication:
     """An application and what surrounds it, as of `now`, the database's time."""
 
-    application: Application
+    application: Application | ApplicationRow
     company_id: UUID
     job_title: str
     email: str
@@ -75,7 +107,7 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
 
 
 def read_application(application_id: UUID) -> SeenApplication:
-    """One application, in one query. Raises ApplicationNotFound."""
+    """Return one application, in one query. Raises ApplicationNotFound."""
     rows = read_seen_applications(sql.ONE, application=application_id)
     if not rows:
         raise ApplicationNotFound
@@ -123,14 +155,28 @@ def applications_of(
     )
 
 
-def active_applications_in(job_id: UUID) -> list[SeenApplication]:
-    """Return the active applications of a job, longest first, in one query."""
-    return read_seen_applications(sql.ACTIVE, job=job_id)
+class Front(NamedTuple):
+    """Everybody who holds a seat of a job, and the front of its waitlist."""
+
+    active: list[SeenApplication]
+    pending: list[SeenApplication]
+    waitlist: Page[SeenApplication]
 
 
-def pending_applications_in(job_id: UUID) -> list[SeenApplication]:
-    """Return the applications with a seat on offer, by deadline, in one query."""
-    return read_seen_applications(sql.PENDING, job=job_id)
+def front_applications_of(
+    job_id: UUID, job: PreparedStatement[J], *, limit: int
+) -> tuple[list[J], Front]:
+    """Return the rows of a statement about a job, and its people; as of one instant, in one trip.
+
+    Active people come longest first, pending ones by deadline, the waitlist in order.
+    """
+    ticket, tie = BEFORE_THE_FIRST
+    jobs, active, pending, waiting = run_prepared(
+        [job, _ACTIVE, _PENDING, applications_page_statement(sql.QUEUE, limit + 1)],
+        {"job": job_id, "ticket": ticket, "tie": tie},
+        snapshot=True,
+    )
+    return jobs, Front(active, pending, Page.cut(waiting, limit))
 
 
 def queued_applications_of(
@@ -144,21 +190,34 @@ def queued_applications_of(
 
 def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
-    (rows,) = fetch_in_one_trip(statement, parameters=parameters)
-    return [_seen_application(row) for row in rows]
+    return _applications_statement(statement).all(**parameters)
 
 
-def read_applications_page(statement: str, **parameters: Any) -> list[SeenApplication]:
-    """Return a page of applications that one of the statements of `selectors.sql` finds.
+def read_applications_page(
+    statement: str, *, most: int, **parameters: Any
+) -> list[SeenApplication]:
+    """Return up to `most` applications that one of the statements of `selectors.sql` finds.
 
-    It is planned for its own values: without the length of the page, PostgreSQL would prepare for a
-    tenth of the line, and read whole tables.
+    The length stands in the text of the statement: without it, PostgreSQL would prepare for a tenth
+    of the line, and read whole tables. So that few texts are prepared, there are few lengths.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_seen_application(row) for row in cursor.fetchall()]
+    return applications_page_statement(statement, most).all(**parameters)[:most]
 
 
-def _seen_application(row: tuple[Any, ...]) -> SeenApplication:
-    own = len(APPLICATION)
-    return SeenApplication(Application.from_db("default", APPLICATION, row[:own]), *row[own:])
+def applications_page_statement(statement: str, most: int) -> PreparedStatement[SeenApplication]:
+    """Return the statement that finds a page of at least so many applications."""
+    length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
+    return _applications_statement(statement.replace("%(most)s", str(length)))
+
+
+@cache
+def _applications_statement(text: str) -> PreparedStatement[SeenApplication]:
+    return PreparedStatement(text, _seen_application)
+
+
+def _seen_application(*row: Any) -> SeenApplication:
+    return SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+
+
+_OWN = len(ApplicationRow._fields)
+_ACTIVE, _PENDING = _applications_statement(sql.ACTIVE), _applications_statement(sql.PENDING)

@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.selectors.applications import (
-    SeenApplication,
-    active_applications_in,
-    pending_applications_in,
-    queued_applications_of,
-)
-from pipeline.selectors.instants import one_instant
-from pipeline.selectors.jobs import read_job
+from pipeline.domain.errors import JobNotFound
+from pipeline.selectors.applications import SeenApplication, front_applications_of
+from pipeline.selectors.jobs import WHOLE_JOB
 from pipeline.selectors.paging import Page
 
 
@@ -28,11 +23,8 @@ class Pipeline:
 
 
 def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
-    """Return a job's pipeline as of one instant, in four queries. Raises JobNotFound."""
-    with one_instant():
-        return Pipeline(
-            job=read_job(job_id),
-            active=active_applications_in(job_id),
-            pending=pending_applications_in(job_id),
-            waitlist=queued_applications_of(job_id, limit=limit),
-        )
+    """Return a job's pipeline as of one instant, in one round trip. Raises JobNotFound."""
+    jobs, front = front_applications_of(job_id, WHOLE_JOB, limit=limit)
+    if not jobs:
+        raise JobNotFound
+    return Pipeline(jobs[0], *front)

@@ -76,15 +76,22 @@ def row_values(*columns: Any) -> tuple[Any, ...]:
 
 
 _BEGIN, _COMMIT = PreparedStatement("BEGIN", row_values), PreparedStatement("COMMIT", row_values)
+_BEGIN_SNAPSHOT = PreparedStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", row_values)
 
 
 def run_prepared(
-    statements: Sequence[PreparedStatement[Any]], parameters: Parameters, *, commit: bool = False
+    statements: Sequence[PreparedStatement[Any]],
+    parameters: Parameters,
+    *,
+    commit: bool = False,
+    snapshot: bool = False,
 ) -> list[list[Any]]:
     """Run statements in one round trip and return the rows of each.
 
     Each statement sees what was committed before it began. With `commit` the transaction ends in
     the same trip, unless the caller is inside somebody else's (a test's), which keeps its end.
+    With `snapshot` the statements only read, all as of one instant, in a transaction of their own;
+    inside a transaction they see what that one sees.
     Raises django.db's errors; after one, nothing of the trip has happened.
     """
     connection.validate_no_broken_transaction()
@@ -98,7 +105,7 @@ def run_prepared(
     try:
         with connection.wrap_database_errors:
             ends = commit and not connection.savepoint_ids
-            return session.trip(statements, parameters, commit=ends)
+            return session.trip(statements, parameters, commit=ends, snapshot=snapshot)
     finally:
         if connection.queries_logged:
             taken = f"{time.monotonic() - began:.3f}"
@@ -118,12 +125,19 @@ class _PreparedSession:
         self._poll = select.poll()
 
     def trip(
-        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters, *, commit: bool
+        self,
+        statements: Sequence[PreparedStatement[Any]],
+        parameters: Parameters,
+        *,
+        commit: bool,
+        snapshot: bool,
     ) -> list[list[Any]]:
         """Send the statements with one sync and load what they found."""
         idle = self._wire.transaction_status == pq.TransactionStatus.IDLE
-        begins = idle and not self._raw.autocommit
-        sent = [*([_BEGIN] if begins else ()), *statements, *([_COMMIT] if commit else ())]
+        begins = idle and (snapshot or not self._raw.autocommit)
+        commit = commit or (idle and snapshot)
+        begin = _BEGIN_SNAPSHOT if snapshot else _BEGIN
+        sent = [*([begin] if begins else ()), *statements, *([_COMMIT] if commit else ())]
         for _ in sent:
             try:
                 results = self._exchange(sent, parameters)
@@ -136,6 +150,10 @@ class _PreparedSession:
                 if isinstance(error, psycopg.errors.FeatureNotSupported):
                     self._wire.exec_(b"DEALLOCATE ALL")
                     self._known.clear()
+            except psycopg.Error:
+                if begins and snapshot and not self._raw.closed:
+                    self._raw.rollback()  # nobody else knows of this transaction
+                raise
         else:
             results = self._exchange(sent, parameters)
         found = results[1:] if begins else results
