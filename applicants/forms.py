@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
+from applicants.codes import CODE_DIGITS
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
 from applicants.services import checked_address
-from applicants.tokens import CODE_DIGITS
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")

@@ -70,7 +70,7 @@ class Proving(NamedTuple):
     handle: str
 
 
-def new_proof_handle() -> str:
+def new_browser_handle() -> str:
     """Make the secret that binds a code to the browser that asks for it."""
     return token_urlsafe(16)
 

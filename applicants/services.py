@@ -17,7 +17,7 @@ from django.utils import timezone
 from applicants import codes, tokens
 from applicants.addresses import has_unseen_characters, normal_address
 from applicants.models import ERASED, Applicant, ApplicantToken
-from tasks.sql.prepared import PreparedStatement, row_values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 security = logging.getLogger("security")
 
@@ -79,7 +79,7 @@ SELECT email, id FROM made
 UNION ALL
 SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 """,
-    row_values,
+    prepared_row,
 )
 
 

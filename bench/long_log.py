@@ -220,7 +220,7 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
 
 def learn() -> None:
     """Have all names learned, as a worker does meanwhile."""
-    from pipeline.maintenance.name_index import learn_names
+    from pipeline.maintenance.name_index import index_names
 
-    while learn_names():
+    while index_names():
         pass

@@ -27,10 +27,10 @@ class PipelineConfig(AppConfig):
 
 def _ensure_upkeep_after_migrate(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
-    from pipeline.audit.task import ensure_anchoring
-    from pipeline.maintenance.task import ensure_maintenance
+    from pipeline.audit.task import ensure_anchoring_task
+    from pipeline.maintenance.task import ensure_maintenance_task
     from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
 
-    ensure_maintenance()
-    ensure_anchoring()
+    ensure_maintenance_task()
+    ensure_anchoring_task()
     ensure_end_of_retention()

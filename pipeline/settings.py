@@ -7,7 +7,7 @@ from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.config import env
-from pipeline.config.allauth import account_settings
+from pipeline.config.allauth import allauth_settings
 from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
@@ -154,7 +154,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
-vars().update(env.mail_settings())
+vars().update(env.mail_settings_from_env())
 DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are told by mail; a test that wants it switches it on
@@ -226,9 +226,9 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
 }
 
-TRUSTED_PROXIES = env.trusted_proxies()
+TRUSTED_PROXIES = env.trusted_proxies_from_env()
 STATEMENT_SECONDS = env.STATEMENT_SECONDS
-THROTTLE_RATES = env.throttle_rates()
+THROTTLE_RATES = env.throttle_rates_from_env()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
@@ -247,7 +247,7 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     },
 }
-vars().update(account_settings(THROTTLE_RATES))
+vars().update(allauth_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 

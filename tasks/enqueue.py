@@ -19,11 +19,11 @@ from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
-from tasks.sql.prepared import PreparedStatement, row_values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
-_ENQUEUE = PreparedStatement(ENQUEUE, row_values)
+_ENQUEUE = PreparedStatement(ENQUEUE, prepared_row)
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Enqueue all tasks or none, in one statement; the results are in the same order."""
     rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
-    found = _insert_tasks(rows)
+    found = _insert_enqueued(rows)
     if len(found) < len(rows):  # the first use of a type in this database
         registry.write_registered_types()
-        found |= _insert_tasks([row for row in rows if row["n"] not in found])
+        found |= _insert_enqueued([row for row in rows if row["n"] not in found])
     wake_workers_after_commit()
     enqueued = []
     for row in rows:
@@ -109,7 +109,7 @@ def wake_workers() -> None:
         cursor.execute(WAKE)
 
 
-def _insert_tasks(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
+def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
     """Insert rows; the statement is prepared, because planning takes longer than running it."""
     return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
@@ -119,12 +119,14 @@ def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
     if not isinstance(checked, CheckedPayload):
         spec = registry.find_registered_type(task.key, task.version)
         checked = check_payload(spec, {} if checked is None else checked)
-    _require_within("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
-    _require_within("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
+    _refuse_to_enqueue_beyond("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
+    _refuse_to_enqueue_beyond("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:
-        _require_within("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
+        _refuse_to_enqueue_beyond("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
     if task.idempotency_key is not None:
-        _require_within("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
+        _refuse_to_enqueue_beyond(
+            "length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY
+        )
     request_id = task.request_id
     if request_id is None:
         request_id = str(log_fields().get("request_id", ""))
@@ -147,6 +149,6 @@ def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
     }
 
 
-def _require_within(name: str, value: float, lowest: float, highest: float) -> None:
+def _refuse_to_enqueue_beyond(name: str, value: float, lowest: float, highest: float) -> None:
     if not lowest <= value <= highest:
         raise OutOfRange(name, value, lowest, highest)

@@ -49,7 +49,10 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
         raise InvalidPayload(
             spec.key,
             [
-                (".".join(map(str, error.absolute_path)), hide_secrets(error.message, secrets))
+                (
+                    ".".join(map(str, error.absolute_path)),
+                    hide_payload_secrets(error.message, secrets),
+                )
                 for error in found[:MOST_PROBLEMS]
             ],
         )
@@ -72,7 +75,7 @@ def redact_payload(schema: Any, payload: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return payload
-    if _is_secret_schema(schema):
+    if _is_secret_payload_schema(schema):
         return HIDDEN
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
@@ -92,8 +95,8 @@ def secrets_in_payload(schema: Any, payload: Any) -> list[str]:
 def _collect_secrets(schema: Any, payload: Any) -> set[str]:
     if not isinstance(schema, dict):
         return set()
-    if _is_secret_schema(schema):
-        return _secret_texts(payload)
+    if _is_secret_payload_schema(schema):
+        return _secret_payload_texts(payload)
     found: set[str] = set()
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
@@ -105,20 +108,20 @@ def _collect_secrets(schema: Any, payload: Any) -> set[str]:
     return found
 
 
-def _secret_texts(value: Any) -> set[str]:
+def _secret_payload_texts(value: Any) -> set[str]:
     if isinstance(value, dict):
-        return set().union(*map(_secret_texts, value.values()))
+        return set().union(*map(_secret_payload_texts, value.values()))
     if isinstance(value, list):
-        return set().union(*map(_secret_texts, value))
+        return set().union(*map(_secret_payload_texts, value))
     text = str(value)
     return {text} if len(text) >= SHORTEST_SECRET else set()
 
 
-def _is_secret_schema(schema: dict[str, Any]) -> bool:
+def _is_secret_payload_schema(schema: dict[str, Any]) -> bool:
     return schema.get("secret") is True or schema.get("writeOnly") is True
 
 
-def hide_secrets(text: str, secrets: list[str]) -> str:
+def hide_payload_secrets(text: str, secrets: list[str]) -> str:
     """Replace each secret in a text."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)

@@ -20,19 +20,19 @@ COMPARED = (
 ).split()
 
 
-def differences_between(fold: Fold, job: Job) -> list[str]:
+def reconcile(fold: Fold, job: Job) -> list[str]:
     """Return every difference as a sentence: applications, counters, the job's row, the hints."""
     rows = {
         row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
     }
     return [
-        *_application_differences(fold.places, rows),
-        *_job_differences(fold, job, rows),
-        *_hint_differences(job, rows),
+        *_reconcile_applications(fold.places, rows),
+        *_reconcile_job(fold, job, rows),
+        *_reconcile_hints(job, rows),
     ]
 
 
-def _application_differences(
+def _reconcile_applications(
     places: dict[UUID, PastPlace], rows: dict[UUID, Application]
 ) -> Iterator[str]:
     for application_id in sorted(places.keys() | rows.keys()):
@@ -43,10 +43,10 @@ def _application_differences(
             continue
         for name in COMPARED:
             logged, live = getattr(place, name), getattr(row, name)
-            yield from _value_differences(f"application {application_id}: {name}", logged, live)
+            yield from _reconcile_values(f"application {application_id}: {name}", logged, live)
 
 
-def _job_differences(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     counted = Counter(row.status for row in rows.values())
     for status, counter in (
         (Status.ACTIVE, "active_count"),
@@ -56,7 +56,7 @@ def _job_differences(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Ite
         if counted[status] != getattr(job, counter):
             yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
     unverified = sum(row.status == Status.WAITLIST and not row.is_verified for row in rows.values())
-    yield from _value_differences("job: unverified_count", unverified, job.unverified_count)
+    yield from _reconcile_values("job: unverified_count", unverified, job.unverified_count)
     logged: dict[str, Any] = {
         "status": fold.job["status"],
         "capacity": fold.job["capacity"],
@@ -68,10 +68,10 @@ def _job_differences(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Ite
         **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
     }
     for name, value in logged.items():
-        yield from _value_differences(f"job: {name}", value, getattr(job, name))
+        yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
 
 
-def _hint_differences(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     waiting = [row for row in rows.values() if row.status == Status.WAITLIST]
     lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
     if job.head_ticket > lowest:
@@ -85,6 +85,6 @@ def _hint_differences(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
 
-def _value_differences(what: str, logged: object, live: object) -> Iterator[str]:
+def _reconcile_values(what: str, logged: object, live: object) -> Iterator[str]:
     if logged != live:
         yield f"{what} is {live}, the log says {logged}"

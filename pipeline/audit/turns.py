@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipeline.database.instants import one_instant
 from pipeline.database.statement_time import limit_statement_time
 from pipeline.domain.errors import LogReadersBusy
-from pipeline.selectors.instants import one_instant
 from tasks.advisory_locks import HEAVY_READ_TURN
 
 # A shorter log is read at once.

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from jobs.models import Job
 from pipeline.audit.log_fold import BadRow, Fold
-from pipeline.audit.reconciliation import differences_between
+from pipeline.audit.reconciliation import reconcile
 from pipeline.audit.turns import LONG_LOG, take_turn
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
@@ -63,14 +63,14 @@ def verify_job(
         if job is None:
             raise JobNotFound
         if in_turn:
-            _take_turn()
+            _take_turn_to_verify()
             if job.seq > LONG_LOG:
                 take_turn(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = Fold(job_id)
         try:
             _verify_events(fold, job)
-            verdict.differences = differences_between(fold, job)[:MOST_DIFFERENCES]
+            verdict.differences = reconcile(fold, job)[:MOST_DIFFERENCES]
         except BadRow as bad:
             verdict.chain, verdict.first_bad_seq = "broken", bad.seq
             verdict.differences = [f"seq {bad.seq}: {bad}"]
@@ -82,7 +82,7 @@ def verify_job(
         return verdict
 
 
-def _take_turn() -> None:
+def _take_turn_to_verify() -> None:
     with connection.cursor() as cursor:
         for turn in range(TURNS):
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [VERIFY_TURN, turn])

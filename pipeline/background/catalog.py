@@ -69,10 +69,10 @@ DEMO_TYPES = {"demo.sleep"}
 def catalogued_company_types() -> list[CompanyType]:
     """Return the types that a company may start and this process can check."""
     known = {kind.key for kind in registry.registered_types()}
-    return [each for each in _ALL if each.key in known and not is_type_switched_off(each.key)]
+    return [each for each in _ALL if each.key in known and not is_switched_off_in_catalog(each.key)]
 
 
-def is_type_switched_off(key: str) -> bool:
+def is_switched_off_in_catalog(key: str) -> bool:
     """Tell whether a type is for trying out, on a site that has switched those off."""
     return key in DEMO_TYPES and not settings.DEMO_TASKS
 

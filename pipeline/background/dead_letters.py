@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.background.key_limits import limits_of_key
-from pipeline.background.ownership import foreign_ids
+from pipeline.background.ownership import ids_not_owned
 from pipeline.background.start import check_type_to_start
 from tasks import dead_letters
 from tasks.control import find_task
@@ -32,7 +32,7 @@ def replay_company_dead_letter(
     if payload is None:
         dead_letters.replay_dead_letter(task_id, **how)
         return
-    if foreign := foreign_ids(company_id, [(key, payload)]):
+    if foreign := ids_not_owned(company_id, [(key, payload)]):
         raise foreign[0]
     dead_letters.edit_and_replay_dead_letter(task_id, payload, **how)
 

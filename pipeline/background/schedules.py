@@ -11,7 +11,7 @@ from django.db import transaction
 from jobs.models import Company
 from pipeline.background.errors import TooManySchedules
 from pipeline.background.key_limits import limits_of_key
-from pipeline.background.ownership import foreign_ids
+from pipeline.background.ownership import ids_not_owned
 from pipeline.background.start import check_type_to_start
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.selectors.paging import Page
@@ -114,7 +114,7 @@ def _lock_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
 def _check_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
     """Refuse what this company, or this key, may not start; the engine checks the rest."""
     check_type_to_start(schedule.type_key, limits_of_key(key_id))
-    foreign = foreign_ids(company_id, [(schedule.type_key, schedule.payload)])
+    foreign = ids_not_owned(company_id, [(schedule.type_key, schedule.payload)])
     if foreign:
         raise foreign[0]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from pipeline.background.catalog import COMPANY_TYPES, is_type_switched_off
+from pipeline.background.catalog import COMPANY_TYPES, is_switched_off_in_catalog
 from pipeline.background.errors import (
     Backlogged,
     DemoSwitchedOff,
@@ -22,11 +22,11 @@ from pipeline.background.errors import (
     WorkError,
 )
 from pipeline.background.key_limits import limits_of_key
-from pipeline.background.ownership import foreign_ids
+from pipeline.background.ownership import ids_not_owned
 from pipeline.background.tasks import waiting_tasks_of
+from pipeline.database.instants import database_now
 from pipeline.limits.rate_limit import Rate, Tally, count_against_rate
 from pipeline.models import Producer
-from pipeline.selectors.instants import database_now
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
@@ -79,7 +79,7 @@ def start_tasks(
     checked = [
         _check_task_to_start(request, company_id, producer, allowed, now) for request in requests
     ]
-    foreign = foreign_ids(company_id, [(request.key, request.payload) for request in requests])
+    foreign = ids_not_owned(company_id, [(request.key, request.payload) for request in requests])
     tasks = []
     for number, task in enumerate(checked):
         error = task if isinstance(task, Exception) else foreign.get(number)
@@ -146,7 +146,7 @@ def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
-    if is_type_switched_off(key):
+    if is_switched_off_in_catalog(key):
         raise DemoSwitchedOff(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
         raise TypeNotAllowed(key)

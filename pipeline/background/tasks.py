@@ -108,14 +108,14 @@ def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
     """
     parts = {actor: task_actor_parts(actor) for actor in actors}
 
-    def actor_ids(kind: str) -> list[UUID]:
+    def task_actor_ids(kind: str) -> list[UUID]:
         return [thing for of, thing in parts.values() if of == kind and thing is not None]
 
     names = {
-        "key": _task_actors_of_kind(ApiKey, "name", "the key “{}”", actor_ids("key")),
-        "member": _task_actors_of_kind(User, "email", "{}", actor_ids("member")),
+        "key": _task_actors_of_kind(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "member": _task_actors_of_kind(User, "email", "{}", task_actor_ids("member")),
         "schedule": _task_actors_of_kind(
-            Schedule, "name", "the schedule “{}”", actor_ids("schedule")
+            Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
         ),
     }
     return {

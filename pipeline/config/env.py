@@ -119,7 +119,7 @@ _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
-def throttle_rates() -> dict[str, tuple[int, int] | None]:
+def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
     """Return each named rate as (limit, seconds); None where THROTTLE_… says off.
 
     Raises ImproperlyConfigured when one is neither off nor like 5/15min.
@@ -141,7 +141,7 @@ def throttle_rates() -> dict[str, tuple[int, int] | None]:
     return rates
 
 
-def trusted_proxies() -> list[IPv4Network | IPv6Network]:
+def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
     """Return the networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
     networks = []
     for text in (each.strip() for each in _env.list("TRUSTED_PROXIES", default=[])):
@@ -236,7 +236,7 @@ def _database_of(name: str, url: str) -> dict[str, Any]:
     )
 
 
-def mail_settings() -> dict[str, Any]:
+def mail_settings_from_env() -> dict[str, Any]:
     """Return Django's EMAIL_ settings: the server of EMAIL_URL, and the class of EMAIL_BACKEND.
 
     EMAIL_BACKEND may be any of Django's or a library's; ANYMAIL holds that library's settings as a

@@ -30,7 +30,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
-from tasks.sql.prepared import PreparedStatement, row_values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
@@ -61,7 +61,7 @@ INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """,
-    row_values,
+    prepared_row,
 )
 
 
@@ -90,13 +90,13 @@ def admit_rows(
     The file is read first, if it is not yet.
     """
     with transaction.atomic(durable=True):
-        read_file(_lock_import(import_id))
+        read_file(_lock_import_to_admit(import_id))
     parts = FIRST_PARTS
     while True:
         try:
             run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
-            run, batch = _end_import_early(import_id), Batch([])
+            run, batch = _end_admission_early(import_id), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -113,13 +113,13 @@ def _parts_to_admit(parts: int, seconds: float) -> int:
 
 @transaction.atomic(durable=True)
 def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    run = _lock_import(import_id)
+    run = _lock_import_to_admit(import_id)
     batch = Batch([])
     if run.finished_at:
         return run, batch
     batch.rows = _rows_to_admit(run, parts)
     if not batch.rows:
-        return _end_import(run, ImportRun.Ending.COMPLETE), batch
+        return _end_admission(run, ImportRun.Ending.COMPLETE), batch
     people = _people_to_admit(run, batch)
     begun = time.perf_counter()
     job = lock_job(run.file.job_id)
@@ -128,14 +128,14 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
         write(job)
     _count_admitted(run, batch)
 
-    def note_lock_time() -> None:
+    def note_admission_time() -> None:
         batch.lock_seconds = time.perf_counter() - begun
 
-    transaction.on_commit(note_lock_time)
+    transaction.on_commit(note_admission_time)
     return run, batch
 
 
-def _lock_import(import_id: UUID) -> ImportRun:
+def _lock_import_to_admit(import_id: UUID) -> ImportRun:
     """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
@@ -218,17 +218,17 @@ def _count_admitted(run: ImportRun, batch: Batch) -> None:
 
 
 @transaction.atomic(durable=True)
-def _end_import_early(import_id: UUID) -> ImportRun:
+def _end_admission_early(import_id: UUID) -> ImportRun:
     """End an import into a closed or paused job; the remaining rows stay in the file."""
-    run = _lock_import(import_id)
+    run = _lock_import_to_admit(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     ending = _ENDINGS.get(JobStatus(status))
-    return _end_import(run, ending) if ending else run  # it was opened again just now
+    return _end_admission(run, ending) if ending else run  # it was opened again just now
 
 
-def _end_import(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+def _end_admission(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
     run.ending = ending
     ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
     run.refresh_from_db(fields=["finished_at"])

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks.sql.prepared import PreparedStatement, row_values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # Take some, and return in how many seconds all are back; no row if too few are left.
 #
@@ -33,7 +33,7 @@ WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
 """,
-    row_values,
+    prepared_row,
 )
 
 _LOOK = PreparedStatement(
@@ -41,7 +41,7 @@ _LOOK = PreparedStatement(
 SELECT extract(epoch FROM empty_at - clock_timestamp())::float8
 FROM pipeline_throttle WHERE id = %(id)s
 """,
-    row_values,
+    prepared_row,
 )
 
 

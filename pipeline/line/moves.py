@@ -1,7 +1,7 @@
 """Moves made on a locked job: each changes rows in memory, counts, and logs one event.
 
 A move of an application goes through `make_move`, a change of the job itself through
-`record_job_event`. Nothing is in the database until `pipeline.line.write.write`.
+`record_job_move`. Nothing is in the database until `pipeline.line.write.write`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def make_move(
     return entry
 
 
-def record_job_event(
+def record_job_move(
     job: LockedJob,
     event: EventType,
     *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tasks.sql.prepared import Parameters, PreparedStatement, row_values, run_prepared
+from tasks.sql.prepared import Parameters, PreparedStatement, prepared_row, run_prepared
 
 Row = tuple[Any, ...]
 
@@ -27,4 +27,4 @@ def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False)
 @cache
 def _statement_of_trip(text: str) -> PreparedStatement[Row]:
     """Keep the statements: the texts are few, and put together from names in the code alone."""
-    return PreparedStatement(text, row_values)
+    return PreparedStatement(text, prepared_row)

@@ -38,6 +38,6 @@ def remove_expired_in_task(payload: dict[str, Any], context: Context) -> dict[st
     return {kind: count for kind, count in removed.items() if count}
 
 
-def ensure_maintenance() -> None:
+def ensure_maintenance_task() -> None:
     """Schedule the removal. Safe to call at every start, and by many processes at once."""
     schedules.ensure_schedule("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
-from pipeline.maintenance.name_index import learn_names
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
 from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
@@ -61,7 +61,7 @@ class DecayWorker:
             )
         if settled is None:
             if now - self._last_learned >= LEARN_SECONDS:
-                self._last_learned = float("-inf") if learn_names() else now
+                self._last_learned = float("-inf") if index_names() else now
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1

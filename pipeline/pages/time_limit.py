@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from psycopg.errors import QueryCanceled
 
+from pipeline.database.instants import one_instant
 from pipeline.database.statement_time import limit_statement_time
-from pipeline.selectors.instants import one_instant
 
 P = ParamSpec("P")
 LONGEST_SECONDS = 5.0  # for one statement of such a page

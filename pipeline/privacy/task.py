@@ -22,7 +22,7 @@ EVERY_NIGHT = "20 3 * * *"
     cap=1,
     schema={"type": "object", "properties": {}, "additionalProperties": False},
 )
-def erase_what_is_kept_too_long(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def end_retention_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Erase the personal data of applications that ended too long ago; says how many."""
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")

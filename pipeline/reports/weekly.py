@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.db.models.functions import Now
 
 from jobs.models import JobStatus
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import WeeklyReport
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.jobs import read_job
 from pipeline.stats.job_week import Week, week_of_job
 

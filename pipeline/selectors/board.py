@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from jobs.models import Job
+from pipeline.database.instants import one_instant
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import (
@@ -19,7 +20,6 @@ from pipeline.selectors.applications import (
     read_applications_page,
 )
 from pipeline.selectors.health import FRESH
-from pipeline.selectors.instants import one_instant
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.recent_stats import (

@@ -22,7 +22,7 @@ FRESH = timedelta(seconds=30)
 
 def health_of_migrations() -> bool:
     """Return True if the database has every migration of this code."""
-    return _known_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
+    return _migrations_for_health() <= MigrationRecorder(connection).applied_migrations().keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,6 @@ def _last_seen_for_health(rows: QuerySet[Any], field: str) -> LastSeen:
 
 
 @cache
-def _known_migrations() -> frozenset[tuple[str, str]]:
+def _migrations_for_health() -> frozenset[tuple[str, str]]:
     loader = MigrationLoader(None)
     return frozenset(loader.disk_migrations)

@@ -77,7 +77,7 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
             "causes": [event.seq for event in others],
             "shown": SHOWN,
         }
-        _hang_on_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
+        _hang_on_history_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
     if closing and closing.seq in trees:
         most = MOST_COUNTED + SHOWN + 1
         by_closing = {
@@ -88,7 +88,7 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
             "looked_at": most + MAX_CAPACITY,
             "shown": SHOWN,
         }
-        _hang_on_trees(trees, Event.objects.raw(_BY_CLOSING, by_closing))
+        _hang_on_history_trees(trees, Event.objects.raw(_BY_CLOSING, by_closing))
     return Page(list(trees.values()), roots.more)
 
 
@@ -189,7 +189,7 @@ def _newest_of_history(events: QuerySet[Event], before: int | None, limit: int) 
     return Page.cut(list(events[: limit + 1]), limit)
 
 
-def _hang_on_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
+def _hang_on_history_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
     for child in children:
         tree = trees[child.cause_seq or 0]
         tree.children.append(child)

@@ -42,11 +42,15 @@ def job_facts(job_id: UUID) -> JobFacts:
     return facts
 
 
-def _columns(model: type[Model]) -> list[str]:
+def _columns_for_jobs(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
-_JOB, _POSTING, _COMPANY = _columns(Job), _columns(JobPosting), _columns(Company)
+_JOB, _POSTING, _COMPANY = (
+    _columns_for_jobs(Job),
+    _columns_for_jobs(JobPosting),
+    _columns_for_jobs(Company),
+)
 
 
 def _whole_job(*row: Any) -> Job:
@@ -58,14 +62,14 @@ def _whole_job(*row: Any) -> Job:
     return job
 
 
-def _selected_of_jobs(table: str, names: list[str]) -> str:
+def _jobs_sql(table: str, names: list[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
 
 
 # The ORM would build this text anew for each request.
 WHOLE_JOB = PreparedStatement(
     f"""
-SELECT {_selected_of_jobs("job", _JOB)}, {_selected_of_jobs("posting", _POSTING)}, {_selected_of_jobs("company", _COMPANY)}
+SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id

@@ -10,10 +10,10 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job
+from pipeline.database.instants import one_instant
 from pipeline.domain.states import EventType, Status
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import SeenApplication, applications_of
-from pipeline.selectors.instants import one_instant
 from pipeline.selectors.paging import Page
 
 # Of one person on one page, the newest.

@@ -11,9 +11,9 @@ from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job
+from pipeline.database.instants import database_now
 from pipeline.models import Heartbeat
 from pipeline.selectors.health import FRESH
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.paging import Page
 from tasks.models import TaskWorker
 

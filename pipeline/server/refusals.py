@@ -13,7 +13,7 @@ from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
 from pipeline.web.middleware import request_id_of_header
-from pipeline.web.request_metrics import count_without_django
+from pipeline.web.request_metrics import count_request_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
@@ -40,7 +40,7 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     }
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_without_django(scope["method"], "refused", kind.status)
+    count_request_without_django(scope["method"], "refused", kind.status)
     await answer(scope, send, kind.status, headers, body)
 
 

@@ -15,7 +15,7 @@ from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_event
+from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -70,7 +70,7 @@ def create_job(
         updated_at=now,
     )
     job = lock_job(row.id)
-    record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    record_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
@@ -124,5 +124,5 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
-    entry = record_job_event(job, event, actor=actor, statuses=(before, to))
+    entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
 from pipeline.models import Event
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.past_states import past_seq_at
 
 # How many events of a job's log are read at most, its last ones: about half a second of work.

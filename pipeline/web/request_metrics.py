@@ -49,7 +49,7 @@ def measure_requests(
     return measuring_middleware
 
 
-def count_without_django(method: str, route: str, status: int) -> None:
+def count_request_without_django(method: str, route: str, status: int) -> None:
     """Count a request that the event loop answered by itself."""
     REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
 

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 from uuid import UUID
@@ -24,9 +25,8 @@ from uuid import UUID
 from tasks import registry, tracing
 from tasks.child import failure_report
 from tasks.child.cleanup import (
-    address_space_bytes,
-    close_connections,
-    leave_no_transaction_open,
+    clean_up_connections,
+    clean_up_transaction,
 )
 from tasks.context import Context
 from tasks.errors import Cancelled
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 LARGEST_MESSAGE = 2 * LARGEST_BYTES
 PR_SET_PDEATHSIG = 1
+STATM = Path("/proc/self/statm")
 NO_LIMIT = resource.RLIM_INFINITY
 CANCEL = b'["cancel"'
 LOOK_AFTER_RUNS = 50
@@ -143,7 +144,7 @@ class Child:
         elif last or end["how"] == "fatal":
             _call_hook_in_child(spec.hooks.on_fail, payload, context)
             _call_hook_in_child(spec.hooks.on_end, payload, context)
-        close_connections()
+        clean_up_connections()
         self._report(["fail", str(context.task_id), round(seconds, 6), end])
 
     def _call_hooks(
@@ -164,7 +165,7 @@ class Child:
         self._current = ""
         if signal.getsignal(signal.SIGTERM) != self._interrupt:
             signal.signal(signal.SIGTERM, self._interrupt)
-        leave_no_transaction_open()
+        clean_up_transaction()
 
     def _context(
         self, task: str, attempt: int, spec: registry.TaskSpec, payload: Any, owner: str | None
@@ -242,3 +243,10 @@ def run_child(messages: socket.socket, results: int) -> NoReturn:
         log.exception("a child failed")
         status = 1
     os._exit(status)
+
+
+def address_space_bytes() -> int:
+    """Return how much memory this process has mapped; 0 where the system does not say."""
+    if not STATM.exists():
+        return 0
+    return int(STATM.read_text().split()[0]) * resource.getpagesize()

@@ -6,7 +6,7 @@ import traceback
 from typing import Any
 
 from tasks.errors import Cancelled, Discard, Fatal, Retry
-from tasks.payloads import hide_secrets
+from tasks.payloads import hide_payload_secrets
 
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 500, 6_000  # characters
 
@@ -30,9 +30,9 @@ def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) ->
         "after_seconds": getattr(error, "after_seconds", None) if how == "retry" else None,
         "error": failure_entry(
             name=kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}",
-            message=hide_secrets(message, secrets),
+            message=hide_payload_secrets(message, secrets),
             attempt=attempt,
-            trace=hide_secrets("".join(traceback.format_exception(error)), secrets),
+            trace=hide_payload_secrets("".join(traceback.format_exception(error)), secrets),
         ),
     }
 

@@ -24,7 +24,7 @@ from tasks.models import Schedule, Task
 from tasks.models.audit import TaskAct, note_in_audit
 from tasks.models.statuses import Status
 from tasks.payloads import check_payload
-from tasks.scheduling.cron import CronTimes as Times
+from tasks.scheduling.cron import CronTimes
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def ensure_schedule(
 
 def next_times_of_schedule(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
     """Return the next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
-    times, at, found = Times(cron, zone), _schedules_clock(), []
+    times, at, found = CronTimes(cron, zone), _schedules_clock(), []
     for _ in range(count):
         at = times.after(at)
         found.append(at)
@@ -98,7 +98,7 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
     check_payload(
         registry.find_registered_type(schedule.type_key, schedule.type_version), schedule.payload
     )
-    schedule.next_at = Times(schedule.cron, schedule.zone).after(_schedules_clock())
+    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_schedules_clock())
     schedule.problem = ""
     with transaction.atomic():
         _note_schedule_act(
@@ -205,12 +205,12 @@ def _slots_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
             yield slot
             slot = times.after(slot)
     else:
-        slot = _last_time_before(times, slot, now)
+        slot = _last_schedule_time_before(times, slot, now)
         if now - slot < max(timedelta(minutes=1), (times.after(slot) - slot) / 2):
             yield slot
 
 
-def _last_time_before(times: Times, first: datetime, now: datetime) -> datetime:
+def _last_schedule_time_before(times: CronTimes, first: datetime, now: datetime) -> datetime:
     """Return the last time that is not after `now`; `first` is an earlier one."""
     step = timedelta(minutes=2)
     while now - step > first:
@@ -229,8 +229,8 @@ def _note_schedule_act(what: TaskAct.What, schedule: Schedule, actor: str) -> No
     note_in_audit(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
 
 
-def _times_of_schedule(schedule: Schedule) -> Times:
-    return Times(schedule.cron, schedule.zone)
+def _times_of_schedule(schedule: Schedule) -> CronTimes:
+    return CronTimes(schedule.cron, schedule.zone)
 
 
 def _schedules_clock() -> datetime:

@@ -70,13 +70,18 @@ class PreparedStatement(Generic[R]):
         return rows[0] if rows else None
 
 
-def row_values(*columns: Any) -> tuple[Any, ...]:
+def prepared_row(*columns: Any) -> tuple[Any, ...]:
     """Make a row of its columns: the `row` of a statement that needs no type of its own."""
     return columns
 
 
-_BEGIN, _COMMIT = PreparedStatement("BEGIN", row_values), PreparedStatement("COMMIT", row_values)
-_BEGIN_SNAPSHOT = PreparedStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", row_values)
+_BEGIN, _COMMIT = (
+    PreparedStatement("BEGIN", prepared_row),
+    PreparedStatement("COMMIT", prepared_row),
+)
+_BEGIN_SNAPSHOT = PreparedStatement(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", prepared_row
+)
 
 
 def run_prepared(

@@ -25,7 +25,7 @@ from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OFF = dict.fromkeys(env.throttle_rates())
+OFF = dict.fromkeys(env.throttle_rates_from_env())
 
 
 def let_seconds_pass(seconds: float) -> None:
@@ -183,7 +183,7 @@ def test_a_rate_can_be_set(
 ) -> None:
     monkeypatch.setenv("THROTTLE_API", text)
 
-    assert env.throttle_rates()["api"] == rate
+    assert env.throttle_rates_from_env()["api"] == rate
 
 
 @pytest.mark.parametrize("text", ["0/min", "5", "5/week", "-1/s", "5 / min"])
@@ -193,7 +193,7 @@ def test_what_is_no_rate_is_refused_at_the_start(
     monkeypatch.setenv("THROTTLE_API", text)
 
     with pytest.raises(ImproperlyConfigured, match=re.escape("THROTTLE_API")):
-        env.throttle_rates()
+        env.throttle_rates_from_env()
 
 
 def test_a_seat_is_found_by_many_without_a_limit_in_the_way(nobody: Caller) -> None:

@@ -147,7 +147,7 @@ def test_nothing_of_the_person_or_the_code_is_kept() -> None:
 def test_the_same_code_for_another_address_has_another_hash(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("applicants.tokens.new_code_digits", lambda: "123456")
+    monkeypatch.setattr("applicants.codes.new_code", lambda: "123456")
 
     send_code(ANN, by=HERE)
     send_code("bob@example.org", by=HERE)

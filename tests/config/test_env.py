@@ -86,14 +86,14 @@ def test_trusted_proxies_are_networks(
 ) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", text)
 
-    assert env.trusted_proxies() == networks
+    assert env.trusted_proxies_from_env() == networks
 
 
 def test_a_proxy_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8,proxy.local")
 
     with pytest.raises(ImproperlyConfigured, match=r"TRUSTED_PROXIES.*'proxy\.local'"):
-        env.trusted_proxies()
+        env.trusted_proxies_from_env()
 
 
 KEY = "of-a-test-0123456789-abcdefghijkl"

@@ -178,13 +178,13 @@ def test_a_job_that_was_opened_again_just_then_goes_on(monkeypatch: pytest.Monke
     job_id = factories.job()
     import_id = stored(job_id, as_csv(people(5)))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    end_early = admit._end_import_early
+    end_early = admit._end_admission_early
 
     def opened(import_id: UUID) -> ImportRun:
         open_job(job_id=job_id, actor=factories.RECRUITER)
         return end_early(import_id)
 
-    monkeypatch.setattr(admit, "_end_import_early", opened)
+    monkeypatch.setattr(admit, "_end_admission_early", opened)
 
     assert admit_rows(import_id).accepted == 5
 

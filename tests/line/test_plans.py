@@ -24,7 +24,7 @@ from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, applications_page_statement
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
-from tasks.sql.prepared import PreparedStatement, row_values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 from tests.support import factories
 from tests.support.crowd import crowd
 
@@ -50,7 +50,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "read a page of the seats": applications_page_statement(reads.SEATS, 51),
     "read a person's applications": applications_page_statement(reads.OF_PERSON, 51),
     **{
-        name: PreparedStatement(text, row_values)
+        name: PreparedStatement(text, prepared_row)
         for name, text in {
             "lock a job": sql.LOCK_JOB,
             "lock an application's job": sql.LOCK_JOB_OF,
@@ -164,7 +164,7 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
     given = parameters(line_of(5_000))
     plain, few = (
-        PreparedStatement(changing(text), row_values) for text in (sql.CHANGE, sql.CHANGE_FEW)
+        PreparedStatement(changing(text), prepared_row) for text in (sql.CHANGE, sql.CHANGE_FEW)
     )
 
     assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}

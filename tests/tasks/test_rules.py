@@ -9,7 +9,7 @@ import pytest
 from tasks import registry
 from tasks.errors import UnknownType
 from tasks.models.statuses import Status
-from tasks.payloads import HIDDEN, hide_secrets, redact_payload, secrets_in_payload
+from tasks.payloads import HIDDEN, hide_payload_secrets, redact_payload, secrets_in_payload
 from tasks.retry import Backoff, decide_retry
 from tests.house.files import name_of, python_files
 from tests.tasks.handlers import SECRET_SCHEMA
@@ -78,7 +78,10 @@ def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
         ["abcd1234", "efgh5678"],
         ["efgh5678", "abcd1234"],
     )
-    assert hide_secrets("with abcd1234", secrets_in_payload(schema, payload)) == f"with {HIDDEN}"
+    assert (
+        hide_payload_secrets("with abcd1234", secrets_in_payload(schema, payload))
+        == f"with {HIDDEN}"
+    )
 
 
 def test_the_newest_version_is_found_unless_one_is_named() -> None:

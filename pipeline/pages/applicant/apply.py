@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from applicants.codes import Requester
-from applicants.http import new_proof_handle, remember_address
+from applicants.http import new_browser_handle, remember_address
 from applicants.models import Applicant
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
@@ -45,7 +45,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     name, address, handle = (
         form.cleaned_data["name"],
         form.cleaned_data["email"],
-        new_proof_handle(),
+        new_browser_handle(),
     )
     try:
         limit_page_rate(request, "anonymous_apply")

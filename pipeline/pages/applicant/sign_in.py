@@ -56,7 +56,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _sign_in_too_often(refused, _sign_in_page(request, form, target, status=429))
-    handle = http.new_proof_handle()
+    handle = http.new_browser_handle()
     send_code(email, by=Requester(handle, client_address(request)))
     response = redirect("enter_code")
     http.remember_address(response, email, handle=handle, after=target)

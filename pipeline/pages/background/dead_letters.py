@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.tasks import MOST_COUNTED, DeadOfType, dead_tasks_by_type, tasks_of
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_who_sent, require_access
 from pipeline.pages.background import task_descriptions
@@ -19,7 +20,6 @@ from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_actions import task_actor_of_member
 from pipeline.pages.background.task_rows import task_rows_of
 from pipeline.pages.paging import page_id_in, page_url_with
-from pipeline.selectors.instants import database_now
 from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded

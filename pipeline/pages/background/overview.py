@@ -84,23 +84,23 @@ class OverviewSnapshot:
 def overview(request: HttpRequest) -> HttpResponse:
     """List the company's tasks; start a test task on POST."""
     if request.method == "POST":
-        return _start_test_task(request)
+        return _start_from_overview(request)
     member = require_access(current_member(request), Action.READ_COMPANY)
     return _overview_page(request, member, SleepForm(initial={"seconds": 20}))
 
 
-def _start_test_task(request: HttpRequest) -> HttpResponse:
+def _start_from_overview(request: HttpRequest) -> HttpResponse:
     member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
     form = SleepForm(request.POST)
 
-    def start_test_task() -> object:
+    def start_overview_task() -> object:
         return start_tasks(
             company_id=member.company.id,
             producer=task_actor_of_member(member),
             requests=[TaskRequest("demo.sleep", form.payload())],
         )
 
-    if not form.is_valid() or not attempt_task_action(form, start_test_task):
+    if not form.is_valid() or not attempt_task_action(form, start_overview_task):
         return _overview_page(request, member, form, status=422)
     if "demo.sleep" in paused_task_types(member.company.id):
         waits = "Test task created. It waits because its type is paused under Types."

@@ -11,7 +11,7 @@ from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from pipeline.background.catalog import is_type_switched_off
+from pipeline.background.catalog import is_switched_off_in_catalog
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import (
     DAYS,
@@ -84,7 +84,7 @@ class ScheduleForm(PlainForm):
     ) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        keys = [key for key in TASK_TYPES if not is_type_switched_off(key)]
+        keys = [key for key in TASK_TYPES if not is_switched_off_in_catalog(key)]
         if type_key and type_key not in keys:
             keys.append(type_key)
         fields["type"].choices = [(key, describe_task_type(key)) for key in keys]

@@ -12,13 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipeline.background.ownership import foreign_ids
+from pipeline.background.ownership import ids_not_owned
 from pipeline.background.tasks import (
     last_event_id_of_task,
     paused_task_types,
     task_actors_named,
     task_events_for_people,
 )
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member
 from pipeline.pages.background import task_descriptions
@@ -34,7 +35,6 @@ from pipeline.pages.background.task_history import task_history_entry
 from pipeline.pages.background.task_rows import task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import page_url_with
-from pipeline.selectors.instants import database_now
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import Task
@@ -179,7 +179,7 @@ def _replay_edited_task(
     request: HttpRequest, member: Member, found: Task, form: PayloadForm
 ) -> None:
     payload = form.cleaned_data["payload"]
-    foreign = foreign_ids(member.company.id, [(found.type.key, payload)])
+    foreign = ids_not_owned(member.company.id, [(found.type.key, payload)])
     if foreign:
         raise foreign[0]
     dead_letters.edit_and_replay_dead_letter(

@@ -59,7 +59,7 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations came within {short_duration(median(series))}. "
+            f"Half of the confirmations came within {short_duration(answers_median(series))}. "
             f"In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
         x=charts.span_ticks(longest),
@@ -69,7 +69,7 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
     )
 
 
-def median(series: Series) -> float:
+def answers_median(series: Series) -> float:
     """Return the seconds within which half of the confirmations came."""
     return series.answers[STEPS // 2]
 

@@ -20,6 +20,7 @@ from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
 from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, csv_lines
@@ -36,7 +37,6 @@ from pipeline.reports.read import (
     report_schedule_of,
     reports_of,
 )
-from pipeline.selectors.instants import database_now
 from pipeline.stats.job_week import DAYS, Week
 from tasks.errors import TaskError
 from tasks.models.statuses import Status

@@ -16,13 +16,13 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import row_of_event
 from pipeline.pages.history.timeline import timeline_number
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.history import names_in_history
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.domain.states import EventType, Outcome
-from pipeline.maintenance.name_index import learn_names
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application
 from pipeline.selectors.history import Wanted, history_of, history_of_wanted
 from pipeline.services.acknowledge import acknowledge
@@ -61,12 +61,12 @@ def test_filters_show_one_kind_one_person_or_what_one_event_set_off(
 
 def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past: History) -> None:
     timeline = page(past.job, "timeline/")
-    learn_names()
+    index_names()
 
     assert viewer.get(f"{timeline}?name=okaf")["Location"].endswith(f"application={past.cy.id}")
     factories.application(past.job, factories.applicant(name="Bo Holm"))
     factories.application(factories.job(company_id=factories.row_of(past.job).company_id))
-    learn_names()
+    index_names()
     several = viewer.get(f"{timeline}?name=bo").content.decode()
     assert "Which person?" in several
     assert str(past.bo.id) in several

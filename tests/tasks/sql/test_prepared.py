@@ -23,7 +23,7 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import PreparedStatement, row_values, run_prepared
+from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
 from tests.support.round_trips import round_trips_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,14 +37,14 @@ class Sum(NamedTuple):
 
 
 ADD = PreparedStatement("SELECT %(a)s::int + %(b)s::int, %(id)s::uuid", Sum)
-INVERT = PreparedStatement("SELECT 1 / %(number)s::int", row_values)
+INVERT = PreparedStatement("SELECT 1 / %(number)s::int", prepared_row)
 MAKE = PreparedStatement(
     "INSERT INTO jobs_company (id, name, created_at)"
     " VALUES (%(id)s, %(name)s, statement_timestamp()) RETURNING name",
-    row_values,
+    prepared_row,
 )
 HELD = PreparedStatement(
-    "SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'", row_values
+    "SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'", prepared_row
 )
 
 
@@ -64,7 +64,9 @@ def test_rows_have_names_and_python_types() -> None:
     [("text", "é€"), ("text[]", ["a", "b"]), ("bytea", b"\x00\xff"), ("int", None), ("bool", True)],
 )
 def test_a_value_comes_back_as_it_was_sent(cast: str, value: object) -> None:
-    assert PreparedStatement(f"SELECT %(value)s::{cast}", row_values).first(value=value) == (value,)
+    assert PreparedStatement(f"SELECT %(value)s::{cast}", prepared_row).first(value=value) == (
+        value,
+    )
 
 
 def test_several_statements_take_one_round_trip_with_begin_and_commit() -> None:
@@ -153,7 +155,7 @@ def test_a_column_that_a_migration_widens_is_read_on_by_a_running_process() -> N
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE widened (name varchar(10))")
         cursor.execute("INSERT INTO widened VALUES ('Ann')")
-    read = PreparedStatement("SELECT name FROM widened", row_values)
+    read = PreparedStatement("SELECT name FROM widened", prepared_row)
     assert read.all() == [("Ann",)]
 
     with connection.cursor() as cursor:
@@ -191,7 +193,7 @@ def test_a_lost_connection_is_an_error_once() -> None:
 
 
 def test_large_values_pass_in_both_directions_at_once() -> None:
-    both = PreparedStatement("SELECT %(text)s::text", row_values)
+    both = PreparedStatement("SELECT %(text)s::text", prepared_row)
 
     echoed = run_prepared([both, both], {"text": "é" * 4_000_000})
 
@@ -220,7 +222,7 @@ def test_without_preparing_nothing_is_kept_on_the_server(settings: Any) -> None:
 
 @pytest.mark.slow
 def test_a_look_up_costs_a_fraction_of_the_same_by_the_orm() -> None:
-    look = PreparedStatement("SELECT id, name FROM jobs_company WHERE id = %(id)s", row_values)
+    look = PreparedStatement("SELECT id, name FROM jobs_company WHERE id = %(id)s", prepared_row)
 
     def cost(act: Callable[[], object]) -> float:
         act()
@@ -244,7 +246,7 @@ def end_session(pid: int) -> None:
     time.sleep(0.2)
 
 
-NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s", row_values)
+NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s", prepared_row)
 
 
 def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() -> None:
@@ -266,9 +268,9 @@ def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() ->
     own = uuid4()
     MAKE.all(id=own, name="Acme")
     rename = PreparedStatement(
-        "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", row_values
+        "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", prepared_row
     )
-    pause = PreparedStatement("SELECT pg_sleep(0.5)::text", row_values)
+    pause = PreparedStatement("SELECT pg_sleep(0.5)::text", prepared_row)
     seen: dict[bool, list[str]] = {}
 
     for snapshot in (True, False):  # without it, the second read sees the new name
@@ -283,7 +285,7 @@ def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() ->
 
 
 MAKE_AGAIN = PreparedStatement(
-    "UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s", row_values
+    "UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s", prepared_row
 )
 
 

@@ -85,15 +85,15 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "status": line.status,
         "capacity": line.capacity,
         "policy": policy_out(line.policy, line.policy_version),
-        "active": [_place_out(place, as_of) for place in line.active],
-        "pending": [_place_out(place, as_of) for place in line.pending],
-        "waitlist": [_place_out(place, as_of) for place in line.waitlist],
+        "active": [_line_place_out(place, as_of) for place in line.active],
+        "pending": [_line_place_out(place, as_of) for place in line.pending],
+        "waitlist": [_line_place_out(place, as_of) for place in line.waitlist],
         "next_cursor": encode_cursor(line.seq, line.next_after) if line.next_after else None,
         "server_time": server_time,
     }
 
 
-def _place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
+def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
@@ -109,7 +109,7 @@ def _place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     }
 
 
-def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
+def line_verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
     """Return the result of verifying a log, with or without the differences, which name people."""
     return {
         "chain": verdict.chain,

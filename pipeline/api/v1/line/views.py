@@ -42,11 +42,18 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.events.outputs import EventOut, event_out
 from pipeline.api.v1.jobs.outputs import job_out
-from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
+from pipeline.api.v1.line.outputs import (
+    LineOut,
+    PipelineOut,
+    VerdictOut,
+    line_out,
+    line_verdict_out,
+)
 from pipeline.api.v1.outputs import PageOf, output_if_ahead
 from pipeline.audit.replay import replay_page
 from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType
@@ -57,7 +64,6 @@ from pipeline.selectors.applications import (
     queued_applications_of,
 )
 from pipeline.selectors.events import events_of_job
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.jobs import JobFacts
 from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.selectors.people import has_person_applied
@@ -192,7 +198,7 @@ class LineVerify(Endpoint):
             raise PermissionDenied("Send the seq and the hash that you noted.")
         check_throttle(request, "verify", str(caller))
         verdict = verify_job(job_id, noted=noted, in_turn=True)
-        return endpoint_answer(request, verdict_out(verdict, with_differences=of_company))
+        return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
 
 
 def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:

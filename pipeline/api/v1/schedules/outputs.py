@@ -13,7 +13,7 @@ from tasks import registry
 from tasks.errors import BadSchedule, UnknownType
 from tasks.models import Schedule
 from tasks.payloads import redact_payload
-from tasks.scheduling.schedules import Times
+from tasks.scheduling.cron import CronTimes
 
 NEXT_TIMES = 5
 
@@ -48,7 +48,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         schema = {"secret": True}
     times = [now]
     with suppress(BadSchedule):  # no more times, or a zone that is no more
-        following = Times(schedule.cron, schedule.zone)
+        following = CronTimes(schedule.cron, schedule.zone)
         while schedule.enabled and len(times) <= NEXT_TIMES:
             times.append(following.after(times[-1]))
     return {

@@ -34,8 +34,8 @@ from pipeline.background.schedules import (
     schedule_of,
     schedules_of,
 )
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.paging import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)

@@ -33,7 +33,7 @@ from pipeline.domain.permissions import Action
 from tasks import dead_letters
 
 
-class DeadTasks(Endpoint):
+class DeadLetters(Endpoint):
     """`/tasks/dead`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -57,7 +57,7 @@ class DeadTasks(Endpoint):
         return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))
 
 
-class ReplayTask(Endpoint):
+class ReplayDeadLetter(Endpoint):
     """`/tasks/{id}/replay`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -91,7 +91,7 @@ class ReplayTask(Endpoint):
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 
-class DiscardTask(Endpoint):
+class DiscardDeadLetter(Endpoint):
     """`/tasks/{id}/discard`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -112,7 +112,7 @@ class DiscardTask(Endpoint):
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 
-class ReplayTasks(Endpoint):
+class ReplayDeadLetters(Endpoint):
     """`/tasks/dead/replay`"""
 
     @describes(

@@ -39,7 +39,7 @@ class AnyFileKind(DefaultContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class RefusedRows(Endpoint):
+class RefusedRowsFile(Endpoint):
     """`/tasks/{id}/refused-rows`"""
 
     content_negotiation_class = AnyFileKind

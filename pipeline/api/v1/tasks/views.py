@@ -44,8 +44,8 @@ from pipeline.api.v1.tasks.outputs import (
 )
 from pipeline.background.start import RATE, TaskRequest, start_tasks
 from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.instants import database_now
 from pipeline.selectors.paging import encode_cursor
 from tasks import control
 from tasks.models import Task
