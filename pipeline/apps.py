@@ -21,11 +21,11 @@ class PipelineConfig(AppConfig):
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(
-                _ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+                ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
             )
 
 
-def _ensure_upkeep_after_migrate(**_: Any) -> None:
+def ensure_upkeep_after_migrate(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task

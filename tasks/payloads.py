@@ -88,7 +88,7 @@ def redact_payload(schema: Any, payload: Any) -> Any:
 
 
 def secrets_in_payload(schema: Any, payload: Any) -> list[str]:
-    """Return the secret texts of a payload, longest first, for `hide_secrets`."""
+    """Return the secret texts of a payload, longest first, for `hide_payload_secrets`."""
     return sorted(_collect_secrets(schema, payload), key=len, reverse=True)
 
 

@@ -32,7 +32,24 @@ def health_ready(request: HttpRequest) -> JsonResponse:
 
     Of a worker it is the last sign of life, null if it was never seen.
     """
-    missing = _missing_for_health()
+    missing: dict[str, datetime | None]
+    try:
+        is_migrated = health_of_migrations()
+        seen = (
+            {}
+            if not is_migrated
+            else {
+                "decay_worker": health_of_decay_worker(),
+                "task_worker": health_of_task_worker(),
+            }
+        )
+    except (OperationalError, InterfaceError, ClusterError):
+        missing = {"database": _outage.begin()}
+    else:
+        _outage.end()
+        missing = {name: last.at for name, last in seen.items() if not last.is_alive}
+        if not is_migrated:
+            missing = {"migrations": None}
     body = {
         "status": "unavailable" if missing else "ok",
         "missing": list(missing),
@@ -41,18 +58,6 @@ def health_ready(request: HttpRequest) -> JsonResponse:
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
     return response
-
-
-def _missing_for_health() -> dict[str, datetime | None]:
-    """Return what is missing, and when it was last there, as far as anybody knows."""
-    try:
-        if not health_of_migrations():
-            return {"migrations": None}
-        workers = {"decay_worker": health_of_decay_worker(), "task_worker": health_of_task_worker()}
-    except (OperationalError, InterfaceError, ClusterError):
-        return {"database": _outage.begin()}
-    _outage.end()
-    return {name: seen.at for name, seen in workers.items() if not seen.is_alive}
 
 
 class _HealthOutage:

@@ -102,10 +102,10 @@ def admit_rows(
         after_batch(run)
         if is_cancelled():
             return run
-        parts = _parts_to_admit(parts, batch.lock_seconds)
+        parts = parts_to_admit(parts, batch.lock_seconds)
 
 
-def _parts_to_admit(parts: int, seconds: float) -> int:
+def parts_to_admit(parts: int, seconds: float) -> int:
     """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
@@ -117,7 +117,9 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     batch = Batch([])
     if run.finished_at:
         return run, batch
-    batch.rows = _rows_to_admit(run, parts)
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
+        batch.rows = [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
     if not batch.rows:
         return _end_admission(run, ImportRun.Ending.COMPLETE), batch
     people = _people_to_admit(run, batch)
@@ -139,12 +141,6 @@ def _lock_import_to_admit(import_id: UUID) -> ImportRun:
     """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
-
-
-def _rows_to_admit(run: ImportRun, parts: int) -> list[ImportRow]:
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
-        return [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
 
 
 def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:

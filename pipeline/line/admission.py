@@ -39,7 +39,10 @@ def admit(
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
         return _admit_own_application(job, history.unverified, name=name, actor=actor)
-    _refuse_admission(history, actor)
+    if history.live:
+        raise AlreadyApplied
+    if history.decided and actor.kind is not ActorKind.COMPANY:
+        raise AlreadyDecided
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
         "id": application_id or uuid7(),
@@ -63,13 +66,6 @@ def admit(
     if end:
         job.due(end)
     return application
-
-
-def _refuse_admission(history: History, actor: Actor) -> None:
-    if history.live:
-        raise AlreadyApplied
-    if history.decided and actor.kind is not ActorKind.COMPANY:
-        raise AlreadyDecided
 
 
 def _admit_own_application(

@@ -35,18 +35,14 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         # over newcomers: a miss can give a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
     if job.seats_free and job.people_waiting:
-        _await_cooldown(job)
+        cooldown: Any = {"job": job.id, "now": job.now}
+        (rows,) = fetch_in_one_trip(sql.READ_NEXT_COOLDOWN, parameters=cooldown)
+        ends = [end for (end,) in rows if end]
+        ends += [
+            person.eligible_at
+            for person in job.changed.values()
+            if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
+        ]
+        if ends:
+            job.due(min(ends))
     return len(chosen)
-
-
-def _await_cooldown(job: LockedJob) -> None:
-    """Make the job due when the first cool-down in its line ends."""
-    (rows,) = fetch_in_one_trip(sql.READ_NEXT_COOLDOWN, parameters={"job": job.id, "now": job.now})
-    ends = [end for (end,) in rows if end]
-    ends += [
-        person.eligible_at
-        for person in job.changed.values()
-        if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
-    ]
-    if ends:
-        job.due(min(ends))

@@ -37,7 +37,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values |= job.policy.values() | {"status": job.status.value}
     values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
-    texts = [_joined_writes(*[(name, text) for name, text, rows, _ in tables if rows])]
+    texts = [joined_writes(*[(name, text) for name, text, rows, _ in tables if rows])]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
@@ -69,7 +69,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
 
 
 @cache
-def _joined_writes(*parts: tuple[str, str]) -> str:
+def joined_writes(*parts: tuple[str, str]) -> str:
     """Join statements into one; the same parts give the same text, which is prepared once."""
     with_ = ", ".join(f"{name} AS ({text})" for name, text in parts)
     return f"WITH {with_} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB

@@ -62,17 +62,40 @@ class Member:
         return self.may(Action.MANAGE_TEAM)
 
 
+def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
+    """Read a value once per request, at its first use."""
+    name = f"_{read.__name__}"
+
+    @wraps(read)
+    def read_once(request: HttpRequest) -> T:
+        kept = request.__dict__
+        if name not in kept:
+            kept[name] = read(request)
+        return kept[name]
+
+    return read_once
+
+
+@once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the person for whom the browser's session stands. At most one query a request."""
-    return _once_per_request(request, "_applicant", _read_current_applicant)
+    applicant_id = applicant_id_of(request)
+    try:
+        return read_applicant(applicant_id) if applicant_id else None
+    except ApplicantNotFound:
+        return None
 
 
+@once_per_request
 def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the companies of the signed-in staff account, by name. At most one query a request.
 
     Nobody signed in: none. Not those that require a second step which the account lacks.
     """
-    return _once_per_request(request, "_memberships", _read_current_memberships)
+    if not request.user.is_authenticated:
+        return []
+    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
+    return list(theirs.order_by("company__name", "company_id"))
 
 
 def current_member(request: HttpRequest) -> Member | None:
@@ -204,29 +227,6 @@ def public_job(request: HttpRequest, job_id: UUID) -> Job:
     if job.status == JobStatus.DRAFT and switch_current_member(request, job.company_id) is None:
         raise JobNotFound
     return job
-
-
-def _once_per_request(request: HttpRequest, name: str, read: Callable[[HttpRequest], T]) -> T:
-    """Return a value that is read once per request, at its first use."""
-    kept = request.__dict__
-    if name not in kept:
-        kept[name] = read(request)
-    return kept[name]
-
-
-def _read_current_applicant(request: HttpRequest) -> Applicant | None:
-    applicant_id = applicant_id_of(request)
-    try:
-        return read_applicant(applicant_id) if applicant_id else None
-    except ApplicantNotFound:
-        return None
-
-
-def _read_current_memberships(request: HttpRequest) -> list[Membership]:
-    if not request.user.is_authenticated:
-        return []
-    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
-    return list(theirs.order_by("company__name", "company_id"))
 
 
 def _current_member_of(membership: Membership) -> Member:

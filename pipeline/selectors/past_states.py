@@ -156,7 +156,19 @@ def past_moment_of(
     event = Event.objects.get(job_id=job_id, seq=seq)
     moment = PastMoment(event, head, last.data, last.policy_version)
     if shown and moment.is_listed:
-        _list_past_people(moment, job_id, shown)
+        lists = {
+            Status.ACTIVE: moment.active,
+            Status.PENDING_ACKNOWLEDGMENT: moment.pending,
+            Status.WAITLIST: moment.waitlist,
+        }
+        stood = sql.FROM_THE_START if seq <= MOST_FOLDED else sql.FROM_THE_END
+        with connection.cursor() as cursor:
+            values: dict[str, Any] = {"job": job_id, "seq": seq, "shown": shown}
+            cursor.execute(sql.PEOPLE.format(stood=stood), values)
+            for *row, number in cursor.fetchall():
+                place = _past_place_of(row)
+                place.position = number
+                lists[place.status].append(place)
     return moment
 
 
@@ -214,23 +226,6 @@ def past_seq_at(job_id: UUID, as_of: datetime) -> int:
     if is_future:
         raise FutureMoment
     return seq
-
-
-def _list_past_people(moment: PastMoment, job_id: UUID, shown: int) -> None:
-    """Fill a moment's lists with the first people of each."""
-    lists = {
-        Status.ACTIVE: moment.active,
-        Status.PENDING_ACKNOWLEDGMENT: moment.pending,
-        Status.WAITLIST: moment.waitlist,
-    }
-    stood = sql.FROM_THE_START if moment.seq <= MOST_FOLDED else sql.FROM_THE_END
-    with connection.cursor() as cursor:
-        values: dict[str, Any] = {"job": job_id, "seq": moment.seq, "shown": shown}
-        cursor.execute(sql.PEOPLE.format(stood=stood), values)
-        for *row, number in cursor.fetchall():
-            place = _past_place_of(row)
-            place.position = number
-            lists[place.status].append(place)
 
 
 def _past_place_of(row: Any) -> PastPlace:

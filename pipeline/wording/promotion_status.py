@@ -282,9 +282,8 @@ def _free(facts: PromotionFacts) -> str:
 
 
 # The causes, in the order in which they are asked about.
-_ANSWERS: tuple[
-    tuple[Callable[[PromotionFacts], object], Callable[[PromotionFacts], PromotionStatus]], ...
-] = (
+_Of = Callable[[PromotionFacts], object]
+_ANSWERS: tuple[tuple[_Of, Callable[[PromotionFacts], PromotionStatus]], ...] = (
     (lambda f: f.status == "DRAFT", _draft),
     (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
     (lambda f: f.status == "CLOSED", _closed),

@@ -288,7 +288,7 @@ def test_only_an_own_job_that_is_open_takes_an_import() -> None:
 
 
 def test_batches_are_fitted_to_the_time_that_they_hold_the_lock() -> None:
-    fitting = admit._parts_to_admit
+    fitting = admit.parts_to_admit
 
     assert fitting(2, 0.001) == 3  # MOST_PARTS here
     assert fitting(3, 0.3) == 1

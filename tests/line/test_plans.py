@@ -19,7 +19,7 @@ from psycopg import sql as compose
 from applicants.services import FIND_TOKEN
 from jobs.services import FIND_KEY
 from pipeline.line import sql
-from pipeline.line.write import _joined_writes
+from pipeline.line.write import joined_writes
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, applications_page_statement
@@ -36,7 +36,7 @@ MODES = ("force_generic_plan", "force_custom_plan")
 
 
 def changing(statement: str) -> str:
-    return _joined_writes(("changed", statement), ("entries", sql.APPEND))
+    return joined_writes(("changed", statement), ("entries", sql.APPEND))
 
 
 STATEMENTS: dict[str, PreparedStatement[Any]] = {
@@ -68,7 +68,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "read one application": reads.ONE,
             "read who is active": reads.ACTIVE,
             "read who must acknowledge": reads.PENDING,
-            "admit one": _joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
+            "admit one": joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
             "move a few": changing(sql.CHANGE_FEW),
         }.items()
     },

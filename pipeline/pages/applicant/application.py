@@ -18,7 +18,6 @@ from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard, card_timeline_entry
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_last_events
 from pipeline.selectors.position_changes import last_change_of_position
@@ -42,11 +41,25 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     _person, seen = own_application(request, application_id)
     job = read_job(seen.application.job_id)
     card = ApplicationCard.of(seen, job)
+
+    def my_application_context() -> dict[str, Any]:
+        moved = last_change_of_position(seen.application)
+        events = my_last_events(seen.application.id, most=LAST_EVENTS)
+        return {
+            "card": ApplicationCard.of(seen, job),
+            "moved": moved,
+            "why_moved": explain_moved_position(moved) if moved else "",
+            "lines": [card_timeline_entry(event) for event in events.rows],
+            "more_lines": events.more,
+            "head_seq": job.seq,
+            "head_hash": bytes(job.chain_head).hex(),
+        }
+
     return live_page(
         request,
         "applicant/application.html",
         "applicant/_application.html",
-        build=lambda: _my_application_context(seen, job),
+        build=my_application_context,
         tag=f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}",
         jobs=[job.id],
     )
@@ -115,20 +128,6 @@ def take_over_my_application(request: HttpRequest, application_id: UUID) -> Http
         request, verify_and_rename_mine, done=TAKEN_OVER if card.may_verify else RENAMED
     )
     return redirect("my_application", application_id)
-
-
-def _my_application_context(seen: SeenApplication, job: Job) -> dict[str, Any]:
-    moved = last_change_of_position(seen.application)
-    events = my_last_events(seen.application.id, most=LAST_EVENTS)
-    return {
-        "card": ApplicationCard.of(seen, job),
-        "moved": moved,
-        "why_moved": explain_moved_position(moved) if moved else "",
-        "lines": [card_timeline_entry(event) for event in events.rows],
-        "more_lines": events.more,
-        "head_seq": job.seq,
-        "head_hash": bytes(job.chain_head).hex(),
-    }
 
 
 def consequence_for_me(card: ApplicationCard) -> str:

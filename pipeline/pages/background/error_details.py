@@ -48,10 +48,10 @@ def error_line(error: Mapping[str, Any] | None) -> str:
 
 def error_without_paths(text: str) -> str:
     """Shorten paths in a text, relative to the product or a library."""
-    text = _FILE.sub(lambda found: f'File "{_path_in_project(found[1])}"', text)
+
+    def shorten_error_path(found: re.Match[str]) -> str:
+        path = _LIBRARY.sub("", found[1].removeprefix(HOME))
+        return f'File "{PurePosixPath(path).name if path.startswith("/") else path}"'
+
+    text = _FILE.sub(shorten_error_path, text)
     return _PATH.sub(lambda found: f"…/{PurePosixPath(found[0]).name}", text)
-
-
-def _path_in_project(path: str) -> str:
-    shorter = _LIBRARY.sub("", path.removeprefix(HOME))
-    return PurePosixPath(shorter).name if shorter.startswith("/") else shorter

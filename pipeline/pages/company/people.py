@@ -75,21 +75,6 @@ def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     events = timeline_of_person(
         applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN
     )
-    titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
-    context = {
-        "known": known,
-        "applications": theirs.rows,
-        "events": [
-            (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))
-            for row in event_rows_of_person(events.rows)
-        ],
-        "now": theirs.rows[0].now if theirs.rows else None,
-        **_person_page_urls(request, theirs, events),
-    }
-    return render(request, "company/person.html", context)
-
-
-def _person_page_urls(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
     urls = {}
     if theirs.more:
         last = str(theirs.rows[-1].application.id)
@@ -102,4 +87,15 @@ def _person_page_urls(request: HttpRequest, theirs: Any, events: Any) -> dict[st
         urls["events_next"] = page_url_with(request, events=place)
     if "events" in request.GET:
         urls["events_first"] = page_url_with(request, events=None)
-    return urls
+    titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
+    context = {
+        "known": known,
+        "applications": theirs.rows,
+        "events": [
+            (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))
+            for row in event_rows_of_person(events.rows)
+        ],
+        "now": theirs.rows[0].now if theirs.rows else None,
+        **urls,
+    }
+    return render(request, "company/person.html", context)

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from itertools import pairwise
 
-from pipeline.pages.figures import charts
-from pipeline.pages.figures.charts import Bar, Chart, Tick
+from pipeline.pages.figures.charts import (
+    SHARE_TICKS,
+    Bar,
+    Chart,
+    Tick,
+    chart_bars,
+    chart_slope,
+    chart_steps,
+    count_ticks,
+    span_ticks,
+    time_ticks,
+)
 from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
 from pipeline.wording.english import plural, short_duration
 
@@ -17,7 +27,7 @@ def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zon
     """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
-    top, y = charts.count_ticks(highest)
+    top, y = count_ticks(highest)
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
@@ -33,16 +43,12 @@ def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zon
             f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
             f"{top:,.0f}."
         ),
-        x=charts.time_ticks(start, end, zone),
+        x=time_ticks(start, end, zone),
         y=y,
         curves=[
-            charts.chart_steps("held", "Seats taken", occupancy_chart_line("held"), area=True),
-            charts.chart_steps(
-                "capacity", "Seats in total", occupancy_chart_line("capacity"), area=False
-            ),
-            charts.chart_steps(
-                "waiting", "People waiting", occupancy_chart_line("waiting"), area=False
-            ),
+            chart_steps("held", "Seats taken", occupancy_chart_line("held"), area=True),
+            chart_steps("capacity", "Seats in total", occupancy_chart_line("capacity"), area=False),
+            chart_steps("waiting", "People waiting", occupancy_chart_line("waiting"), area=False),
         ],
     )
 
@@ -62,9 +68,9 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
             f"Half of the confirmations came within {short_duration(answers_median(series))}. "
             f"In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
-        x=charts.span_ticks(longest),
-        y=charts.SHARE_TICKS,
-        curves=[charts.chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
+        x=span_ticks(longest),
+        y=SHARE_TICKS,
+        curves=[chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
         marks=[Tick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
@@ -74,7 +80,7 @@ def answers_median(series: Series) -> float:
     return series.answers[STEPS // 2]
 
 
-def group_names() -> list[str]:
+def waits_chart_groups() -> list[str]:
     """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
@@ -87,8 +93,8 @@ def waits_chart(series: Series) -> Chart | None:
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
     first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
-    counts, names = series.waits[first : last + 1], group_names()[first : last + 1]
-    top, y = charts.count_ticks(max(counts))
+    counts, names = series.waits[first : last + 1], waits_chart_groups()[first : last + 1]
+    top, y = count_ticks(max(counts))
     edges = WAIT_EDGES[first:last]
     return Chart(
         ident="waits",
@@ -99,9 +105,7 @@ def waits_chart(series: Series) -> Chart | None:
             for n, edge in enumerate(edges)
         ],
         y=y,
-        bars=charts.chart_bars(
-            counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top
-        ),
+        bars=chart_bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
     )
 
 
@@ -110,7 +114,7 @@ def hours_chart(series: Series) -> Chart | None:
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None
-    top, y = charts.count_ticks(max(counts))
+    top, y = count_ticks(max(counts))
     worst = counts.index(max(counts))
     return Chart(
         ident="hours",
@@ -120,7 +124,7 @@ def hours_chart(series: Series) -> Chart | None:
         ),
         x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
         y=y,
-        bars=charts.chart_bars(
+        bars=chart_bars(
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
         ),
     )

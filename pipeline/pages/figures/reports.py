@@ -25,7 +25,19 @@ from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, csv_lines
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.figures import week_charts, week_rows
+from pipeline.pages.figures.week_charts import (
+    DAY_BARS,
+    week_day_names,
+    week_days_chart,
+    week_occupancy_chart,
+    week_seat_time_chart,
+)
+from pipeline.pages.figures.week_rows import (
+    week_csv_rows,
+    week_in_short,
+    week_row_columns,
+    week_row_tiles,
+)
 from pipeline.pages.live_page import live_page
 from pipeline.reports.read import (
     KEY,
@@ -93,9 +105,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
                 made_at=each.made_at,
                 cells=[
                     (LIST_COLUMNS[row.key], row.shown)
-                    for row in week_rows.week_row_tiles(
-                        each.figures["week"], each.figures["before"]
-                    )
+                    for row in week_row_tiles(each.figures["week"], each.figures["before"])
                     if row.key in LIST_COLUMNS
                 ],
             )
@@ -131,7 +141,7 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     shelf = _report_on_shelf(job, week)
     figures, before = shelf.report.figures["week"], shelf.report.figures["before"]
     span = Week(shelf.report.week, shelf.report.zone)
-    parts, bar = week_charts.week_seat_time_chart(figures)
+    parts, bar = week_seat_time_chart(figures)
     context = {
         "job": job,
         "tab": "reports",
@@ -140,13 +150,13 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
         "span": span,
         "figures": figures,
         "before": before,
-        "in_short": week_rows.week_in_short(figures),
-        "tiles": week_rows.week_row_tiles(figures, before),
-        "columns": week_rows.week_row_columns(figures, before),
-        "days": week_charts.week_days_chart(figures, span),
-        "day_rows": list(zip(week_charts.week_day_names(span), figures["days"], strict=True)),
-        "day_bars": week_charts.DAY_BARS,
-        "occupancy": week_charts.week_occupancy_chart(figures, span),
+        "in_short": week_in_short(figures),
+        "tiles": week_row_tiles(figures, before),
+        "columns": week_row_columns(figures, before),
+        "days": week_days_chart(figures, span),
+        "day_rows": list(zip(week_day_names(span), figures["days"], strict=True)),
+        "day_bars": DAY_BARS,
+        "occupancy": week_occupancy_chart(figures, span),
         "parts": parts if any(part.seconds for part in parts) else [],
         "seat_bar": bar,
         "may_make": member.may(Action.MAKE_REPORT),
@@ -160,7 +170,7 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Return the numbers of one week's report as CSV."""
     _, job = own_job(request, job_id)
     found = _report_on_shelf(job, week).report
-    rows = week_rows.week_csv_rows(found.figures["week"], found.figures["before"])
+    rows = week_csv_rows(found.figures["week"], found.figures["before"])
     response = HttpResponse("".join(csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"])
     name = f"{slugify(job.posting.title)[:60] or 'job'}-week-{found.week}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

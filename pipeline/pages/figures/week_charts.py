@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipeline.pages.figures import charts, job_charts
-from pipeline.pages.figures.charts import Bar, Chart, Tick
+from pipeline.pages.figures.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.figures.job_charts import SeatTimePart, occupancy_chart, seat_time_chart
 from pipeline.stats.job_series import Point, SeatTime
 from pipeline.stats.job_week import DAYS, Week
 
@@ -31,7 +31,7 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
     highest = max(max(day) for day in figures["days"])
     if not highest:
         return None
-    top, y = charts.count_ticks(highest)
+    top, y = count_ticks(highest)
     place = 1 / DAYS
     wide = place * GROUP_SHARE / len(DAY_BARS)
     bars = []
@@ -56,11 +56,11 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
 def week_occupancy_chart(figures: dict[str, Any], week: Week) -> Chart:
     """Draw seats and waitlist over the week."""
     points = [Point(datetime.fromisoformat(at), *row) for at, *row in figures["points"]]
-    return job_charts.occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
+    return occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
 
 
 def week_seat_time_chart(
     figures: dict[str, Any],
-) -> tuple[list[job_charts.SeatTimePart], list[Bar]]:
+) -> tuple[list[SeatTimePart], list[Bar]]:
     """Split the week's seat time into parts, and build the bar that shows them."""
-    return job_charts.seat_time_chart(SeatTime(**figures["seat_seconds"]))
+    return seat_time_chart(SeatTime(**figures["seat_seconds"]))

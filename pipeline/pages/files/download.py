@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +17,6 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.exports.formats import is_known_format
 from pipeline.files.read import read_file_pieces, read_stored_file
 from pipeline.files.write import FILE_KEPT_DAYS
-from pipeline.models import StoredFile
 from pipeline.pages.access import current_memberships, for_members, own_job, switch_current_member
 from tasks.errors import TaskError
 
@@ -27,8 +27,12 @@ security = logging.getLogger("security")
 @for_members()
 def download_stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """Stream a file of one of the member's companies, or explain with 404 that it is gone."""
-    file = _own_file_to_download(request, file_id)
-    if file is None:
+    for membership in current_memberships(request):
+        with suppress(StoredFileNotFound):
+            file = read_stored_file(membership.company_id, file_id)
+            switch_current_member(request, membership.company_id)
+            break
+    else:
         context = {"kept_days": FILE_KEPT_DAYS}
         return render(request, "files/file_gone.html", context, status=404)
     security.info("file.downloaded", extra={"file": str(file_id)})
@@ -55,15 +59,3 @@ def prepare_download(request: HttpRequest, job_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("timeline", job_id=job.id)
     return redirect("task", task_id=made.id)
-
-
-def _own_file_to_download(request: HttpRequest, file_id: UUID) -> StoredFile | None:
-    """Find a file of one of the member's companies, and switch to that company."""
-    for membership in current_memberships(request):
-        try:
-            file = read_stored_file(membership.company_id, file_id)
-        except StoredFileNotFound:
-            continue
-        switch_current_member(request, membership.company_id)
-        return file
-    return None
