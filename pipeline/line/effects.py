@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.states import OUTCOMES, Move, Outcome, Status
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
 
@@ -59,15 +59,15 @@ def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
     return job.next_ticket - 1, tie
 
 
-def replay_facts(application: Application) -> dict[str, Any]:
+def effects_for_replay(application: Application) -> dict[str, Any]:
     """Return what the log's data holds of an application after a move: all that replay needs."""
     known = {
         "decay_count": application.decay_count,
         "ticket": application.ticket,
         "tie": application.tie,
-        "deadline": application.acknowledge_by and stamp(application.acknowledge_by),
-        "eligible_at": application.eligible_at and stamp(application.eligible_at),
-        "verify_by": application.verify_by and stamp(application.verify_by),
+        "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
+        "eligible_at": application.eligible_at and logged_time(application.eligible_at),
+        "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import fetch
+from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.signals import committed
 from pipeline.models import Standing
 
@@ -35,9 +35,9 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     )
     values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
-    values |= {name: _as_json(rows, columns) for name, _, rows, columns in tables if rows}
+    values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
-    texts = [_joined(*[(name, text) for name, text, rows, _ in tables if rows])]
+    texts = [joined_writes(*[(name, text) for name, text, rows, _ in tables if rows])]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
@@ -51,7 +51,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
             "tickets": [each.ticket for each in joined],
             "ties": [each.tie for each in joined],
         }
-    found = fetch(*texts, parameters=values, commit=commit)
+    found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
         positions: dict[UUID, int] = dict(found[-1]) if joined else {}
         for application in job.people.values():
@@ -63,19 +63,19 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
             )
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
-            transaction.on_commit(lambda: _announce(job))
+            transaction.on_commit(lambda: _announce_written(job))
         job.announced_entries += job.entries
     job.mark_written()
 
 
 @cache
-def _joined(*parts: tuple[str, str]) -> str:
+def joined_writes(*parts: tuple[str, str]) -> str:
     """Join statements into one; the same parts give the same text, which is prepared once."""
     with_ = ", ".join(f"{name} AS ({text})" for name, text in parts)
     return f"WITH {with_} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB
 
 
-def _announce(job: LockedJob) -> None:
+def _announce_written(job: LockedJob) -> None:
     committed.send_robust(
         LockedJob,
         job_id=job.id,
@@ -85,7 +85,7 @@ def _announce(job: LockedJob) -> None:
     )
 
 
-def _as_json(rows: Any, columns: list[str]) -> str:
+def _rows_to_write(rows: Any, columns: list[str]) -> str:
     """Encode rows as the database unpacks them; a column that is left out is NULL."""
     records = [
         {name: value for name in columns if (value := getattr(row, name)) is not None}

@@ -42,7 +42,7 @@ ORDER BY recent.seq DESC
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
 
 
-class _Moved(NamedTuple):
+class _MovedPosition(NamedTuple):
     event: EventType
     at: datetime
     own: bool
@@ -69,7 +69,7 @@ def last_change_of_position(application: Application) -> PlaceChange | None:
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
-        moves = [_Moved(EventType(event), at, own) for event, at, own in cursor.fetchall()]
+        moves = [_MovedPosition(EventType(event), at, own) for event, at, own in cursor.fetchall()]
     if not moves:
         return None
     last = next((move for move in moves if move.own and move.at == moves[0].at), moves[0])

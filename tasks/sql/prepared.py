@@ -41,7 +41,7 @@ _STALE = (
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
 
-class Statement(Generic[R]):
+class PreparedStatement(Generic[R]):
     """SQL with named parameters, `%(name)s`, and what its rows become: a call of `row`.
 
     PostgreSQL infers the types of the parameters: cast one where the context does not say it.
@@ -61,7 +61,7 @@ class Statement(Generic[R]):
 
     def all(self, **parameters: Any) -> list[R]:
         """Run the statement alone and return its rows."""
-        rows: list[R] = run([self], parameters)[0]
+        rows: list[R] = run_prepared([self], parameters)[0]
         return rows
 
     def first(self, **parameters: Any) -> R | None:
@@ -70,17 +70,22 @@ class Statement(Generic[R]):
         return rows[0] if rows else None
 
 
-def values(*columns: Any) -> tuple[Any, ...]:
+def prepared_row(*columns: Any) -> tuple[Any, ...]:
     """Make a row of its columns: the `row` of a statement that needs no type of its own."""
     return columns
 
 
-_BEGIN, _COMMIT = Statement("BEGIN", values), Statement("COMMIT", values)
-_BEGIN_SNAPSHOT = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", values)
+_BEGIN, _COMMIT = (
+    PreparedStatement("BEGIN", prepared_row),
+    PreparedStatement("COMMIT", prepared_row),
+)
+_BEGIN_SNAPSHOT = PreparedStatement(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", prepared_row
+)
 
 
-def run(
-    statements: Sequence[Statement[Any]],
+def run_prepared(
+    statements: Sequence[PreparedStatement[Any]],
     parameters: Parameters,
     *,
     commit: bool = False,
@@ -101,7 +106,7 @@ def run(
     raw = database.connection
     session = raw.__dict__.get("prepared_statements")
     if session is None:
-        session = raw.__dict__["prepared_statements"] = _Session(raw)
+        session = raw.__dict__["prepared_statements"] = _PreparedSession(raw)
     began = time.monotonic()
     try:
         with database.wrap_database_errors:
@@ -114,7 +119,7 @@ def run(
             database.queries_log.extend(log)
 
 
-class _Session:
+class _PreparedSession:
     """A connection's prepared statements, and the way its bytes go."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
@@ -127,7 +132,7 @@ class _Session:
 
     def trip(
         self,
-        statements: Sequence[Statement[Any]],
+        statements: Sequence[PreparedStatement[Any]],
         parameters: Parameters,
         *,
         commit: bool,
@@ -161,7 +166,7 @@ class _Session:
         return [self._load(*pair) for pair in zip(statements, found, strict=False)]
 
     def _exchange(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> list[pq.abc.PGresult]:
         """Return one result for each statement. Raises the first error, as psycopg's."""
         wire = self._wire
@@ -188,7 +193,7 @@ class _Session:
         raise error
 
     def _send(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> dict[int, bytes]:
         """Buffer the statements. Return which results only say that a statement was prepared."""
         prepared: dict[int, bytes] = {}
@@ -227,7 +232,7 @@ class _Session:
             else:
                 results.append(result)
 
-    def _load(self, statement: Statement[R], result: pq.abc.PGresult) -> list[R]:
+    def _load(self, statement: PreparedStatement[R], result: pq.abc.PGresult) -> list[R]:
         if not result.ntuples:
             return []
         self._transformer.set_pgresult(result)
