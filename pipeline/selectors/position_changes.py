@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from pipeline.domain.states import EventType
-from pipeline.models import Application
-from pipeline.selectors.applications import ApplicationRow
+from pipeline.models import Application, ApplicationRow
 from pipeline.wording.explanations import PlaceChange
 
 # How far back in a job's log the cause is looked for, however long the line is.

@@ -14,8 +14,8 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.line.effects import has_just_missed
-from pipeline.models import Application, Event
-from pipeline.selectors.applications import ApplicationRow, SeenApplication
+from pipeline.models import Application, ApplicationRow, Event
+from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
 from pipeline.wording.event_words import words_of_event
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
