@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.domain.states import OUTCOMES, Move, Outcome, Status
 from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application
+from pipeline.models import Application, ApplicationRow
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
@@ -72,7 +72,7 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def has_just_missed(application: Application) -> bool:
+def has_just_missed(application: Application | ApplicationRow) -> bool:
     """Tell if a person's last event is a miss: whoever waits after an offer has missed it."""
     back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
     return back_in_line or application.outcome == Outcome.LAPSED

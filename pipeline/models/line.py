@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import ClassVar, NamedTuple
+from uuid import UUID
 
 import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
@@ -143,6 +144,34 @@ class Application(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
+
+
+class ApplicationRow(NamedTuple):
+    """An application as it is read, with the fields of the model `Application`."""
+
+    id: UUID
+    job_id: UUID
+    applicant_id: UUID
+    name: str
+    status: str
+    outcome: str | None
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    verify_by: datetime | None
+    acknowledge_by: datetime | None
+    deadline_extended: bool
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    ended_at: datetime | None
+    status_since: datetime
 
     @property
     def is_verified(self) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.round_trips import fetch_in_one_trip
-from pipeline.models import Application, Standing
+from pipeline.models import Application, ApplicationRow, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
 from tasks.sql.prepared import PreparedStatement, run_prepared
@@ -24,34 +24,6 @@ J = TypeVar("J")
 # The lengths for which a page's statement is prepared; the longest page of all has 200 rows and one
 # more.
 _PREPARED_LENGTHS = (11, 51, 201)
-
-
-class ApplicationRow(NamedTuple):
-    """An application as it is read, with the fields of the model `Application`."""
-
-    id: UUID
-    job_id: UUID
-    applicant_id: UUID
-    name: str
-    status: str
-    outcome: str | None
-    ticket: int | None
-    tie: int | None
-    decay_count: int
-    eligible_at: datetime | None
-    verify_by: datetime | None
-    acknowledge_by: datetime | None
-    deadline_extended: bool
-    applied_at: datetime
-    promoted_at: datetime | None
-    acknowledged_at: datetime | None
-    ended_at: datetime | None
-    status_since: datetime
-
-    @property
-    def is_verified(self) -> bool:
-        """Tell if the address was proved, or the company itself submitted the application."""
-        return self.verify_by is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import pq
 from psycopg.adapt import PyFormat, Transformer
 
@@ -99,23 +99,24 @@ def run_prepared(
     inside a transaction they see what that one sees.
     Raises django.db's errors; after one, nothing of the trip has happened.
     """
-    connection.validate_no_broken_transaction()
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    raw = connection.connection
+    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` would ask for it each time
+    database.validate_no_broken_transaction()
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    raw = database.connection
     session = raw.__dict__.get("prepared_statements")
     if session is None:
         session = raw.__dict__["prepared_statements"] = _PreparedSession(raw)
     began = time.monotonic()
     try:
-        with connection.wrap_database_errors:
-            ends = commit and not connection.savepoint_ids
+        with database.wrap_database_errors:
+            ends = commit and not database.savepoint_ids
             return session.trip(statements, parameters, commit=ends, snapshot=snapshot)
     finally:
-        if connection.queries_logged:
+        if database.queries_logged:
             taken = f"{time.monotonic() - began:.3f}"
             log = [{"sql": each.text.decode(), "time": taken} for each in statements]
-            connection.queries_log.extend(log)
+            database.queries_log.extend(log)
 
 
 class _PreparedSession:

@@ -24,6 +24,7 @@ from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, applications_page_statement
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
+from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.prepared import PreparedStatement, prepared_row
 from tests.support import factories
 from tests.support.crowd import crowd
@@ -31,7 +32,7 @@ from tests.support.crowd import crowd
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 SIZES = [100, 20_000, *map(int, os.environ.get("PLAN_ROWS", "").split())]
-LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant"}
+LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "tasks_task"}
 MODES = ("force_generic_plan", "force_custom_plan")
 
 
@@ -70,6 +71,9 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "read who must acknowledge": reads.PENDING,
             "admit one": joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
             "move a few": changing(sql.CHANGE_FEW),
+            "move a few, with tasks": joined_writes(
+                ("changed", sql.CHANGE_FEW), ("entries", sql.APPEND), with_tasks=True
+            ),
         }.items()
     },
 }
@@ -113,6 +117,7 @@ def parameters(job: UUID) -> dict[str, Any]:
         "changed": as_json([row]),
         "changed_ids": [middle.id],
         "entries": "[]",
+        "tasks": enqueue_parameter([NewTask("demo.sleep")])[0],
     }
 
 

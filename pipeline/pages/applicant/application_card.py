@@ -14,7 +14,7 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.line.effects import has_just_missed
-from pipeline.models import Application, Event
+from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
 from pipeline.wording.event_words import words_of_event
@@ -61,7 +61,7 @@ class ApplicationCard:
         return cls(seen, job, standing)
 
     @property
-    def application(self) -> Application:
+    def application(self) -> Application | ApplicationRow:
         """Return the row."""
         return self.seen.application
 

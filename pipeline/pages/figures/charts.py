@@ -101,7 +101,7 @@ class Chart:
     x: list[Tick]
     y: list[Tick]
     curves: list[Curve] = field(default_factory=list)
-    chart_bars: list[Bar] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
     marks: list[Tick] = field(default_factory=list)  # labelled vertical lines
 
     @property
