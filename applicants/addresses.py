@@ -18,12 +18,17 @@ def normal_address(email: str) -> str:
     text = email.strip()
     if has_unseen(text):
         return text.lower()
-    local, at, domain = unicodedata.normalize("NFKC", text).casefold().rpartition("@")
+    local, at, domain = same_letters(text).rpartition("@")
     try:
         ascii_domain = domain.encode("idna").decode("ascii").lower()
     except UnicodeError:  # a label is empty or too long
         ascii_domain = domain
     return f"{local}{at}{ascii_domain}"
+
+
+def same_letters(text: str) -> str:
+    """Return a text without differences of case and width, as the part of an address before @."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def has_unseen(email: str) -> bool:

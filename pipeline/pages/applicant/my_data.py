@@ -50,10 +50,12 @@ def download(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
     person = _person(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
+    imports, files_not_searched = imported_rows(person.email)
     kept = {
         "taken_at": timezone.now(),
         **everything_about(person),
-        "imports": imported_rows(person.email),
+        "imports": imports,
+        "imported_files_not_searched": files_not_searched,
     }
     response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
     name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"
