@@ -37,7 +37,7 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
     assert message.to == [ANN]
     assert message.subject == codes.SUBJECT
     assert message.body.startswith(f"{code_to(ANN)}\n")
-    assert "15 minutes" in message.body
+    assert "10 minutes" in message.body
     assert "If it was not you, ignore this email" in message.body
 
 
