@@ -55,11 +55,16 @@ class Policy:
 
     def misses_left(self, misses: int) -> int | None:
         """Return how many more misses keep a place; None: any number."""
-        return None if self.max_decays is None else max(0, self.max_decays - misses)
+        return misses_left(self.max_decays, misses)
 
     def values(self) -> dict[str, Any]:
         """Return the fields by name, as the log, the API and the job's row hold them."""
         return {name: getattr(self, name) for name in POLICY_FIELDS}
+
+
+def misses_left(max_decays: int | None, misses: int) -> int | None:
+    """Return how many more misses keep a place under this limit; None: any number."""
+    return None if max_decays is None else max(0, max_decays - misses)
 
 
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))

@@ -4,29 +4,61 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
-
-from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.round_trips import fetch
-from pipeline.line.sql import APPLICATION
 from pipeline.models import Application, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import Statement, run
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
+
+J = TypeVar("J")
+
+# The lengths for which a page's statement is prepared; the longest page of all has 200 rows and one
+# more.
+_PREPARED_LENGTHS = (11, 51, 201)
+
+
+class ApplicationRow(NamedTuple):
+    """An application as it is read, with the fields of the model `Application`."""
+
+    id: UUID
+    job_id: UUID
+    applicant_id: UUID
+    name: str
+    status: str
+    outcome: str | None
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    verify_by: datetime | None
+    acknowledge_by: datetime | None
+    deadline_extended: bool
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    ended_at: datetime | None
+    status_since: datetime
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An application and what surrounds it, as of `now`, the database's time."""
 
-    application: Application
+    application: Application | ApplicationRow
     company_id: UUID
     job_title: str
     email: str
@@ -75,7 +107,7 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
 
 
 def read_application(application_id: UUID) -> Seen:
-    """One application, in one query. Raises ApplicationNotFound."""
+    """Return one application, in one query. Raises ApplicationNotFound."""
     rows = read_seen(sql.ONE, application=application_id)
     if not rows:
         raise ApplicationNotFound
@@ -119,14 +151,26 @@ def applications_of(
     return Page.cut(read_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
-def active_in(job_id: UUID) -> list[Seen]:
-    """Return the active applications of a job, longest first, in one query."""
-    return read_seen(sql.ACTIVE, job=job_id)
+class Front(NamedTuple):
+    """Everybody who holds a seat of a job, and the front of its waitlist."""
+
+    active: list[Seen]
+    pending: list[Seen]
+    waitlist: Page[Seen]
 
 
-def pending_in(job_id: UUID) -> list[Seen]:
-    """Return the applications with a seat on offer, by deadline, in one query."""
-    return read_seen(sql.PENDING, job=job_id)
+def front_of(job_id: UUID, job: Statement[J], *, limit: int) -> tuple[list[J], Front]:
+    """Return the rows of a statement about a job, and its people; as of one instant, in one trip.
+
+    Active people come longest first, pending ones by deadline, the waitlist in order.
+    """
+    ticket, tie = BEFORE_THE_FIRST
+    jobs, active, pending, waiting = run(
+        [job, _ACTIVE, _PENDING, page_statement(sql.QUEUE, limit + 1)],
+        {"job": job_id, "ticket": ticket, "tie": tie},
+        snapshot=True,
+    )
+    return jobs, Front(active, pending, Page.cut(waiting, limit))
 
 
 def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
@@ -138,21 +182,32 @@ def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: 
 
 def read_seen(statement: str, **parameters: Any) -> list[Seen]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
-    (rows,) = fetch(statement, parameters=parameters)
-    return [_seen(row) for row in rows]
+    return _statement(statement).all(**parameters)
 
 
-def read_page(statement: str, **parameters: Any) -> list[Seen]:
-    """Return a page of applications that one of the statements of `selectors.sql` finds.
+def read_page(statement: str, *, most: int, **parameters: Any) -> list[Seen]:
+    """Return up to `most` applications that one of the statements of `selectors.sql` finds.
 
-    It is planned for its own values: without the length of the page, PostgreSQL would prepare for a
-    tenth of the line, and read whole tables.
+    The length stands in the text of the statement: without it, PostgreSQL would prepare for a tenth
+    of the line, and read whole tables. So that few texts are prepared, there are few lengths.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
+    return page_statement(statement, most).all(**parameters)[:most]
 
 
-def _seen(row: tuple[Any, ...]) -> Seen:
-    own = len(APPLICATION)
-    return Seen(Application.from_db("default", APPLICATION, row[:own]), *row[own:])
+def page_statement(statement: str, most: int) -> Statement[Seen]:
+    """Return the statement that finds a page of at least so many applications."""
+    length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
+    return _statement(statement.replace("%(most)s", str(length)))
+
+
+@cache
+def _statement(text: str) -> Statement[Seen]:
+    return Statement(text, _seen)
+
+
+def _seen(*row: Any) -> Seen:
+    return Seen(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+
+
+_OWN = len(ApplicationRow._fields)
+_ACTIVE, _PENDING = _statement(sql.ACTIVE), _statement(sql.PENDING)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from jobs.policies import Policy
+from jobs.policies import misses_left
 from pipeline.api.v1.outputs import Count, if_ahead
 from pipeline.domain.states import Outcome, Status
 from pipeline.selectors.applications import Seen
@@ -63,7 +63,7 @@ def application_out(seen: Seen) -> ApplicationOut:
         "position": seen.position,
         "people_waiting": seen.people_waiting,
         "decay_count": row.decay_count,
-        "decays_left": Policy(max_decays=seen.max_decays).misses_left(row.decay_count),
+        "decays_left": misses_left(seen.max_decays, row.decay_count),
         "acknowledge_by": row.acknowledge_by,
         "eligible_at": if_ahead(row.eligible_at, seen.now),
         "applied_at": row.applied_at,
