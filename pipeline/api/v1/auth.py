@@ -94,7 +94,7 @@ class SignInToken(Endpoint):
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
-        about="A code can be used once, within 15 minutes, from the network that asked for it, and"
+        about="A code can be used once, within 10 minutes, from the network that asked for it, and"
         " guessed at five times. Every application with the address is verified by it.",
     )
     def post(self, request: Request) -> Response:
