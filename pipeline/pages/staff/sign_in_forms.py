@@ -20,7 +20,10 @@ TRIES_OF_ONE_CODE = 3
 
 
 class ConfirmCodeForm(ConfirmLoginCodeForm):
-    """Form for an emailed code. Attempts are counted in the database, safe against races."""
+    """Form for an emailed code.
+
+    Attempts are counted in the database, which is safe against races.
+    """
 
     field_order = ("code",)
 
