@@ -16,6 +16,7 @@ from applicants.http import forget_address, sign_out_browser
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
+from pipeline.privacy.erase_files import imported_rows_with
 from pipeline.privacy.my_data import everything_about
 
 security = logging.getLogger("security")

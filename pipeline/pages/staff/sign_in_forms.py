@@ -81,7 +81,10 @@ class ResetForm(MailForm, ResetPasswordForm):
 
 
 class ConfirmCodeForm(ConfirmLoginCodeForm):
-    """Form for an emailed code. Attempts are counted in the database, safe against races."""
+    """Form for an emailed code.
+
+    Attempts are counted in the database, which is safe against races.
+    """
 
     field_order = ("code",)
 
