@@ -1,19 +1,20 @@
-"""Email addresses in the one spelling under which they are kept and compared. Pure."""
+"""Email addresses in the normal spelling in which they are stored and compared."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Unicode's categories of characters that nobody sees or types in an address: control, format
-# (zero-width ones), surrogate, private, unassigned, and every kind of space.
+# Unicode categories of characters that are invisible or never typed in an address: control, format
+# (such as zero-width characters), surrogate, private, unassigned, and every kind of space.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def normal_address(email: str) -> str:
-    """Return the one spelling of an address: two spellings of one mailbox are one person.
+    """Return the normal spelling of an address, so that spellings of one mailbox are one person.
 
-    Case makes no difference, wide letters are those that they look like (NFKC), and the domain is
-    in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
+    Case is folded, wide letters become ordinary ones (NFKC), and the domain is in ASCII, as DNS
+    knows it (IDNA). Text with invisible characters, which cannot be an address, is only put in
+    lower case.
     """
     text = email.strip()
     if has_unseen_characters(text):
@@ -27,5 +28,5 @@ def normal_address(email: str) -> str:
 
 
 def has_unseen_characters(email: str) -> bool:
-    """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
+    """Tell whether an address contains invisible characters, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)
