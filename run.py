@@ -4,7 +4,8 @@
   python3 run.py           start database, demo company, web pages and workers; Ctrl-C stops all
   python3 run.py test      run every test; other arguments go to pytest, e.g. run.py test -k line
        --fast              leave out the browser, killed processes and long searches
-       --coverage          also measure which lines and branches of the product the tests run
+       --coverage          also measure which lines and branches of the product the tests run,
+                           and fail below the floor in pyproject.toml
        -n 0                run one test at a time, for a debugger (default: three at a time)
   python3 run.py check     check format, lint, templates, spelling, layers, migrations and types,
                            without a database; --fix formats, and fixes what it can

@@ -32,7 +32,11 @@ class JSONRenderer(BaseRenderer):
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else render_json(data)
+        return b"" if data is None else self.encode(data)
+
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON."""
+        return render_json(data)
 
 
 class NumberJSONRenderer(JSONRenderer):
@@ -41,14 +45,9 @@ class NumberJSONRenderer(JSONRenderer):
     Encoders differ in numbers with exponents and beyond 64 bits: these stay as Python writes them.
     """
 
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else render_number_json(data)
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON, with numbers as Python writes them."""
+        return render_number_json(data)
 
 
 class Negotiation(DefaultContentNegotiation):
