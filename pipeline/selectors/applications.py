@@ -177,7 +177,7 @@ def read_applications_page(
 
 
 def applications_page_statement(statement: str, most: int) -> PreparedStatement[SeenApplication]:
-    """Return the statement that finds a page of at least so many applications."""
+    """Return the statement that finds a page of at least that many applications."""
     length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
     return _applications_statement(statement.replace("%(most)s", str(length)))
 
