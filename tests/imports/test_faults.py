@@ -183,7 +183,8 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
 
     def erased_then(*given: Any) -> dict[str, UUID]:
         people_found = found(*given)
-        for what in ("hold_imports_to_erase", "erase_in_imports"):  # as if the import had begun just then
+        # As if the import had begun just then.
+        for what in ("hold_imports_to_erase", "erase_in_imports"):
             monkeypatch.setattr(erasing, what, lambda *_: None)
         assert together([lambda: erase_person(applicant_id=person.id)]) == [0]
         return people_found
@@ -203,7 +204,8 @@ def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_
     email, write = "p3@import.example", admit.write
     import_id = stored(factories.job(), as_csv([(email, email)]))
     factories.applicant(email=email)
-    for what in ("hold_imports_to_erase", "erase_in_imports"):  # as if the import had begun just then
+    # As if the import had begun just then.
+    for what in ("hold_imports_to_erase", "erase_in_imports"):
         monkeypatch.setattr(erasing, what, lambda *_: None)
 
     with ExitStack() as until_then:
