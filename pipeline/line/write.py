@@ -60,19 +60,19 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         }
     found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
-        positions: dict[UUID, int] = dict(found[-1]) if joined else {}
-        for application in job.people.values():
-            application.standing = Standing(
-                job.people_waiting,
-                job.policy.max_decays,
-                positions.get(application.id),
-                job.now,
-            )
+        _set_standings(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce_written(job))
         job.announced_entries += job.entries
     job.mark_written()
+
+
+def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
+    waiting, max_decays = job.people_waiting, job.policy.max_decays
+    for application in job.people.values():
+        position = positions.get(application.id)
+        application.standing = Standing(waiting, max_decays, position, job.now)
 
 
 @cache
