@@ -21,7 +21,8 @@ _FORWARDED = (
     "HTTP_X_FORWARDED",
 )
 
-# The key in a request's environ by which the API says that it has accepted the credential.
+# The key in a request's environ under which the caller's name stands once the credential that the
+# request shows has been accepted.
 ACCEPTED_CREDENTIAL = "nextinline.accepted_credential"
 
 
