@@ -12,7 +12,7 @@ from django.http import parse_cookie
 
 from pipeline.server.refusals import header
 from pipeline.web.asgi_types import Message
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL, network_of
+from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
 
 MOST_KNOWN = 10_000
 
@@ -40,7 +40,7 @@ class Clients:
         if name := self._known.get(credential):
             self._known.move_to_end(credential)
             return Client(name, is_known=True)
-        return Client(network_of((scope.get("client") or ("",))[0]), is_known=False)
+        return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
 
     def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
         """Note a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""

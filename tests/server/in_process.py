@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import uvloop
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -24,7 +25,7 @@ def serving_here(application: Any) -> Iterator[int]:
     config = Config(
         application, lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE_SECONDS
     )
-    loop, state = asyncio.new_event_loop(), ServerState()
+    loop, state = uvloop.new_event_loop(), ServerState()  # as the web server's own
     listening = loop.run_until_complete(
         loop.create_server(lambda: BoundedProtocol(config, state, {}), "127.0.0.1", 0)
     )

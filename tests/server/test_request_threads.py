@@ -109,7 +109,12 @@ def test_where_no_other_thread_can_be_started_those_that_are_there_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     threads, begun, end = RequestThreads(3, warm), threading.Event(), threading.Event()
-    blocked = threads.submit(lambda: begun.set() or end.wait(30))
+
+    def block() -> bool:
+        begun.set()
+        return end.wait(30)
+
+    blocked = threads.submit(block)
     assert begun.wait(30)
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", refuse_to_start)
