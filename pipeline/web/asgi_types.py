@@ -1,4 +1,4 @@
-"""Types of an ASGI application's three arguments, and the end that all of them wait for."""
+"""Types of the three arguments of an ASGI application, and waiting for its client to leave."""
 
 from __future__ import annotations
 
