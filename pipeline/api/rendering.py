@@ -32,7 +32,11 @@ class JSONRenderer(BaseRenderer):
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return a payload's bytes, or no bytes for None."""
-        return b"" if data is None else render_json(data)
+        return b"" if data is None else self.encode(data)
+
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON."""
+        return render_json(data)
 
 
 class NumberJSONRenderer(JSONRenderer):
@@ -42,14 +46,9 @@ class NumberJSONRenderer(JSONRenderer):
     them.
     """
 
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        """Return a payload's bytes, or no bytes for None."""
-        return b"" if data is None else render_number_json(data)
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON, with numbers as Python writes them."""
+        return render_number_json(data)
 
 
 class Negotiation(DefaultContentNegotiation):
