@@ -1,4 +1,4 @@
-"""Reading of a stored file by a worker: its bytes become rows, in the place of the bytes."""
+"""Reading of a stored file by a worker: rows replace the file's bytes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pipeline.imports.read_csv import read_csv_rows
 from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredPart
 
-# The fewest rows that are taken in at a time; with the longest names still a small part.
+# The fewest rows in a part, which stays small even with the longest names.
 ROWS_IN_PART = 100
 PARTS_AT_ONCE = 20
 
 
 def read_file(run: ImportRun) -> None:
-    """Turn the bytes of an import's file into rows, once; end the import if that cannot be done.
+    """Turn the bytes of an import's file into rows, once. End the import if that is impossible.
 
-    The import must be locked, in the transaction in which this is called.
+    The current transaction must have locked the import.
     """
     if run.is_read:
         return
@@ -48,7 +48,7 @@ def read_file(run: ImportRun) -> None:
 
 
 def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
-    """Find and lock the imports in whose unread bytes one of some texts in small letters stands."""
+    """Find and lock the imports whose unread bytes contain one of some lower-case texts."""
     unread = ImportRun.objects.select_for_update(of=("self",)).filter(is_read=False)
     for run in unread.select_related("file").order_by("file_id"):
         whole = b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace").lower()
@@ -57,7 +57,7 @@ def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
 
 
 def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
-    """Read a stored file as it came; one part in memory at a time."""
+    """Yield a stored file's bytes, one part in memory at a time."""
     parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
     last: int | None = None
     while part := (parts if last is None else parts.filter(number__gt=last)).first():
@@ -66,7 +66,7 @@ def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
 
 
 def _store_read_rows(file_id: UUID, rows: Iterator[ImportRow]) -> tuple[int, int]:
-    """Store the rows in parts; return how many rows and bytes there are."""
+    """Store the rows in parts, and return the numbers of rows and bytes."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
     while some := list(islice(rows, ROWS_IN_PART)):
