@@ -16,8 +16,8 @@ from tasks.errors import OutOfRange
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
-    help = "Create an API key of a company. Prints the key, alone; it cannot be shown again."
+    requires_system_checks = ("environment",)  # the other checks load all URLs
+    help = "Create an API key of a company. Prints only the key; it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("company_id", type=UUID, help="the id that create_company printed")
@@ -32,13 +32,13 @@ class Command(BaseCommand):
             "--tasks",
             type=_task_types_of_key,
             metavar="all|none|TYPE,TYPE",
-            help="which background work it may start, like demo.sleep,log.export (default: all)",
+            help="which task types it may start, like demo.sleep,log.export (default: all)",
         )
         parser.add_argument(
             "--tasks-per-minute",
             type=int,
             metavar="N",
-            help="how many tasks it may start in a minute (default: the site's THROTTLE_TASKS)",
+            help="how many tasks it may start per minute (default: the site's THROTTLE_TASKS)",
         )
 
         parser.add_argument(
@@ -83,7 +83,7 @@ def _scopes_of_key(text: str) -> list[Scope]:
 
 
 def _task_types_of_key(text: str) -> list[str] | None:
-    """Read a list of types; None for all."""
+    """Parse a list of types; None for all."""
     if text in ("all", "none"):
         return None if text == "all" else []
     named = [word.strip() for word in text.split(",")]

@@ -11,10 +11,11 @@ from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load all URLs
     help = (
-        "Create a token for using the API as the person with an address; a new address is added. "
-        f"It is valid for {TOKEN_LIFETIME.days} days. Prints the token, alone."
+        "Create a token for using the API as the person with an address. An unknown address "
+        "becomes an applicant. "
+        f"The token is valid for {TOKEN_LIFETIME.days} days. Prints only the token."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -13,8 +13,8 @@ from jobs.services import create_company, has_staff_account
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
-    help = "Create a company with its first owner. Prints the company's id, alone."
+    requires_system_checks = ("environment",)  # the other checks load all URLs
+    help = "Create a company with its first owner. Prints only the company's id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the company's name, as applicants see it")
@@ -22,8 +22,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--password-stdin",
             action="store_true",
-            help="read the password of a new owner from the first line of standard input; "
-            "the password of an existing account is not changed",
+            help="read a new owner's password from the first line of standard input; an "
+            "existing account keeps its password",
         )
 
     def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:

@@ -24,11 +24,12 @@ CREATE OR REPLACE FUNCTION pipeline_feed_horizon() RETURNS bigint STABLE LANGUAG
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load all URLs
     help = (
-        "Run once after restoring a dump into another cluster, before anything is written. That "
-        "cluster numbers its transactions from the start, so the feed would hold back all restored "
-        "events until the numbers have caught up. Cursors stay valid. Elsewhere it does nothing."
+        "Run once after restoring a dump into another cluster, before anything is written. "
+        "That cluster numbers its transactions from the start, so the feed would hold back "
+        "all restored events until the numbers have caught up. Cursors stay valid. On any "
+        "other cluster, it does nothing."
     )
 
     def handle(self, **_: Any) -> None:

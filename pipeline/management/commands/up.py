@@ -38,7 +38,7 @@ BACKLOG = 128
 
 READY_PATH = "/health/ready"
 READY_SECONDS = 60
-WORKER_SECONDS = 10  # for the first cycle of the workers; then the welcome is printed without them
+WORKER_SECONDS = 10  # then the welcome is printed without waiting for the workers
 PROBE_SECONDS = 2
 ALL_THERE, SOMETHING_MISSING = 200, 503
 
@@ -58,21 +58,21 @@ To act as one of its applicants over the API, create a token:
 
   .venv/bin/python manage.py create_applicant_token ana.li@demo.example
 """
-CHANGED = "(you have chosen another one; a code by email works too)"
+CHANGED = "(you have changed it; a code by email works too)"
 STOPPING = (
-    f"Stopping: running programs have up to {GRACE_SECONDS} s to end. "
-    "Longer background work continues at the next start."
+    f"Stopping: running programs have up to {GRACE_SECONDS} s to finish. Longer background "
+    f"work continues at the next start."
 )
 
 
 class Command(BaseCommand):
-    """Prepare the database, then run the web pages and the workers until Ctrl-C or SIGTERM."""
+    """Prepares the database, then runs the web server and the workers until Ctrl-C or SIGTERM."""
 
-    requires_system_checks = ("environment",)  # the others read every address
-    help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
+    requires_system_checks = ("environment",)  # the other checks load all URLs
+    help = "Migrate, seed the demo, then run the web server and the workers until Ctrl-C."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the port of the web pages, and a switch for no demo."""
+        """Add the web server's port, and a switch for no demo."""
         parser.add_argument("--port", type=port_to_bring_up, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
@@ -90,7 +90,7 @@ class Command(BaseCommand):
                 self.stdout.write(STOPPING)
 
     def prepare(self, *, no_demo: bool) -> Demo | None:
-        """Migrate and seed, one `up` after the other; return the demo, unless it is not wanted."""
+        """Migrate and seed, one `up` after another. Returns the demo, or None with --no-demo."""
         self.stdout.write("Preparing the database (the first time takes some seconds) ...")
         bring_up_database()
         with bring_up_one_at_a_time():
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         return demo
 
     def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
-        """Print the welcome when the web pages answer, then wait for the end."""
+        """Print the welcome once the web pages respond, then wait for the end."""
         try:
             wait_for_web_and_workers(supervisor, port)
             if not supervisor.is_stopping:
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
 
     def print_welcome(self, port: int, demo: Demo | None) -> None:
-        """Print the addresses and how to sign in."""
+        """Print the URLs and how to sign in."""
         site = f"http://{HOST}:{port}"
         self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/"))
         self.stdout.write(f"API reference: {site}/api/v1/docs/")
@@ -126,7 +126,7 @@ class Command(BaseCommand):
 
 
 def port_to_bring_up(text: str) -> int:
-    """Read a port. Raises ArgumentTypeError if it is not one."""
+    """Parse a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
             return port
@@ -134,15 +134,15 @@ def port_to_bring_up(text: str) -> int:
 
 
 def leave_up_in_order(number: int, frame: FrameType | None) -> None:
-    """Exit through the exit handlers, which stop the database; ignore a second signal."""
+    """Exit through the exit handlers, which stop the database. Ignore a second signal."""
     on_stop_signals(lambda *_: None)
     sys.exit(128 + number)
 
 
 def bring_up_site_name(port: int) -> None:
-    """Let links in emails of this and the started programs lead to the port in use.
+    """Make links in emails of this and the started programs use the current port.
 
-    A SITE_URL that is set stays: then a proxy stands in front.
+    An existing SITE_URL is kept, since the site is then behind a proxy.
     """
     if not os.environ.get("SITE_URL", "").strip():
         os.environ["SITE_URL"] = settings.SITE_URL = f"http://{HOST}:{port}"
@@ -163,7 +163,7 @@ def bring_up_listener(port: int) -> Iterator[socket.socket]:
 
 
 def programs_to_bring_up(listener: socket.socket) -> list[Program]:
-    """List the programs: web, on the open port, and the workers, which may be restarted."""
+    """Return the programs: web, on the open port, and the workers, which may be restarted."""
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
@@ -184,8 +184,8 @@ def bring_up_database() -> None:
 
 @contextmanager
 def bring_up_one_at_a_time() -> Iterator[None]:
-    """Wait without a limit for another `up` that prepares the same database."""
-    holder = connection.copy()  # migrating changes the role of the usual one
+    """Wait, without a limit, for another `up` that is preparing the same database."""
+    holder = connection.copy()  # migrating changes the role of the usual connection
     try:
         with holder.cursor() as cursor:
             cursor.execute("SET lock_timeout = 0")
@@ -197,9 +197,9 @@ def bring_up_one_at_a_time() -> Iterator[None]:
 
 
 def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
-    """Wait until the web pages answer, and a little longer for the workers.
+    """Wait until the web pages respond, and a little longer for the workers.
 
-    Raises ProgramEnded if one ends meanwhile, NotReady if the web pages do not answer.
+    Raises ProgramEnded if a program ends meanwhile, NotReady if the web pages do not respond.
     """
     answers = (ALL_THERE, SOMETHING_MISSING)
     supervisor.wait_until(lambda: readiness_of_brought_up(port) in answers, seconds=READY_SECONDS)
@@ -210,7 +210,7 @@ def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
 
 
 def readiness_of_brought_up(port: int) -> int | None:
-    """Return the status of the readiness check of a web worker; None when none answers."""
+    """Return the status of a web worker's readiness check, or None if none responds."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
         client.request("GET", READY_PATH)

@@ -17,23 +17,23 @@ from pipeline.domain.errors import JobNotFound
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load all URLs
     help = (
-        "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
-        "replay against the live rows and counters; with --anchors also against the heads that "
-        "were signed and kept outside the database. Exits with 1 and names the first bad row. "
-        "Changes nothing and blocks no other process."
+        "Verify every job's log (or the given ones): the chain of hashes, gaps, legal moves, "
+        "and replay against the live rows and counters; with --anchors also against the heads "
+        "that were signed and kept outside the database. If a log is not sound, exits with 1 "
+        "and names the first bad row. Changes nothing and blocks no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("job_ids", nargs="*", type=UUID, metavar="JOB_ID")
-        parser.add_argument("--anchors", type=Path, metavar="FILE", help="the file of anchors")
+        parser.add_argument("--anchors", type=Path, metavar="FILE", help="the anchor file")
         parser.add_argument(
             "--key",
             type=Path,
             default=settings.ANCHOR_KEY_FILE,
             metavar="FILE",
-            help="the key of the anchors, or its public half (%(default)s)",
+            help="the anchors' key, or its public half (%(default)s)",
         )
 
     def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join(each for each in failures if each))
 
     def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
-        """Compare with the anchors; return what to fail with, if anything."""
+        """Compare with the anchors. Returns an error message, or an empty string."""
         try:
             compared, problems = problems_with(anchors, key, job_ids=job_ids)
         except BadAnchors as error:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         return ""
 
     def _verify(self, job_ids: list[UUID]) -> str:
-        """Verify the logs; return what to fail with, if anything."""
+        """Verify the logs. Returns an error message, or an empty string."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0
         for job_id in ids:
