@@ -93,8 +93,8 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "company_jobs"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-# For new passwords; existing ones stay as they are.
-AUTH_PASSWORD_VALIDATORS = [
+# For new passwords; those that were chosen before stay as they are.
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
         ("UserAttributeSimilarityValidator", {}),
@@ -103,6 +103,12 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
+AUTH_PASSWORD_VALIDATORS.append(
+    {
+        "NAME": "pipeline.config.passwords.MaximumLengthValidator",
+        "OPTIONS": {"max_length": 128},
+    }
+)
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRF` there

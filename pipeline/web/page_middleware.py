@@ -95,6 +95,8 @@ def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
         pages = each(pages)
     pages(HttpRequest())
     add_transport_security(answer)
+    # A browser that is led to an answer saves it, and never shows it as a page.
+    answer.headers["Content-Disposition"] = 'attachment; filename="api.json"'
     constant = list(answer.headers.items())
 
     def pages_only_middleware(request: HttpRequest) -> Any:

@@ -94,7 +94,7 @@ class SignInToken(Endpoint):
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
-        about="A code works once, within 15 minutes, from the network that requested it. It "
+        about="A code works once, within 10 minutes, from the network that requested it. It "
         "allows five guesses. It verifies every application with the address.",
     )
     def post(self, request: Request) -> Response:

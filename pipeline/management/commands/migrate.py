@@ -11,6 +11,6 @@ from pipeline.database.roles import in_migrating_role
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate as MIGRATION_DATABASE_URL's role, then grant the application its rights."""
+        """Migrate as the role in MIGRATION_DATABASE_URL, then grant the application its rights."""
         with in_migrating_role():
             super().handle(*args, **options)

@@ -11,10 +11,10 @@ from pipeline.management.demo import seed_demo_company
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the other checks load all URLs
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Create the demo: a company with three jobs, one of which moves by itself every "
-        "minute. Names are fixed, so running it again changes nothing."
+        "Create the demo: a company with three jobs, one of which moves by itself every minute. "
+        "Running it again changes nothing."
     )
 
     def handle(self, **_: Any) -> None:
