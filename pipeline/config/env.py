@@ -214,9 +214,9 @@ def debug_from_env() -> bool:
 def database_from_url() -> dict[str, Any]:
     """Return Django's settings for the database in DATABASE_URL.
 
-    A socket's directory stands in the place of the path, postgres://user@//directory/name, or of
-    the host, as libpq has it: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured when
-    it is no PostgreSQL.
+    For a socket, put its directory in the path, postgres://user@//directory/name, or like libpq in
+    the host: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured if it is not
+    PostgreSQL.
     """
     return _database_of("DATABASE_URL", DATABASE_URL)
 

@@ -56,9 +56,9 @@ def unread_files() -> QuerySet[ImportRun]:
 
 
 def unread_file_may_hold(run: ImportRun, address: str) -> bool:
-    """Tell if an address, in its one spelling, may stand in an unread file in any spelling.
+    """Tell whether an unread file may contain an address, given in its normal form, in any form.
 
-    Looks for the part before the @ only: a domain has more spellings than can be listed.
+    Searches only for the part before the @: a domain has more forms than can be listed.
     """
     whole = same_letters(b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace"))
     local = address.rpartition("@")[0]
@@ -66,7 +66,7 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
 
 def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:
-    """Read the rows of a file as they will be imported, up to where it cannot be read."""
+    """Yield the rows of a file as they will be imported, up to the first unreadable place."""
     with suppress(ImportFileRefused):
         yield from read_csv_rows(_bytes_of_unread_file(run.file_id))
 

@@ -20,12 +20,12 @@ from pipeline.imports.read_file import (
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
-# How much of files that no worker has read yet a download searches, in about a second; where a row
-# is found, all rows of its file are read, in two seconds or three.
+# How many bytes of unread files a download searches, in about a second. If a file may match, all of
+# its rows are read, in two or three seconds.
 MOST_UNREAD_BYTES = 32 * 2**20
 
-# The parts in which an address may stand, in any case of its letters: no line, and so no address,
-# lies in two parts. Files are kept for days only, so that looking through them takes no index.
+# The parts that may contain an address, in any case. No line, and so no address, is split between
+# two parts. Files are kept for only a few days, so searching them needs no index.
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
 WHERE file.purpose = %(purpose)s AND part.number >= 0
@@ -59,7 +59,7 @@ def erase_in_imports(address: str) -> None:
     unread = unread_files().order_by("file_id").select_related("file")
     for run in unread.select_for_update(of=("self",)):
         if unread_file_may_hold(run, address):
-            read_file(run)  # rows can be blanked one by one
+            read_file(run)  # rows can be blanked individually
     pattern = _pattern_in_files(address)
     for part in StoredPart.objects.filter(
         id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT)
@@ -85,8 +85,8 @@ def erase_in_imports(address: str) -> None:
 def imported_rows_with(address: str) -> tuple[list[dict[str, str]], int]:
     """Return the imported rows with an address that companies still keep, for the person.
 
-    Those of files that no worker has read yet as well, of MOST_UNREAD_BYTES of such files: also
-    returns how many were too many to be searched. A file waits for seconds, unless workers stand.
+    This includes MOST_UNREAD_BYTES of files that no worker has read yet. Also returns the number of
+    unread files that were not searched. Files wait only seconds, unless no worker runs.
     """
     parts = StoredPart.objects.filter(id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT))
     files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
