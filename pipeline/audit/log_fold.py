@@ -88,7 +88,7 @@ class Fold:
         if bytes(event.prev_hash) != self.head:
             raise BadRow(event.seq, "it does not chain to the row before it")
         if bytes(event.hash) != chained_hash(self.head, event):
-            raise BadRow(event.seq, "its content does not give its hash")
+            raise BadRow(event.seq, "its hash does not match its content")
         if self.at is not None and event.at < self.at:
             raise BadRow(event.seq, "it was recorded before the row before it")
         self.seq, self.head, self.at = event.seq, bytes(event.hash), event.at

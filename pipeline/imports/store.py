@@ -47,7 +47,7 @@ def store_import(
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)
     if actor.id is None:
-        raise ValueError("somebody must answer for an import")
+        raise ValueError("an import needs a member or a key as its actor")
     plain = "".join(letter for letter in name if letter.isprintable())
     file = StoredFile.objects.create(
         id=file_id or uuid7(),
