@@ -116,7 +116,7 @@ def test_a_closed_job_says_that_it_was_nothing_they_did() -> None:
     factories.settle_all()
 
     assert "The company has closed this job." in before
-    assert "This was nothing you did" in page_of(waiting)
+    assert "You did nothing wrong" in page_of(waiting)
 
 
 def test_a_paused_job_keeps_the_place() -> None:
