@@ -2,7 +2,7 @@
 
 Four kinds of request go through Django's WSGI application in a separate process: applying (a new
 person each time), one application, a page of the queue, a job's pipeline. Prints the CPU of the
-thread and of its PostgreSQL backend. `--against FOLDER` measures another checkout of this project in
+thread and of its PostgreSQL backend. `--against FOLDER` measures another checkout in
 alternating rounds, each on its own database; then the ratio matters, not the figures.
 """
 
