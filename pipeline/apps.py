@@ -9,15 +9,17 @@ class PipelineConfig(AppConfig):
     verbose_name = "The line"
 
     def ready(self) -> None:
-        """Connect emails and live pages to committed changes, and the schedule to migrations.
+        """Connect emails and live pages to changes, and the schedules to migrations.
 
         In tests the fixtures do it.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications.delivery import start_notifying
+        from pipeline.notifications.outbox import start_mailing
+        from pipeline.notifications.tracking import start_tracking
 
-        start_notifying()
+        start_mailing()
+        start_tracking()
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(_keep_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
@@ -27,8 +29,10 @@ def _keep_upkeep(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
     from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention
+    from pipeline.notifications.company_task import ensure_company_emails
     from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
 
     ensure_retention()
     ensure_anchoring()
     ensure_end_of_retention()
+    ensure_company_emails()

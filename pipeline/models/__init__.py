@@ -1,5 +1,6 @@
 """Every row of the pipeline; other rooms import them from here."""
 
+from pipeline.models.emails import Email, EmailState
 from pipeline.models.line import (
     FOUND_BY_KIND,
     NOTE_LENGTH,
@@ -24,6 +25,8 @@ __all__ = [
     "NOTE_LENGTH",
     "Application",
     "DecisionNote",
+    "Email",
+    "EmailState",
     "Event",
     "Heartbeat",
     "IdempotencyRecord",

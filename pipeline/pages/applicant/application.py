@@ -19,6 +19,7 @@ from pipeline.pages.applicant.application_card import Card, timeline_entry
 from pipeline.pages.error_messages import attempt
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import Seen
+from pipeline.selectors.emails import SentEmail, emails_of, stamp_of
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import last_events_of
 from pipeline.selectors.position_changes import last_change_of_position
@@ -40,14 +41,17 @@ RENAMED = "The company now sees this name."
 def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
-    job = read_job(seen.application.job_id)
+    job, emails = read_job(seen.application.job_id), emails_of(application_id)
     card = Card.of(seen, job)
     return live_page(
         request,
         "applicant/application.html",
         "applicant/_application.html",
-        build=lambda: _context(seen, job),
-        tag=f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}",
+        build=lambda: _context(seen, job, emails),
+        tag=(
+            f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
+            f" {stamp_of(emails)}"
+        ),
         jobs=[job.id],
     )
 
@@ -115,7 +119,7 @@ def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     return redirect("my_application", application_id)
 
 
-def _context(seen: Seen, job: Job) -> dict[str, Any]:
+def _context(seen: Seen, job: Job, emails: list[SentEmail]) -> dict[str, Any]:
     moved = last_change_of_position(seen.application)
     events = last_events_of(seen.application.id, most=LAST_EVENTS)
     return {
@@ -124,6 +128,7 @@ def _context(seen: Seen, job: Job) -> dict[str, Any]:
         "why_moved": why_moved(moved) if moved else "",
         "lines": [timeline_entry(event) for event in events.rows],
         "more_lines": events.more,
+        "emails": emails,
         "head_seq": job.seq,
         "head_hash": bytes(job.chain_head).hex(),
     }

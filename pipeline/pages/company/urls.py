@@ -27,6 +27,11 @@ urlpatterns = [
         "company/applications/<uuid:application_id>/", application.application, name="application"
     ),
     path("company/applications/<uuid:application_id>/decide/", application.decide, name="decide"),
+    path(
+        "company/applications/<uuid:application_id>/emails/<uuid:email_id>/again/",
+        application.send_email_again,
+        name="send_email_again",
+    ),
     path("company/people/", people.people, name="people"),
     path("company/people/<uuid:applicant_id>/", people.person, name="person"),
 ]
