@@ -34,8 +34,9 @@ PRIORITY = 80
 USUAL_LIFETIME = timedelta(days=1)
 PERMANENT = 500  # the first of SMTP's codes that say so
 
+
 class Refused(Exception):
-    """The mail server refuses an email for good; `code` is SMTP's, or a word."""
+    """The mail server refuses an email permanently; `code` is SMTP's, or a word."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"the mail server refused the email: {code}")
@@ -53,12 +54,12 @@ def post(*, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETI
     sealed = _vault().encrypt(json.dumps([to, subject, text]).encode())
     with transaction.atomic():
         row = PrivateEmail.objects.create(
-            sealed=sealed, address=address_digest(to), expires_at=Now() + lifetime
+            sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
         )
         enqueue(PRIVATE, {"email": str(row.id)}, priority=PRIORITY)
 
 
-def send_private(email_id: UUID) -> str:
+def send_private_email(email_id: UUID) -> str:
     """Send a stored email and delete it; return what became of it, in a word.
 
     Raises tasks.errors.Retry when the mail server cannot be reached or says to come back later.
@@ -72,31 +73,31 @@ def send_private(email_id: UUID) -> str:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the one before is not known
     try:
-        hand_over(compose(to=to, subject=subject, text=text, email_id=row.id))
+        hand_over_email(compose_email(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
-        logger.error("A private email was refused for good: %s", refused.code)
+        logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()
         return "refused"
     row.delete()
     return "sent"
 
 
-def drop_private(email_id: UUID) -> None:
+def drop_private_email(email_id: UUID) -> None:
     """Delete a stored email that nobody will send any more."""
     PrivateEmail.objects.filter(id=email_id).delete()
 
 
-def forget(address: str) -> None:
+def forget_private_emails(address: str) -> None:
     """Delete the stored emails to an address."""
-    PrivateEmail.objects.filter(address=address_digest(address)).delete()
+    PrivateEmail.objects.filter(address=mailed_address_digest(address)).delete()
 
 
-def address_digest(address: str) -> bytes:
+def mailed_address_digest(address: str) -> bytes:
     """Return the keyed hash under which the stored emails to an address are found."""
     return salted_hmac("applicants.mail.address", address.lower(), algorithm="sha256").digest()
 
 
-def compose(
+def compose_email(
     *, to: str, subject: str, text: str, email_id: UUID, html: str = ""
 ) -> EmailMultiAlternatives:
     """Build an email. Its subject is one line, so that no name can break the headers.
@@ -104,20 +105,20 @@ def compose(
     Its Message-ID is made of its id, so that a server or mailbox sees when it gets it twice.
     """
     message = EmailMultiAlternatives(
-        " ".join(subject.split()), text, to=[to], headers={"Message-ID": message_id(email_id)}
+        " ".join(subject.split()), text, to=[to], headers={"Message-ID": message_id_of(email_id)}
     )
     if html:
         message.attach_alternative(html, "text/html")
     return message
 
 
-def message_id(email_id: UUID) -> str:
+def message_id_of(email_id: UUID) -> str:
     """Return the Message-ID of an email: the same for each attempt to send it."""
     domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "localhost"
     return f"<{email_id.hex}@{domain}>"
 
 
-def hand_over(message: EmailMessage) -> str:
+def hand_over_email(message: EmailMessage) -> str:
     """Hand an email to the mail server; return its provider's id, else its own Message-ID.
 
     Raises Refused when that can never succeed, tasks.errors.Retry when it can later. Neither holds

@@ -12,7 +12,7 @@ from tasks.retry import Backoff
 
 
 def _drop(payload: dict[str, Any], _context: Context) -> None:
-    mail.drop_private(UUID(payload["email"]))
+    mail.drop_private_email(UUID(payload["email"]))
 
 
 @task_type(
@@ -32,4 +32,4 @@ def _drop(payload: dict[str, Any], _context: Context) -> None:
 )
 def send_private_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send a stored email: {"outcome"} is sent, refused, expired or unreadable."""
-    return {"outcome": mail.send_private(UUID(payload["email"]))}
+    return {"outcome": mail.send_private_email(UUID(payload["email"]))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from pipeline.imports.admit import admit_rows, left_of
+from pipeline.imports.admit import admit_rows, rows_left_to_admit
 from pipeline.models import ImportRun, StoredFile
 from tasks.context import Context
 from tasks.errors import Discard
@@ -36,7 +36,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     are tasks of their own, written with each batch.
     """
 
-    def after_batch(run: ImportRun) -> None:
+    def report_import_batch(run: ImportRun) -> None:
         note = f"{run.accepted:,} accepted, {run.refused:,} refused"
         context.progress(run.next_row, run.total_rows, note)
 
@@ -48,7 +48,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         run = admit_rows(
             import_id,
             is_cancelled=lambda: context.cancelled,
-            after_batch=after_batch,
+            after_batch=report_import_batch,
         )
     except ImportRun.DoesNotExist:
         raise Discard("the file is no longer there") from None
@@ -56,6 +56,6 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         "accepted": run.accepted,
         "refused": run.refused,
         "total": run.total_rows,
-        "left": left_of(run),
+        "left": rows_left_to_admit(run),
         "ending": run.ending or "STOPPED",
     } | ({"trouble": run.trouble} if run.trouble else {})

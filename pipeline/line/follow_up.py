@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from tasks.enqueue import NewTask
 
-Derive = Callable[[LockedJob, list[Entry]], list[NewTask]]
+Derive = Callable[[LockedJob, list[LogEntry]], list[NewTask]]
 
 _derivations: list[Derive] = []
 
@@ -32,6 +32,6 @@ def unregister(derive: Derive) -> None:
     _derivations.remove(derive)
 
 
-def tasks_after(job: LockedJob) -> list[NewTask]:
+def follow_up_tasks(job: LockedJob) -> list[NewTask]:
     """Derive the tasks that follow from the events which are not written yet."""
     return [task for derive in _derivations for task in derive(job, job.entries)]

@@ -17,14 +17,24 @@ from django.db.models.functions import Now
 
 from applicants import mail
 from applicants.models import Applicant
+from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications.messages import Facts, Message, is_offer, message_for, reminder
-from pipeline.notifications.rendering import allow_unsubscribing, as_email, attach_deadline
+from pipeline.notifications.messages import (
+    Facts,
+    Message,
+    is_offer_event,
+    message_for,
+    reminder_message,
+)
+from pipeline.notifications.rendering import (
+    allow_unsubscribing_email,
+    attach_deadline_to_email,
+    message_as_email,
+)
 from pipeline.selectors.applications import read_application
-from pipeline.selectors.my_applications import current_offer
-from pipeline.selectors.paging import database_now
+from pipeline.selectors.my_applications import my_current_offer
 
 HALF, HOUR = "REMINDER_HALF", "REMINDER_HOUR"
 # Problems of ours: the offer was over before its email could be sent; every attempt failed.
@@ -42,7 +52,7 @@ class Cause:
     number: int = 0
 
 
-def send(cause: Cause) -> str:
+def send_applicant_email(cause: Cause) -> str:
     """Send the email of a cause unless it was sent before; return its state, or NONE.
 
     Raises tasks.errors.Retry when the mail server cannot take it now.
@@ -57,14 +67,16 @@ def send(cause: Cause) -> str:
     row = _record(cause, event)
     if row.state != EmailState.QUEUED:
         return row.state
-    if (is_offer(event) or cause.reminder) and not is_open(application, event.seq):
+    if (is_offer_event(event) or cause.reminder) and not is_offer_open(application, event.seq):
         return _note(row, EmailState.FAILED, problem=OVER)
-    email = as_email(message, to=application.applicant.email, email_id=row.id)
+    email = message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
-        allow_unsubscribing(email, links.unsubscribe_link("reminders", application.applicant_id))
-    attach_deadline(email, message, offer=offer, deadline=deadline, now=database_now())
+        allow_unsubscribing_email(
+            email, links.unsubscribe_link("reminders", application.applicant_id)
+        )
+    attach_deadline_to_email(email, message, offer=offer, deadline=deadline, now=database_now())
     try:
-        message_id = mail.hand_over(email)
+        message_id = mail.hand_over_email(email)
     except mail.Refused as refused:
         return _note(row, EmailState.FAILED, problem=refused.code)
     finally:
@@ -73,7 +85,7 @@ def send(cause: Cause) -> str:
     return _note(row, EmailState.SENT, message_id=message_id)
 
 
-def give_up(cause: Cause) -> None:
+def give_up_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
     _, event = _read(cause)
     if event is not None:
@@ -82,17 +94,17 @@ def give_up(cause: Cause) -> None:
             _note(row, EmailState.FAILED, problem=UNREACHABLE)
 
 
-def is_open(application: Application, seq: int) -> bool:
+def is_offer_open(application: Application, seq: int) -> bool:
     """Tell if the offer that an event made is the application's current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
         and application.acknowledge_by is not None
         and application.acknowledge_by > database_now()
-        and current_offer(application.id) == seq
+        and my_current_offer(application.id) == seq
     )
 
 
-def zone_of(person: Applicant) -> tzinfo:
+def zone_of_applicant(person: Applicant) -> tzinfo:
     """Return a person's time zone; UTC while it is not known."""
     try:
         return ZoneInfo(person.time_zone) if person.time_zone else UTC
@@ -100,7 +112,7 @@ def zone_of(person: Applicant) -> tzinfo:
         return UTC
 
 
-def facts_of(application: Application, offer: links.Offer | None) -> Facts:
+def email_facts(application: Application, offer: links.Offer | None) -> Facts:
     """Collect the names, links and times for the emails about an application."""
     waits = application.status == Status.WAITLIST
     return Facts(
@@ -110,7 +122,7 @@ def facts_of(application: Application, offer: links.Offer | None) -> Facts:
         application_link=links.application_link(application.id),
         openings_link=links.openings_link(),
         data_link=links.data_link(),
-        zone=zone_of(application.applicant),
+        zone=zone_of_applicant(application.applicant),
         place=read_application(application.id).position if waits else None,
         deadline=application.acknowledge_by,
     )
@@ -132,7 +144,7 @@ def _offer_before(event: Event) -> tuple[links.Offer | None, datetime | None]:
     for each in earlier.order_by("-seq")[:10]:
         if deadline is None and each.data.get("deadline"):
             deadline = datetime.fromisoformat(each.data["deadline"])
-        if is_offer(each) and each.application_id:
+        if is_offer_event(each) and each.application_id:
             return links.Offer(each.application_id, each.seq), deadline
     return None, None
 
@@ -140,10 +152,10 @@ def _offer_before(event: Event) -> tuple[links.Offer | None, datetime | None]:
 def _compose(
     cause: Cause, application: Application, event: Event, offer: links.Offer | None
 ) -> Message | None:
-    facts = facts_of(application, offer)
+    facts = email_facts(application, offer)
     if not cause.reminder:
         return message_for(event, facts)
-    return reminder(facts, facts.deadline) if facts.deadline else None
+    return reminder_message(facts, facts.deadline) if facts.deadline else None
 
 
 def _record(cause: Cause, event: Event) -> Email:

@@ -14,11 +14,11 @@ from django.urls import reverse
 
 from applicants import mail
 from jobs.models import Job, JobStatus, Membership
+from pipeline.database.instants import database_now
 from pipeline.mail.links import unsubscribe_link
 from pipeline.notifications.messages import Message, Paragraph
-from pipeline.notifications.rendering import allow_unsubscribing, as_email
+from pipeline.notifications.rendering import allow_unsubscribing_email, message_as_email
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
-from pipeline.selectors.paging import database_now
 from pipeline.selectors.recent_stats import recent_activity
 from pipeline.wording.english import count, people
 from tasks.enqueue import NewTask, enqueue_many
@@ -55,7 +55,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "Your jobs",
     ),
     "DEAD_LETTERS": AlertWords(
-        "A background task failed for good",
+        "A background task failed in all its attempts",
         "At least one of your tasks failed in all its attempts. Look at its error, then run it"
         " again or discard it.",
         "dead_letters",
@@ -78,7 +78,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
 }
 
 
-def alert(company_id: UUID, kind: str, *, about: str = "") -> int:
+def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
     """Email the members of a company who want alerts; at most once a day for the same thing.
 
     `kind` is a key of ALERT_WORDS, `about` what tells one thing from another: an id. Returns how
@@ -197,10 +197,10 @@ def _figures(member: Membership) -> list[JobFigures]:
 
 
 def _send(member: Membership, message: Message, what: str, task_id: UUID) -> str:
-    email = as_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
-    allow_unsubscribing(email, unsubscribe_link(what, member.id))
+    email = message_as_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
+    allow_unsubscribing_email(email, unsubscribe_link(what, member.id))
     try:
-        mail.hand_over(email)
+        mail.hand_over_email(email)
     except mail.Refused:
         return "refused"
     return "sent"

@@ -12,7 +12,7 @@ from pipeline.notifications.company_emails import (
     send_alert,
     send_digest,
 )
-from pipeline.notifications.conditions import raise_alerts
+from pipeline.notifications.conditions import raise_company_alerts
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.registry import task_type
@@ -72,13 +72,13 @@ def start_digests(payload: dict[str, Any], context: Context) -> dict[str, int]:
 def look_for_conditions(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
     _only_for_the_site(context)
-    return raise_alerts()
+    return raise_company_alerts()
 
 
 def ensure_company_emails() -> None:
     """Schedule both. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Digests", EVERY_MORNING, DIGESTS)
-    schedules.ensure("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
+    schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
+    schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
 
 
 def _only_for_the_site(context: Context) -> None:

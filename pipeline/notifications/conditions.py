@@ -10,11 +10,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
 from pipeline.models import Email, EmailState
 from pipeline.notifications.applicant_emails import OVER
-from pipeline.notifications.company_emails import DAY, alert
-from pipeline.selectors.health import decay_worker_seen
-from pipeline.selectors.paging import database_now
+from pipeline.notifications.company_emails import DAY, alert_company
+from pipeline.selectors.health import health_of_decay_worker
 from tasks.models import Task
 from tasks.models.statuses import Status
 
@@ -23,17 +23,17 @@ from tasks.models.statuses import Status
 SILENCE, REACH = timedelta(minutes=1), timedelta(minutes=15)
 
 
-def raise_alerts() -> dict[str, int]:
+def raise_company_alerts() -> dict[str, int]:
     """Alert the members of every company that a condition concerns; return how many of each."""
     raised: Counter[str] = Counter()
     for kind, company_id, about in [*_silent(), *_empty(), *_dead(), *_undelivered()]:
-        raised[kind] += alert(company_id, kind, about=about)
+        raised[kind] += alert_company(company_id, kind, about=about)
     return {kind: number for kind, number in raised.items() if number}
 
 
 def _silent() -> list[tuple[str, UUID, str]]:
     """Find the companies with something due, if the decay worker has been silent."""
-    seen = decay_worker_seen()
+    seen = health_of_decay_worker()
     if seen.at is None or database_now() - seen.at < SILENCE:
         return []
     due = Job.objects.filter(next_due_at__isnull=False).order_by("company_id")
@@ -64,7 +64,7 @@ def _dead() -> list[tuple[str, UUID, str]]:
 
 
 def _undelivered() -> list[tuple[str, UUID, str]]:
-    """Find the companies with an email that has just failed for good, or came back."""
+    """Find the companies with an email that has just failed in all its attempts, or came back."""
     failed = Email.objects.filter(
         state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=Now() - REACH
     )

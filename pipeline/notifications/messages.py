@@ -93,7 +93,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
     the database cannot change.
     """
-    if not has_email(event):
+    if not event_has_email(event):
         return None
     message = MAILS[event.outcome or event.event](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
@@ -104,7 +104,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
-def has_email(event: EventForMail) -> bool:
+def event_has_email(event: EventForMail) -> bool:
     """Tell if an applicant gets an email about an event.
 
     An unverified application has none: its address may be a stranger's.
@@ -116,13 +116,13 @@ def has_email(event: EventForMail) -> bool:
     return (event.outcome or event.event) in MAILS
 
 
-def is_offer(event: EventForMail) -> bool:
+def is_offer_event(event: EventForMail) -> bool:
     """Tell if an event offers a seat that must be confirmed."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
     return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
 
 
-def reminder(facts: Facts, deadline: datetime) -> Message:
+def reminder_message(facts: Facts, deadline: datetime) -> Message:
     """Compose the reminder of an offer that is still open."""
     until = time_here_and_in_utc(deadline, facts.zone)
     subject = (

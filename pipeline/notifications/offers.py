@@ -10,6 +10,7 @@ import logging
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import (
@@ -17,11 +18,10 @@ from pipeline.notifications.applicant_emails import (
     HOUR,
     UNREACHABLE,
     Cause,
-    is_open,
-    send,
+    is_offer_open,
+    send_applicant_email,
 )
-from pipeline.notifications.messages import is_offer
-from pipeline.selectors.paging import database_now
+from pipeline.notifications.messages import is_offer_event
 from pipeline.services.extend import extend_deadline
 from tasks.enqueue import enqueue
 
@@ -37,7 +37,7 @@ LONGEST_GUARD = timedelta(minutes=1)
 LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
 
 
-def checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[datetime, str]]:
+def offer_checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[datetime, str]]:
     """Return when to look at an offer and what for, in order."""
     window = deadline - offered_at
     found = [(deadline - min(LONGEST_GUARD, window / 10), GUARD)]
@@ -48,16 +48,16 @@ def checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[datetime
     return sorted(found)
 
 
-def watch(application_id: UUID, seq: int) -> str:
+def watch_offer(application_id: UUID, seq: int) -> str:
     """Do what is due about an offer, and enqueue the next look; return what was done, in a word.
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
     application = Application.objects.select_related("applicant").filter(id=application_id).first()
-    if application is None or not is_open(application, seq):
+    if application is None or not is_offer_open(application, seq):
         return "over"
     now, (offered_at, deadline) = database_now(), _times(application)
-    due = [what for at, what in checkpoints(offered_at, deadline) if at <= now]
+    due = [what for at, what in offer_checkpoints(offered_at, deadline) if at <= now]
     done = "nothing"
     if due and due[-1] == GUARD and not _was_handed_over(application_id, seq):
         done = "extended" if _extend(application_id, deadline - offered_at) else "too late"
@@ -65,11 +65,11 @@ def watch(application_id: UUID, seq: int) -> str:
     _look_again(application, seq, now)
     is_reminder = bool(due) and due[-1] != GUARD and application.applicant.reminders
     if is_reminder and _was_handed_over(application_id, seq):
-        done = send(Cause(application_id, seq, reminder=due[-1]))
+        done = send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
     return done
 
 
-def make_up_for_delay(application_id: UUID, seq: int) -> bool:
+def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
     """Extend the deadline of an offer by the time that its email took; tell if that was done.
 
     To be called after the email was handed over. Harmless when called twice: a deadline is extended
@@ -77,14 +77,14 @@ def make_up_for_delay(application_id: UUID, seq: int) -> bool:
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
     row = _first_email(application_id, seq)
-    if event is None or row is None or row.state != EmailState.SENT or not is_offer(event):
+    if event is None or row is None or row.state != EmailState.SENT or not is_offer_event(event):
         return False
     window = datetime.fromisoformat(event.data["deadline"]) - event.at
     delay = row.state_at - event.at
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
-    return is_open(application, seq) and _extend(application_id, delay)
+    return is_offer_open(application, seq) and _extend(application_id, delay)
 
 
 def _times(application: Application) -> tuple[datetime, datetime]:
@@ -95,7 +95,7 @@ def _times(application: Application) -> tuple[datetime, datetime]:
 
 
 def _look_again(application: Application, seq: int, now: datetime) -> None:
-    later = [at for at, _ in checkpoints(*_times(application)) if at > now]
+    later = [at for at, _ in offer_checkpoints(*_times(application)) if at > now]
     if later:
         enqueue(
             WATCH,
@@ -112,7 +112,7 @@ def _first_email(application_id: UUID, seq: int) -> Email | None:
 
 
 def _was_handed_over(application_id: UUID, seq: int) -> bool:
-    """Tell if the mail server took the email of an offer, or refused it for good."""
+    """Tell if the mail server took the email of an offer, or refused it permanently."""
     row = _first_email(application_id, seq)
     return row is not None and row.state != EmailState.QUEUED and row.problem != UNREACHABLE
 

@@ -11,11 +11,11 @@ from django.conf import settings
 from applicants.mail import NOWHERE
 from pipeline.domain.states import ActorKind, EventType
 from pipeline.line import follow_up
-from pipeline.line.event_log import Entry, unstamp
+from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.notifications.messages import has_email, is_offer
+from pipeline.notifications.messages import event_has_email, is_offer_event
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
-from pipeline.notifications.offers import WATCH, checkpoints
+from pipeline.notifications.offers import WATCH, offer_checkpoints
 from tasks import registry
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
@@ -25,32 +25,32 @@ EVENT, BULK = "email.event", "email.bulk"  # the types of the tasks
 EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 
 
-def start_mailing() -> None:
+def start_event_emails() -> None:
     """Write the email tasks of every change from now on."""
     follow_up.register(email_tasks)
 
 
-def email_tasks(job: LockedJob, entries: list[Entry]) -> list[NewTask]:
+def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """Derive the tasks that send the emails about events, and watch over the offers among them."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == NOWHERE:
         return []
-    offered = {entry.application_id for entry in entries if is_offer(entry)}
+    offered = {entry.application_id for entry in entries if is_offer_event(entry)}
     return [
         task
         for entry in entries
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
-        if has_email(entry)
+        if event_has_email(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
         for task in _tasks_of(entry)
     ]
 
 
-def _tasks_of(entry: Entry) -> Iterator[NewTask]:
-    if is_offer(entry):
+def _tasks_of(entry: LogEntry) -> Iterator[NewTask]:
+    if is_offer_event(entry):
         yield _task(EVENT, entry, OFFER_PRIORITY)
-        deadline = unstamp(entry.data["deadline"])
+        deadline = parse_logged_time(entry.data["deadline"])
         if deadline is not None:
-            first, _ = checkpoints(entry.at, deadline)[0]
+            first, _ = offer_checkpoints(entry.at, deadline)[0]
             yield _task(WATCH, entry, OFFER_PRIORITY, run_after=first)
         return
     is_bulk = entry.event == EventType.CLOSED_OUT or (
@@ -59,7 +59,9 @@ def _tasks_of(entry: Entry) -> Iterator[NewTask]:
     yield _task(BULK, entry, BULK_PRIORITY) if is_bulk else _task(EVENT, entry, EVENT_PRIORITY)
 
 
-def _task(key: str, entry: Entry, priority: int, *, run_after: datetime | None = None) -> NewTask:
+def _task(
+    key: str, entry: LogEntry, priority: int, *, run_after: datetime | None = None
+) -> NewTask:
     """Make a task; its payload fits the schema by its making, so the check is left out."""
     payload = f'{{"application":"{entry.application_id}","seq":{entry.seq}}}'
     return NewTask(key, CheckedPayload(_spec(key), payload), priority=priority, run_after=run_after)
@@ -67,4 +69,4 @@ def _task(key: str, entry: Entry, priority: int, *, run_after: datetime | None =
 
 @cache
 def _spec(key: str) -> registry.TaskSpec:
-    return registry.find(key)
+    return registry.find_registered_type(key)

@@ -19,8 +19,8 @@ from pipeline.notifications.company_emails import (
     alert_message,
     digest_message,
 )
-from pipeline.notifications.messages import Facts, Message, message_for, reminder
-from pipeline.notifications.rendering import as_html, calendar_entry
+from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
+from pipeline.notifications.rendering import deadline_calendar_entry, message_as_html
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -103,7 +103,7 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "verified": _event(EventType.VERIFIED, _WAITING, _WAITING),
     "promoted": _event(EventType.PROMOTED, _PENDING, _WAITING),
     "first-seat": _event(EventType.APPLIED, _PENDING, **_BY_COMPANY),
-    "reminder": lambda: reminder(FACTS, _DEADLINE),
+    "reminder": lambda: reminder_message(FACTS, _DEADLINE),
     "extended": _event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
     "confirmed": _event(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
     "missed": _event(EventType.DECAYED, _WAITING, _PENDING),
@@ -122,15 +122,17 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
 KINDS = ["code", *_SAMPLES]
 
 
-def of(kind: str) -> Sample | None:
+def preview_of(kind: str) -> Sample | None:
     """Return the sample of a kind; None if there is no such kind."""
     if kind == "code":
-        return Sample(codes.SUBJECT, codes.text_of("12345678", codes.SIGNING_IN, codes.IGNORE))
+        return Sample(
+            codes.SUBJECT, codes.sign_in_code_text("12345678", codes.SIGNING_IN, codes.IGNORE)
+        )
     if kind not in _SAMPLES:
         return None
     message = _SAMPLES[kind]()
     calendar = ""
     if message.calendar:
         offer = Offer(_APPLICATION, 7)
-        calendar = calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
-    return Sample(message.subject, message.text, as_html(message), calendar)
+        calendar = deadline_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
+    return Sample(message.subject, message.text, message_as_html(message), calendar)

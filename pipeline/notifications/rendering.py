@@ -23,27 +23,27 @@ _BUTTON = (
 )
 
 
-def as_html(message: Message) -> str:
+def message_as_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
     context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
     return render_to_string("mail/email.html", context)
 
 
-def as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+def message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
     """Build the email."""
-    html = as_html(message)
-    return mail.compose(
+    html = message_as_html(message)
+    return mail.compose_email(
         to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
     )
 
 
-def allow_unsubscribing(email: EmailMessage, link: str) -> None:
+def allow_unsubscribing_email(email: EmailMessage, link: str) -> None:
     """Let mail programs end such emails with one click on a button of theirs (RFC 8058)."""
     email.extra_headers["List-Unsubscribe"] = f"<{link}>"
     email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
 
 
-def attach_deadline(
+def attach_deadline_to_email(
     email: EmailMessage,
     message: Message,
     *,
@@ -54,14 +54,16 @@ def attach_deadline(
     """Attach the deadline for calendars, or its cancellation, if the message has one."""
     if message.calendar is None or offer is None or deadline is None:
         return
-    text = calendar_entry(message, offer=offer, deadline=deadline, now=now)
+    text = deadline_calendar_entry(message, offer=offer, deadline=deadline, now=now)
     part = MIMEText(text, "calendar", "utf-8")
     part.set_param("method", _method(message.calendar))
     part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
     email.attach(part)
 
 
-def calendar_entry(message: Message, *, offer: Offer, deadline: datetime, now: datetime) -> str:
+def deadline_calendar_entry(
+    message: Message, *, offer: Offer, deadline: datetime, now: datetime
+) -> str:
     """Return the file for calendars: the half hour before the deadline, or that it is cancelled.
 
     Calendars know the entry again by its UID, and take the one with the highest SEQUENCE.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import Max
 
 from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications.applicant_emails import is_open
-from pipeline.notifications.messages import is_offer
+from pipeline.notifications.applicant_emails import is_offer_open
+from pipeline.notifications.messages import is_offer_event
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from tasks.enqueue import enqueue
 
@@ -17,7 +17,7 @@ class NotRepeatable(Exception):
     """Refusal to send an email again; the message says why."""
 
 
-def send_again(email: Email, *, producer: str) -> None:
+def repeat_email(email: Email, *, producer: str) -> None:
     """Send an email again, as one of its own. Raises NotRepeatable.
 
     It is composed anew, so a person whose address was erased gets none.
@@ -28,7 +28,7 @@ def send_again(email: Email, *, producer: str) -> None:
     if email.state == EmailState.QUEUED:
         raise NotRepeatable("This email is still being sent.")
     event = Event.objects.get(job_id=application.job_id, seq=email.seq)
-    if is_offer(event) and not is_open(application, event.seq):
+    if is_offer_event(event) and not is_offer_open(application, event.seq):
         raise NotRepeatable("This offer is no longer open.")
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
     number = same.aggregate(last=Max("number"))["last"] + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from applicants.services import stop_reminders
-from jobs.services import choose_emails
+from jobs.services import choose_member_emails
 
 REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
 WORDS = {
@@ -15,9 +15,9 @@ WORDS = {
 }
 
 
-def stop(what: str, of: str) -> None:
+def stop_emails(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
         stop_reminders(UUID(of))
     else:
-        choose_emails(membership_id=int(of), **{what: False})
+        choose_member_emails(membership_id=int(of), **{what: False})

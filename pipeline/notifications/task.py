@@ -31,7 +31,7 @@ _SCHEMA = {
 
 def give_up(payload: dict[str, Any], _context: Context) -> None:
     """Record that an email will not be tried again."""
-    applicant_emails.give_up(_cause(payload))
+    applicant_emails.give_up_email(_cause(payload))
 
 
 @task_type(
@@ -47,9 +47,9 @@ def give_up(payload: dict[str, Any], _context: Context) -> None:
 def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
     cause = _cause(payload)
-    state = applicant_emails.send(cause)
+    state = applicant_emails.send_applicant_email(cause)
     if state == EmailState.SENT:
-        offers.make_up_for_delay(cause.application_id, cause.seq)
+        offers.make_up_for_email_delay(cause.application_id, cause.seq)
     return {"state": state}
 
 
@@ -66,7 +66,7 @@ def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str
 )
 def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
-    return {"state": applicant_emails.send(_cause(payload))}
+    return {"state": applicant_emails.send_applicant_email(_cause(payload))}
 
 
 @task_type(
@@ -80,7 +80,7 @@ def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]
 )
 def watch_offer(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Remind of an open offer, or extend its deadline: {"done"}."""
-    return {"done": offers.watch(UUID(payload["application"]), payload["seq"])}
+    return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
 
 
 def _cause(payload: dict[str, Any]) -> Cause:

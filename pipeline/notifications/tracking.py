@@ -18,15 +18,15 @@ _MEANINGS = {
 }
 
 
-def start_tracking() -> None:
+def start_tracking_emails() -> None:
     """Follow what a provider reports, if django-anymail is installed."""
     with suppress(ImportError):
         from anymail.signals import tracking
 
-        tracking.connect(note, dispatch_uid="emails")
+        tracking.connect(note_tracked_email, dispatch_uid="emails")
 
 
-def note(sender: object, event: Any, **_: Any) -> None:
+def note_tracked_email(sender: object, event: Any, **_: Any) -> None:
     """Record what became of an email; reports about others, and good news, change nothing."""
     meaning = _MEANINGS.get(event.event_type)
     if meaning and event.message_id:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.models import Email, EmailState
-from pipeline.wording.email_words import KIND_WORDS, STATE_WORDS, problem_in_words
+from pipeline.wording.email_words import KIND_WORDS, STATE_WORDS, email_problem_in_words
 
 MOST_EMAILS = 50
 
@@ -27,7 +27,7 @@ class SentEmail:
     may_repeat: bool
 
 
-def emails_of(application_id: UUID) -> list[SentEmail]:
+def emails_of_application(application_id: UUID) -> list[SentEmail]:
     """Return the newest emails about an application, newest first, in one query."""
     rows = Email.objects.filter(application_id=application_id).order_by("-created_at", "-id")
     return [
@@ -35,7 +35,7 @@ def emails_of(application_id: UUID) -> list[SentEmail]:
             row.id,
             KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else ""),
             *STATE_WORDS[row.state],
-            problem_in_words(row.problem),
+            email_problem_in_words(row.problem),
             row.created_at,
             row.state_at,
             may_repeat=row.state != EmailState.QUEUED and not row.kind.startswith("REMINDER"),
@@ -44,12 +44,12 @@ def emails_of(application_id: UUID) -> list[SentEmail]:
     ]
 
 
-def stamp_of(emails: list[SentEmail]) -> str:
+def emails_stamp(emails: list[SentEmail]) -> str:
     """Return a text that changes whenever one of the emails does."""
     return max((f"{each.state_at:%Y%m%d%H%M%S%f}" for each in emails), default="")
 
 
-def find_email(application_id: UUID, email_id: UUID) -> Email:
+def email_of_application(application_id: UUID, email_id: UUID) -> Email:
     """Return an email about an application. Raises ApplicationNotFound if it is another's."""
     row = Email.objects.filter(application_id=application_id, id=email_id).first()
     if row is None:

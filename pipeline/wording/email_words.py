@@ -41,7 +41,7 @@ PROBLEM_WORDS: dict[str, str] = {
 }
 
 
-def problem_in_words(code: str) -> str:
+def email_problem_in_words(code: str) -> str:
     """Return why an email was not delivered; a number is the mail server's own code."""
     if code.isdecimal():
         return f"The recipient's mail server refused it (code {code}). Check the address."

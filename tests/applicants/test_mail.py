@@ -115,7 +115,7 @@ def test_a_refusal_for_good_is_not_tried_again(
     assert run_due_tasks() == ["SUCCEEDED"]
 
     assert Task.objects.get().result == {"outcome": "refused"}
-    assert "refused for good" in caplog.text
+    assert "refused permanently" in caplog.text
     assert ANN not in caplog.text
     assert not PrivateEmail.objects.exists()
 
@@ -161,10 +161,10 @@ def test_without_the_key_it_was_made_with_it_is_dropped(settings: Any) -> None:
 
 def test_a_person_who_is_erased_takes_theirs_along() -> None:
     post()
-    sending.forget("other@example.org")
+    sending.forget_private_emails("other@example.org")
     assert PrivateEmail.objects.exists()
 
-    sending.forget(ANN)
+    sending.forget_private_emails(ANN)
 
     assert not PrivateEmail.objects.exists()
 

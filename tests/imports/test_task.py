@@ -73,7 +73,7 @@ def test_nothing_is_kept_of_an_import_that_may_not_be_started(
 
     with pytest.raises(ImportFileRefused):
         start(factories.job(), b"nothing")
-    monkeypatch.setattr("pipeline.imports.start.start", refuse)
+    monkeypatch.setattr("pipeline.imports.start.start_tasks", refuse)
     with pytest.raises(WorkError):
         start(factories.job(), as_csv(people(5)))
 

@@ -10,10 +10,10 @@ from django.core import mail
 from django.db.models.functions import Now
 
 from jobs.models import Company, Job, Membership, Role
-from jobs.services import choose_emails
+from jobs.services import choose_member_emails
 from pipeline.models import Email, Heartbeat
-from pipeline.notifications.company_emails import alert, enqueue_digests
-from pipeline.notifications.conditions import raise_alerts
+from pipeline.notifications.company_emails import alert_company, enqueue_digests
+from pipeline.notifications.conditions import raise_company_alerts
 from tasks.models import Task
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -63,10 +63,10 @@ def test_a_company_without_open_jobs_gets_no_digest(team: Company) -> None:
 def test_a_member_can_switch_each_off(team: Company) -> None:
     factories.job(company_id=team.id)
     viewer = Membership.objects.get(user__email="viewer@example.org")
-    choose_emails(membership_id=viewer.id, digest=False)
+    choose_member_emails(membership_id=viewer.id, digest=False)
 
     enqueue_digests()
-    alert(team.id, "DEAD_LETTERS")
+    alert_company(team.id, "DEAD_LETTERS")
 
     assert sorted(to for to, _ in sent()) == [
         "owner@example.org",
@@ -76,16 +76,16 @@ def test_a_member_can_switch_each_off(team: Company) -> None:
 
 
 def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
-    alert(team.id, "DEAD_LETTERS")
+    alert_company(team.id, "DEAD_LETTERS")
     Membership.objects.all().delete()
 
     assert sent() == []
 
 
 def test_the_same_thing_is_alerted_once_a_day(team: Company) -> None:
-    assert alert(team.id, "WEBHOOK_DISABLED", about="a") == 2
-    assert alert(team.id, "WEBHOOK_DISABLED", about="a") == 0
-    assert alert(team.id, "WEBHOOK_DISABLED", about="b") == 2
+    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 2
+    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 0
+    assert alert_company(team.id, "WEBHOOK_DISABLED", about="b") == 2
 
     subjects = {subject for _, subject in sent()}
     assert subjects == {"Harbour Works: A webhook endpoint was switched off"}
@@ -96,23 +96,23 @@ def test_the_same_thing_is_alerted_once_a_day(team: Company) -> None:
 def test_nothing_to_tell_raises_nothing(team: Company) -> None:
     factories.applications(factories.job(company_id=team.id), 2)
 
-    assert raise_alerts() == {}
+    assert raise_company_alerts() == {}
 
 
 def test_a_silent_decay_worker_is_alerted_where_something_is_due(team: Company) -> None:
     factories.application(factories.job(company_id=team.id, acknowledge_first_seat=True))
     Heartbeat.objects.create(worker="decay", completed_at=Now() - timedelta(minutes=5))
 
-    assert raise_alerts() == {"DECAY_SILENT": 2}
-    assert raise_alerts() == {}
+    assert raise_company_alerts() == {"DECAY_SILENT": 2}
+    assert raise_company_alerts() == {}
 
 
 def test_an_empty_line_with_free_seats_is_alerted_after_a_day(team: Company) -> None:
     job_id = factories.job(company_id=team.id)
-    assert raise_alerts() == {}
+    assert raise_company_alerts() == {}
     Job.objects.filter(id=job_id).update(last_event_at=Now() - timedelta(hours=24, minutes=5))
 
-    assert raise_alerts() == {"LINE_EMPTY": 2}
+    assert raise_company_alerts() == {"LINE_EMPTY": 2}
 
 
 def test_a_dead_letter_is_alerted_to_its_company_alone(team: Company) -> None:
@@ -120,7 +120,7 @@ def test_a_dead_letter_is_alerted_to_its_company_alone(team: Company) -> None:
     member_of(other, Role.OWNER)
     background_tasks.dead(team)
 
-    assert raise_alerts() == {"DEAD_LETTERS": 2}
+    assert raise_company_alerts() == {"DEAD_LETTERS": 2}
 
 
 def test_an_email_that_failed_for_good_is_alerted(team: Company) -> None:
@@ -130,7 +130,7 @@ def test_an_email_that_failed_for_good_is_alerted(team: Company) -> None:
         state="FAILED", problem="550", state_at=Now()
     )
 
-    assert raise_alerts() == {"EMAILS_FAILED": 2}
+    assert raise_company_alerts() == {"EMAILS_FAILED": 2}
 
 
 def test_an_offer_answered_before_its_email_is_no_failure(team: Company) -> None:
@@ -138,12 +138,12 @@ def test_an_offer_answered_before_its_email_is_no_failure(team: Company) -> None
     run_due_tasks()
     Email.objects.filter(application_id=application.id).update(state="FAILED", problem="OVER")
 
-    assert raise_alerts() == {}
+    assert raise_company_alerts() == {}
 
 
 def test_without_a_mail_server_nothing_is_enqueued(team: Company, settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     factories.job(company_id=team.id)
 
-    assert (enqueue_digests(), alert(team.id, "DEAD_LETTERS")) == (0, 0)
+    assert (enqueue_digests(), alert_company(team.id, "DEAD_LETTERS")) == (0, 0)
     assert not Task.objects.exists()

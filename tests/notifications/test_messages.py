@@ -11,7 +11,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.messages import MAILS, Facts, has_email, message_for, reminder
+from pipeline.notifications.messages import (
+    MAILS,
+    Facts,
+    event_has_email,
+    message_for,
+    reminder_message,
+)
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -115,7 +121,7 @@ def test_who_applied_gets_a_receipt_with_the_place(to_status: str) -> None:
 
 
 def test_a_reminder_begins_with_the_deadline() -> None:
-    message = reminder(BERLIN, datetime(2026, 11, 22, 8, 0, tzinfo=UTC))
+    message = reminder_message(BERLIN, datetime(2026, 11, 22, 8, 0, tzinfo=UTC))
 
     assert message.subject.startswith("Reminder: confirm your seat")
     assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC" in message.text
@@ -177,7 +183,7 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
     waited = Row("WITHDRAWN", "INACTIVE", "WAITLIST", Outcome.WITHDRAWN.value)
     pending = Row("WITHDRAWN", "INACTIVE", "PENDING_ACKNOWLEDGMENT", Outcome.WITHDRAWN.value)
 
-    assert not has_email(waited)
+    assert not event_has_email(waited)
     assert message_for(waited, FACTS) is None
     assert "You have withdrawn" in subject_of(pending)
 
@@ -185,12 +191,12 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
 def test_nobody_unverified_is_told_anything() -> None:
     row = Row("APPLIED", "WAITLIST", actor_kind="APPLICANT", data={"verify_by": DEADLINE})
 
-    assert not has_email(row)
+    assert not event_has_email(row)
     assert message_for(row, FACTS) is None
 
 
 def test_changes_of_the_job_itself_are_told_to_nobody() -> None:
-    assert not has_email(Row("JOB_CLOSED", application_id=None))
+    assert not event_has_email(Row("JOB_CLOSED", application_id=None))
 
 
 def test_the_table_knows_only_events_and_outcomes() -> None:

@@ -10,7 +10,7 @@ from anymail.signals import AnymailTrackingEvent, tracking
 from anymail.webhooks.base import AnymailBaseWebhookView
 
 from pipeline.models import Email
-from pipeline.notifications.tracking import start_tracking
+from pipeline.notifications.tracking import start_tracking_emails
 from tests.support import factories
 from tests.support.task_runs import run_due_tasks
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def sent(settings: Any) -> Email:
     """An email that the provider has taken."""
-    start_tracking()
+    start_tracking_emails()
     settings.NOTIFY = True
     settings.EMAIL_BACKEND = "anymail.backends.test.EmailBackend"
     factories.application(factories.job())

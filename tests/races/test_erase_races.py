@@ -18,9 +18,9 @@ from pipeline.domain.errors import ApplicantNotFound
 from pipeline.line import sql
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
-from pipeline.notifications.applicant_emails import Cause, send
+from pipeline.notifications.applicant_emails import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
 from pipeline.services.apply_unverified import apply_unverified
@@ -69,7 +69,7 @@ def left_in_line() -> Iterator[str]:
 def apply_and_erase(job_id: UUID, person: Applicant) -> list[Any]:
     def erase_soon() -> int:
         time.sleep(0.1)
-        return erase(applicant_id=person.id)
+        return erase_person(applicant_id=person.id)
 
     return together([partial(join, job_id, person), erase_soon])
 
@@ -106,7 +106,7 @@ def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.Monke
         forget(email)
 
     monkeypatch.setattr(erasing.codes, "forget", slowly)
-    with started(partial(erase, applicant_id=person.id)):
+    with started(partial(erase_person, applicant_id=person.id)):
         assert half_done.wait(PATIENCE_SECONDS)
         with pytest.raises(ApplicantNotFound):
             join(job_id, person)
@@ -119,7 +119,10 @@ def test_many_applications_and_an_erasure_at_once_leave_nobody(late_end: None) -
     jobs, person = [factories.job() for _ in range(5)], factories.applicant(name=NAME)
 
     together(
-        [*[partial(join, job, person) for job in jobs], partial(erase, applicant_id=person.id)]
+        [
+            *[partial(join, job, person) for job in jobs],
+            partial(erase_person, applicant_id=person.id),
+        ]
     )
 
     assert list(left_in_line()) == []
@@ -135,7 +138,7 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
 
     def erased_before(*where: Any, **people: Any) -> Any:
         if not erased:
-            erased.append(together([partial(erase, applicant_id=person.id)]))
+            erased.append(together([partial(erase_person, applicant_id=person.id)]))
         return lock(*where, **people)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
@@ -154,16 +157,16 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     zelda = factories.applicant(email=EMAIL)
     application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
     promoted = factories.events(application.job_id)[-1]
-    hand_over, sent = mail.hand_over, []
+    hand_over_email, sent = mail.hand_over_email, []
 
     def erased_before(email: Any) -> str:
-        together([partial(erase, applicant_id=zelda.id)])
-        taken = hand_over(email)
+        together([partial(erase_person, applicant_id=zelda.id)])
+        taken = hand_over_email(email)
         sent.extend(dev_mailbox.newest())
         return taken
 
-    monkeypatch.setattr(mail, "hand_over", erased_before)
-    send(Cause(application.id, promoted.seq))
+    monkeypatch.setattr(mail, "hand_over_email", erased_before)
+    send_applicant_email(Cause(application.id, promoted.seq))
 
     assert [each.to for each in sent] == [EMAIL]
     assert dev_mailbox.newest() == []

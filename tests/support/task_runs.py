@@ -46,7 +46,7 @@ def _next(keys: tuple[str, ...]) -> Task | None:
 
 
 def _run(task: Task) -> str:
-    spec = registry.find(task.type.key, task.type.version)
+    spec = registry.find_registered_type(task.type.key, task.type.version)
     attempt = task.attempt + 1
     context = Context(
         task_id=task.id,

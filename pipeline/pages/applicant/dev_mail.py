@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from pipeline.mail import dev_mailbox
 from pipeline.notifications import previews
-from pipeline.web.client_address import is_from_this_machine
+from pipeline.web.client_address import is_client_this_machine
 
 # An email brings its styles along, and must load nothing.
 _OF_AN_EMAIL = {
@@ -67,7 +67,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 def preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
     _only_for_developers(request)
-    sample = previews.of(kind)
+    sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": sample, "preview": kind})
@@ -79,12 +79,12 @@ def preview(request: HttpRequest, kind: str) -> HttpResponse:
 def preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
     _only_for_developers(request)
-    sample = previews.of(kind)
+    sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
 
 
 def _only_for_developers(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_from_this_machine(request)):
+    if not (settings.DEV_MAIL and is_client_this_machine(request)):
         raise Http404

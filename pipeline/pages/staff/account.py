@@ -17,8 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import User
 from jobs.selectors import has_second_step, locked_companies
-from jobs.services import choose_emails
-from pipeline.pages.access import act_for, memberships
+from jobs.services import choose_member_emails
+from pipeline.pages.access import current_memberships, switch_current_member
 
 
 @never_cache
@@ -48,10 +48,10 @@ def account(request: HttpRequest) -> HttpResponse:
 def choose_company_emails(request: HttpRequest) -> HttpResponse:
     """Choose which emails the account gets for one of its companies."""
     chosen = request.POST.get("membership", "")
-    member = next((each for each in memberships(request) if str(each.id) == chosen), None)
+    member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)
     if member is None:
         raise Http404
-    choose_emails(
+    choose_member_emails(
         membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
     )
     messages.success(request, f"Emails about {member.company.name}: saved.")
@@ -63,7 +63,7 @@ def choose_company_emails(request: HttpRequest) -> HttpResponse:
 def switch_company(request: HttpRequest) -> HttpResponse:
     """Switch the session to another of the member's companies."""
     try:
-        member = act_for(request, UUID(request.POST.get("company", "")))
+        member = switch_current_member(request, UUID(request.POST.get("company", "")))
     except ValueError:
         raise Http404 from None
     if member is None:

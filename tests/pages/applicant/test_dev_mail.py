@@ -148,7 +148,7 @@ def test_every_kind_of_email_can_be_looked_at(visitor: Client) -> None:
 
     for kind in previews.KINDS:
         assert f'href="/dev/mail/previews/{kind}/"' in listed
-        assert previews.of(kind)
+        assert previews.preview_of(kind)
         assert visitor.get(f"/dev/mail/previews/{kind}/").status_code == 200
         assert visitor.get(f"/dev/mail/previews/{kind}/html/").status_code == 200
     assert "BEGIN:VCALENDAR" in page_of(visitor, "/dev/mail/previews/promoted/")
