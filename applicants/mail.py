@@ -52,7 +52,7 @@ def post(*, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETI
         logger.warning("An email was dropped: EMAIL_URL is not set")
         return
     sealed = _vault().encrypt(json.dumps([to, subject, text]).encode())
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         row = PrivateEmail.objects.create(
             sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
         )

@@ -16,7 +16,7 @@ from pipeline.line.lock import lock_job_for
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.write import write
 from pipeline.live.announcer import start_announcing, stop_announcing
-from pipeline.live.channel import connection_parameters
+from pipeline.live.channel import channel_connection_parameters
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.settle import settle_next_due
 from pipeline.services.withdraw import withdraw
@@ -145,7 +145,7 @@ def test_sleeping_workers_are_woken_after_the_commit(followed: None) -> None:
     job_id = factories.job()
     start_announcing()
     try:
-        with psycopg.connect(**connection_parameters()) as ear:
+        with psycopg.connect(**channel_connection_parameters()) as ear:
             ear.execute("LISTEN tasks")
             application = factories.application(job_id)
             [heard] = ear.notifies(timeout=5, stop_after=1)
