@@ -1,8 +1,11 @@
-"""Email addresses in the one spelling under which they are kept and compared. Pure."""
+"""Email addresses in the normal spelling in which they are stored and compared."""
 
 from __future__ import annotations
 
 import unicodedata
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 # Unicode's categories of characters that nobody sees or types in an address: control, format
 # (zero-width ones), surrogate, private, unassigned, and every kind of space.
@@ -10,15 +13,16 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def normal_address(email: str) -> str:
-    """Return the one spelling of an address: two spellings of one mailbox are one person.
+    """Return the normal spelling of an address, so that spellings of one mailbox are one person.
 
-    Case makes no difference, wide letters are those that they look like (NFKC), and the domain is
-    in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
+    Case is folded, wide letters become ordinary ones (NFKC), and the domain is in ASCII, as DNS
+    knows it (IDNA). Text with invisible characters, which cannot be an address, is only put in
+    lower case.
     """
     text = email.strip()
     if has_unseen_characters(text):
         return text.lower()
-    local, at, domain = unicodedata.normalize("NFKC", text).casefold().rpartition("@")
+    local, at, domain = same_letters(text).rpartition("@")
     try:
         ascii_domain = domain.encode("idna").decode("ascii").lower()
     except UnicodeError:  # a label is empty or too long
@@ -26,6 +30,23 @@ def normal_address(email: str) -> str:
     return f"{local}{at}{ascii_domain}"
 
 
+def valid_address(email: str) -> str:
+    """Check all but the length of an address, and return its one spelling.
+
+    Raises ValidationError (Django's).
+    """
+    email = normal_address(email)
+    if has_unseen_characters(email):
+        raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
+    validate_email(email)
+    return email
+
+
+def same_letters(text: str) -> str:
+    """Return a text without differences of case and width, as the part of an address before @."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def has_unseen_characters(email: str) -> bool:
-    """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
+    """Tell whether an address contains invisible characters, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)

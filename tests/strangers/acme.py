@@ -102,12 +102,11 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    email = Email.objects.create(id=uuid7(), application=first, seq=3, kind="APPLIED", state="SENT")
     return acme, {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
-        "email_id": email.id,
+        "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "task_id": [dead, running],
         "schedule_id": plan.id,
         "key_id": key.id,
