@@ -71,6 +71,23 @@ OF_SITE = {
     *("tasks.TaskType", "tasks.TaskWorker"),
 }
 
+# Parameters of addresses that belong to nobody.
+THE_SAME_FOR_ALL: dict[str, Any] = {
+    "token": "forged",
+    "name": "..%2F..%2Fetc",
+    "key": "demo.sleep",
+    "type_key": "demo.sleep",
+    "kind": "promoted",
+    "week": "2026-01-05",
+    "what": ["applications", "log"],
+    "format": ["csv", "jsonl"],
+    "pk": 1,
+    "uidb36": "1",
+    "content_type_id": 1,
+    "app_label": "jobs",
+    "url": "jobs/user/",
+}
+
 
 def acme_tasks(acme: Company) -> Any:
     """Return the ids of the company's tasks."""
@@ -102,7 +119,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    return acme, {
+    return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
@@ -113,20 +130,8 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "file_id": file.id,
         "import_id": file.id,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
-        "token": "forged",
-        "name": "..%2F..%2Fetc",
-        "key": "demo.sleep",
-        "type_key": "demo.sleep",
-        "week": "2026-01-05",
-        "what": ["applications", "log"],
-        "format": ["csv", "jsonl"],
-        "pk": 1,
-        "uidb36": "1",
         "object_id": str(owner.id),
         "id": str(owner.id),
-        "content_type_id": 1,
-        "app_label": "jobs",
-        "url": "jobs/user/",
     }
 
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0007_second_step_expiry_retention'),
+        ('jobs', '0008_spelling_of_addresses'),
     ]
 
     operations = [
