@@ -71,8 +71,9 @@ WITH RECURSIVE owner AS (
 UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
 
-# Whether there may be something to park, and something to let go.
+# Whether there may be something to park, something to let go, and a breaker to be tried out.
 FOR_PARKING = f"""
 SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
-       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)
+       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked),
+       EXISTS (SELECT FROM tasks_taskownerbreaker WHERE breaker = 'OPEN')
 """

@@ -66,13 +66,19 @@ class WorkerConnection:
             raise self._lost(error) from error
 
     def claim(
-        self, parameters: dict[str, Any], bound: list[int], *, is_crowded: bool = True
+        self,
+        parameters: dict[str, Any],
+        bound: list[int],
+        *,
+        is_crowded: bool = True,
+        has_trials: bool = True,
     ) -> list[Any]:
         """Claim tasks; types with a cap or a rate are locked first. Raises Unavailable.
 
         `is_crowded`: more may be due than the claim looks at, so that it has to look for owners.
+        `has_trials`: a breaker may be open for an owner.
         """
-        statement = claim.CLAIM_FROM_ALL_OWNERS if is_crowded else claim.CLAIM
+        statement = claim.CLAIMS[is_crowded, has_trials]
         if not bound:
             return self.rows(statement, parameters)
         try:
