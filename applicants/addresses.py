@@ -1,4 +1,4 @@
-"""Email addresses in the one spelling under which they are kept and compared. Pure."""
+"""Email addresses in the normal spelling in which they are stored and compared."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def normal_address(email: str) -> str:
-    """Return the one spelling of an address: two spellings of one mailbox are one person.
+    """Return the normal spelling of an address, so that spellings of one mailbox are one person.
 
-    Case makes no difference, wide letters are those that they look like (NFKC), and the domain is
-    in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
+    Case is folded, wide letters become ordinary ones (NFKC), and the domain is in ASCII, as DNS
+    knows it (IDNA). Text with invisible characters, which cannot be an address, is only put in
+    lower case.
     """
     text = email.strip()
-    if has_unseen(text):
+    if has_unseen_characters(text):
         return text.lower()
     local, at, domain = same_letters(text).rpartition("@")
     try:
@@ -35,7 +36,7 @@ def valid_address(email: str) -> str:
     Raises ValidationError (Django's).
     """
     email = normal_address(email)
-    if has_unseen(email):
+    if has_unseen_characters(email):
         raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
     validate_email(email)
     return email
@@ -46,6 +47,6 @@ def same_letters(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def has_unseen(email: str) -> bool:
-    """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
+def has_unseen_characters(email: str) -> bool:
+    """Tell whether an address contains invisible characters, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)

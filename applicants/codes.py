@@ -1,13 +1,14 @@
-"""Codes that prove an address: emailed to it, valid for one sign-in within a few minutes.
+"""Codes that prove an address: sent to it by email, valid for one sign-in within minutes.
 
 A code belongs to the requester who asked for it: a browser (by its cookie) or, for the API, a
-network. Strangers can neither use up its tries nor replace it. PostgreSQL decides the limits,
-whichever process asks.
+network. Strangers can neither use up its tries nor replace it. The limits are counted in
+PostgreSQL, so they hold across processes.
 """
 
 from __future__ import annotations
 
 import logging
+import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
-from applicants import mail, tokens
+from applicants import mail
 from applicants.models import SignInCode
 
 security = logging.getLogger("security")
@@ -24,20 +25,22 @@ security = logging.getLogger("security")
 LIFETIME = timedelta(minutes=10)
 # Guesses at one code.
 MOST_TRIES = 5
-# Codes to one address within a window, for all who ask together.
+# Codes sent to one address within a window, for all requesters together.
 MOST_CODES = 20
+# With 10^8 codes, even a thousand networks, each with its own tries, will not guess one.
+CODE_DIGITS = 8
 WINDOW = timedelta(hours=1)
-# Expired rows that sending a code deletes.
+# Most expired rows that sending a code deletes.
 CLEARED_AT_ONCE = 20
 
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
-IGNORE = "If it was not you, ignore this email: without the code nobody can act for you."
+IGNORE = "If this wasn't you, ignore this email. Nobody can act for you without the code."
 
-# Codes to one address that each network gets in a window even if others have used up MOST_CODES.
+# Codes for one address that each network can get in a window even after MOST_CODES were sent.
 OWN_CODES = 2
 
-# Those who ask for codes to one address take turns, so that they can be counted.
+# Requests for one address take turns, so that they can be counted.
 TAKE_TURN = "SELECT pg_advisory_xact_lock(%(turn)s)"
 
 ISSUE = """
@@ -73,7 +76,7 @@ RETURNING digest = %(digest)s
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Browser or client that asks for a code: its own `handle`, and the address of its network."""
+    """Browser or client that requests a code: its own `handle` and its network."""
 
     handle: str
     network: str
@@ -82,14 +85,14 @@ class Requester:
 def send_code(
     email: str, *, by: Requester, about: str = SIGNING_IN, if_not_you: str = IGNORE
 ) -> None:
-    """Send a new code to an address in its normal spelling; the requester's last becomes invalid.
+    """Send a new code to a normalised address; it replaces the requester's previous code.
 
-    Nothing is looked up about the address, so a caller cannot learn if it is in use. At most
-    MOST_CODES are sent to it within the WINDOW, but always OWN_CODES for each network; any more are
-    silently dropped. `about` is the sentence of the email that says what the code is for;
-    `if_not_you` says what to do if the reader did not ask for it.
+    Nothing is looked up about the address, so a caller cannot learn whether it is in use. At most
+    MOST_CODES are sent to it within WINDOW, but each network can always get OWN_CODES. Further ones
+    are silently dropped. In the email, `about` says what the code is for, and `if_not_you` what to
+    do if the reader did not request it.
     """
-    code = tokens.new_code()
+    code = new_code()
     text = (
         f"{code}\n\n"
         f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
@@ -97,13 +100,13 @@ def send_code(
         f"{about}\n\n"
         f"{if_not_you}\n"
     )
-    address = _hash("address", email)
+    address = _hash_for_codes("address", email)
     values: dict[str, Any] = {
         "turn": int.from_bytes(address[:8], "big", signed=True),
-        "request": _hash("request", email, by.handle),
+        "request": _hash_for_codes("request", email, by.handle),
         "address": address,
-        "network": _hash("network", email, by.network),
-        "digest": _digest_of(email, code),
+        "network": _hash_for_codes("network", email, by.network),
+        "digest": _digest_of_code(email, code),
         "tries": MOST_TRIES,
         "lifetime": LIFETIME,
         "window": WINDOW,
@@ -126,14 +129,18 @@ def send_code(
         over.filter(request__in=some).delete()
 
 
-def guess(email: str, code: str, *, requester: str) -> bool | None:
-    """Try a code for an address in its normal spelling, as the requester who asked for one.
+def guess_code(email: str, code: str, *, requester: str) -> bool | None:
+    """Try a code for a normalised address, on behalf of the requester it was sent for.
 
-    Returns True for the right code, which is then used up; False for a wrong one, which costs a
-    try; None without a valid code: none was sent, it has expired, was used, or has no tries left.
+    Return True for the right code, which is then used up, and False for a wrong one, which costs a
+    try. Return None if there is no valid code: none was sent, or it has expired, was used, or has
+    no tries left.
     """
     with connection.cursor() as cursor:
-        values = {"request": _hash("request", email, requester), "digest": _digest_of(email, code)}
+        values = {
+            "request": _hash_for_codes("request", email, requester),
+            "digest": _digest_of_code(email, code),
+        }
         cursor.execute(GUESS, values)
         row = cursor.fetchone()
     if row is None or not row[0]:
@@ -141,23 +148,30 @@ def guess(email: str, code: str, *, requester: str) -> bool | None:
     return row[0] if row else None
 
 
-def forget(email: str) -> None:
-    """Delete all about codes to an address in its normal spelling."""
-    SignInCode.objects.filter(address=_hash("address", email)).delete()
+def forget_code(email: str) -> None:
+    """Delete all code records of a normalised address."""
+    SignInCode.objects.filter(address=_hash_for_codes("address", email)).delete()
 
 
-def kept_about(email: str) -> dict[str, Any] | None:
-    """Return when the last code to an address expires, and how many were sent in the window."""
-    kept = SignInCode.objects.filter(address=_hash("address", email)).order_by("-expires_at")
+def code_kept_about(email: str) -> dict[str, Any] | None:
+    """Return the record of the latest code for an address: its expiry, tries and recent count."""
+    kept = SignInCode.objects.filter(address=_hash_for_codes("address", email)).order_by(
+        "-expires_at"
+    )
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
-def _hash(what: str, *values: str) -> bytes:
+def _hash_for_codes(what: str, *values: str) -> bytes:
     text = "\n".join(values)
     return salted_hmac(f"applicants.codes.{what}", text, algorithm="sha256").digest()
 
 
-def _digest_of(email: str, code: str) -> bytes:
-    """Hash with a key: against a plain hash, all codes could be tried in a second."""
-    return _hash("code", email, code)
+def _digest_of_code(email: str, code: str) -> bytes:
+    """Hash a code with a secret key: a plain hash would fall to trying every code."""
+    return _hash_for_codes("code", email, code)
+
+
+def new_code() -> str:
+    """Make a code short enough to type, so only a few guesses may be allowed."""
+    return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"

@@ -7,19 +7,19 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
+from applicants.codes import CODE_DIGITS
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
 from applicants.services import checked_address
-from applicants.tokens import CODE_DIGITS
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
 
 
 class AddressField(forms.EmailField):
-    """An email address, in the one spelling under which addresses are kept."""
+    """Email address, cleaned to its normal spelling."""
 
     def clean(self, value: Any) -> str:
-        """Return the address. Raises ValidationError."""
+        """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
             return checked_address(email) if email else email
@@ -27,7 +27,7 @@ class AddressField(forms.EmailField):
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
-def _address(help_text: str) -> forms.EmailField:
+def _address_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -43,7 +43,7 @@ class NameForm(forms.Form):
     name = forms.CharField(
         label="Your name",
         max_length=NAME_LENGTH,
-        error_messages={"required": "Enter the name that the company should know you by."},
+        error_messages={"required": "Enter the name that the company will see."},
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
@@ -51,17 +51,17 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address("We'll email you a code, and tell you there when it is your turn.")
+    email = _address_field("We'll email you a code, and email you again when it's your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address("We'll email you a code. There is no password.")
+    email = _address_field("We'll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):
-    """Code from the email; spaces in it do not matter."""
+    """Code from the email. Spaces and hyphens are ignored."""
 
     code = forms.CharField(
         label="Code from the email",
@@ -73,7 +73,7 @@ class CodeForm(forms.Form):
     )
 
     def clean_code(self) -> str:
-        """Return the digits alone."""
+        """Return only the digits."""
         given: Any = self.cleaned_data["code"]
         code = "".join(given.split()).replace("-", "")
         _CODE(code)

@@ -1,4 +1,4 @@
-"""Applicant of a browser's session, and the address that a browser wants to prove."""
+"""Applicant signed in to a browser's session, and the address that a browser is proving."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from applicants.models import Applicant
 security = logging.getLogger("security")
 
 KEY = "applicant_id"
-# The cookie with the address to which a code was sent. It is signed and kept only in the browser:
-# an address leaves no trace here before it is proved.
+# Cookie with the address that a code was sent to. It is signed and kept only in the browser, so an
+# unproved address leaves no trace on the server.
 PROVING = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "address_to_prove"
 PROVING_AGE = timedelta(days=1)
-# For how long a browser that asked for a code is not sent another: emails take a while.
+# Time before a browser can request another code: emails take a while to arrive.
 JUST_SENT = timedelta(seconds=30)
 _SALT = "applicants.http.proving"
 
 
-def sign_in(request: HttpRequest, applicant: Applicant) -> None:
+def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
-    The earlier session is dropped with its id, a staff account's sign-in included, so that knowing
-    the old id is of no use.
+    The earlier session and its id are dropped, including any staff sign-in, so that the old id is
+    useless to anybody who knows it.
     """
     request.session.flush()
     request.session[KEY] = str(applicant.id)
@@ -43,9 +43,9 @@ def sign_in(request: HttpRequest, applicant: Applicant) -> None:
 def remember_address(
     response: HttpResponseBase, email: str, *, handle: str, after: str = ""
 ) -> None:
-    """Keep in the browser the address to which a code was sent, and the page to show afterwards.
+    """Store in the browser the address that a code was sent to, and the page to show afterwards.
 
-    `handle` is the secret by which this browser alone can enter that code.
+    `handle` is the secret that lets only this browser enter the code.
     """
     response.set_cookie(
         PROVING,
@@ -63,20 +63,20 @@ def forget_address(response: HttpResponseBase) -> None:
 
 
 class Proving(NamedTuple):
-    """The address to which a code was sent, the page to show afterwards or "", and the handle."""
+    """Address that a code was sent to, page to show afterwards (or ""), and the handle."""
 
     email: str
     after: str
     handle: str
 
 
-def new_handle() -> str:
-    """Make the secret that binds a code to the browser that asks for it."""
+def new_browser_handle() -> str:
+    """Make the secret that binds a code to the browser that requests it."""
     return token_urlsafe(16)
 
 
 def address_to_prove(request: HttpRequest) -> Proving | None:
-    """Return what a browser is about to prove, if it asked for a code."""
+    """Return the address that a browser is proving; None if it has not requested a code."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
     except signing.BadSignature:
@@ -84,8 +84,8 @@ def address_to_prove(request: HttpRequest) -> Proving | None:
     return Proving(*kept) if len(kept) == len(Proving._fields) else None
 
 
-def was_just_sent(request: HttpRequest) -> bool:
-    """Tell if this browser asked for a code within JUST_SENT, for any address."""
+def was_code_just_sent(request: HttpRequest) -> bool:
+    """Tell whether this browser requested a code, for any address, within JUST_SENT."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
     except signing.BadSignature:
@@ -93,13 +93,13 @@ def was_just_sent(request: HttpRequest) -> bool:
     return True
 
 
-def sign_out(request: HttpRequest) -> None:
+def sign_out_browser(request: HttpRequest) -> None:
     """End the browser's session."""
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 
 
 def applicant_id_of(request: HttpRequest) -> UUID | None:
-    """Return the id of the applicant who is signed in, if any."""
+    """Return the id of the signed-in applicant, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from uuid_utils.compat import uuid7
 
 from applicants.addresses import normal_address
-from jobs.policies import POLICY_FIELDS, Policy, limits_of
+from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
@@ -19,7 +19,7 @@ NAME_LENGTH = 200
 
 
 class UserManager(BaseUserManager["User"]):
-    """Manager of staff accounts, which are known by their address."""
+    """Manager of staff accounts, which are identified by their email address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         """Create a staff account; without a password it signs in by a code."""
@@ -46,12 +46,12 @@ class User(AbstractUser):
 
 
 class Company(models.Model):
-    """Company that opens jobs. Sees and changes only its own."""
+    """Company that opens jobs. It sees and changes only its own data."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=NAME_LENGTH)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Whether members can act for it only with a passkey or an authenticator app.
+    # Members without a passkey or an authenticator app cannot act for the company.
     requires_second_step = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -84,14 +84,14 @@ class Membership(models.Model):
 
 
 class Scope(models.TextChoices):
-    """Scope of an API key. WRITE is all that an owner may do, except managing keys and members."""
+    """Scope of an API key. WRITE allows what an owner may do, except managing keys and members."""
 
     READ = "read"
     WRITE = "write"
 
 
 class ApiKey(models.Model):
-    """A company's key to the API. Only its hash is kept; the key itself is shown once."""
+    """API key of a company. Only its hash is stored; the key itself is shown once."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
@@ -100,7 +100,7 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
-    # The time of the last use, to the minute: not every use is recorded.
+    # Accurate to a minute: not every use is recorded.
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     # Null: valid until it is revoked.
@@ -111,7 +111,7 @@ class ApiKey(models.Model):
 
 
 class JobStatus(models.TextChoices):
-    """DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
+    """Status of a job: DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
 
     DRAFT = "DRAFT"  # the company opens it
     OPEN = "OPEN"  # the company pauses or closes it
@@ -119,16 +119,16 @@ class JobStatus(models.TextChoices):
     CLOSED = "CLOSED"  # final
 
 
-def _whole(name: str) -> Q:
-    low, high = limits_of(name)
+def _within_policy_limits(name: str) -> Q:
+    low, high = policy_limits(name)
     return Q(**{f"{name}__range": (low, high)})
 
 
 class Job(models.Model):
-    """Hot row of a job: all that a change of its line reads and writes, and nothing long.
+    """Hot row of a job: everything that a change of its line reads and writes, and no long text.
 
     A change of the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
-    index on a column that every change writes would forbid heap-only updates.
+    index on a column that every change writes would rule out heap-only updates.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -138,7 +138,7 @@ class Job(models.Model):
     active_count = models.IntegerField(default=0)
     pending_count = models.IntegerField(default=0)
     waitlist_count = models.IntegerField(default=0)
-    # Those of `waitlist_count` whose address is not proved: they are not counted in public.
+    # How many of `waitlist_count` have an unproved address; public numbers leave them out.
     unverified_count = models.IntegerField(default=0)
     next_ticket = models.BigIntegerField(default=1)
     head_ticket = models.BigIntegerField(default=1)
@@ -177,10 +177,10 @@ class Job(models.Model):
                 condition=Q(head_ticket__lte=F("next_ticket")), name="job_head_ticket_bounded"
             ),
             models.CheckConstraint(
-                condition=_whole("acknowledgment_window_seconds")
-                & _whole("penalty_places")
-                & _whole("cooldown_seconds")
-                & (Q(max_decays__isnull=True) | _whole("max_decays")),
+                condition=_within_policy_limits("acknowledgment_window_seconds")
+                & _within_policy_limits("penalty_places")
+                & _within_policy_limits("cooldown_seconds")
+                & (Q(max_decays__isnull=True) | _within_policy_limits("max_decays")),
                 name="job_policy_in_range",
             ),
         ]
@@ -190,22 +190,22 @@ class Job(models.Model):
 
     @property
     def policy(self) -> Policy:
-        """Return the policy now in force."""
+        """Current policy."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
 
     @property
     def seats_free(self) -> int:
-        """Count the seats that nobody holds; 0 while a lowered capacity drains."""
+        """Number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
 
     @property
     def people_waiting(self) -> int:
-        """Count the verified people on the waitlist: the number that everybody sees."""
+        """Number of verified people on the waitlist, which is shown to everybody."""
         return self.waitlist_count - self.unverified_count
 
 
 class JobPosting(models.Model):
-    """Text that people read about a job; it is long and kept off the hot row."""
+    """Text that people read about a job. It can be long, so it is kept off the hot row."""
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"
@@ -221,9 +221,9 @@ class JobPosting(models.Model):
 
 
 class Retention(models.Model):
-    """Term for which a job keeps the personal data of applications that have ended.
+    """Retention period of the personal data of a job's ended applications.
 
-    A job without a row keeps it for USUAL_DAYS. A legal hold keeps it until it is lifted.
+    A job without a row uses USUAL_DAYS. A legal hold keeps the data until it is lifted.
     """
 
     LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 30, 730, 3_650

@@ -11,14 +11,16 @@ class TasksConfig(AppConfig):
     verbose_name = "Background work"
 
     def ready(self) -> None:
-        """Learn every app's types: those of `<app>.tasks` and, where switched on, the demo's."""
+        """Register the types in each app's `tasks` module and, if enabled, the demo's."""
         from tasks import registry
 
         if settings.DEMO_TASKS:
             from tasks import demo_task  # noqa: F401 -- registers its types
 
-        def write_types(using: str, **_: Any) -> None:
-            registry.sync()
+        def write_task_types_after_migrate(using: str, **_: Any) -> None:
+            registry.write_registered_types()
 
         autodiscover_modules("tasks")
-        post_migrate.connect(write_types, sender=self, weak=False, dispatch_uid="tasks.registry")
+        post_migrate.connect(
+            write_task_types_after_migrate, sender=self, weak=False, dispatch_uid="tasks.registry"
+        )

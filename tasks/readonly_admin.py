@@ -1,4 +1,4 @@
-"""Read-only pages of the back office, which never read a whole table."""
+"""Read-only back-office pages that never read a whole table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LISTED = 1_000
 
 
 class BoundedPaginator(Paginator):
-    """Paginator of the first rows of a list; it counts no further than it shows."""
+    """Paginator of the first rows of a list. It counts only as far as it shows."""
 
     @cached_property
     def count(self) -> int:
@@ -24,17 +24,17 @@ class BoundedPaginator(Paginator):
         return int(rows.count())
 
 
-class ShownOnly(admin.ModelAdmin):
-    """Read-only rows. Only services change them, which check and log every change."""
+class ReadonlyAdmin(admin.ModelAdmin):
+    """Read-only rows. Only services change them: they check and log every change."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
     sortable_by: ClassVar[tuple[str, ...]] = ()  # sorting by a column without an index reads all
     search_fields: ClassVar[tuple[str, ...]] = ("pk",)
-    # Columns in which an id that is searched for may stand; each has an index.
+    # Columns searched for a whole id; each has an index.
     ids: ClassVar[tuple[str, ...]] = ("id",)
-    # Columns in which a text that is searched for may be the beginning; each has an index.
+    # Columns searched by the beginning of their text; each has an index.
     beginnings: ClassVar[tuple[str, ...]] = ()
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -50,17 +50,17 @@ class ShownOnly(admin.ModelAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Refuse filters in the address: repeated, they could spell out hidden values."""
+        """Refuse filters in the URL: repeated queries could reveal hidden values."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search by whole id, or by the beginning of a text: only what an index finds."""
-        return searched(queryset, search_term, self.ids, self.beginnings), False
+        """Search by whole id or by the beginning of a text; both use an index."""
+        return search_admin_rows(queryset, search_term, self.ids, self.beginnings), False
 
 
-def searched(
+def search_admin_rows(
     rows: QuerySet[Any], text: str, ids: tuple[str, ...], beginnings: tuple[str, ...]
 ) -> QuerySet[Any]:
     """Filter rows by id or by the beginning of a text; an empty search returns all."""
@@ -68,14 +68,14 @@ def searched(
     if not text:
         return rows
     wanted = Q(pk__in=())
-    for name, value in [(name, as_id(text)) for name in ids]:
+    for name, value in [(name, parse_searched_id(text)) for name in ids]:
         wanted |= Q(**{name: value}) if value else Q(pk__in=())
     for name in beginnings:
         wanted |= Q(**{f"{name}__startswith": text})
     return rows.filter(wanted)
 
 
-def as_id(text: str) -> UUID | None:
+def parse_searched_id(text: str) -> UUID | None:
     """Parse an id; None if the text is not one."""
     try:
         return UUID(text)
@@ -83,11 +83,11 @@ def as_id(text: str) -> UUID | None:
         return None
 
 
-def in_hex(name: str, label: str) -> Any:
+def admin_hex_column(name: str, label: str) -> Any:
     """Return a column that shows bytes as hexadecimal digits."""
 
     @admin.display(description=label)
-    def shown(_: admin.ModelAdmin, row: Model) -> str:
+    def shown_in_admin(_: admin.ModelAdmin, row: Model) -> str:
         return bytes(getattr(row, name)).hex()
 
-    return shown
+    return shown_in_admin

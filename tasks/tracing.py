@@ -1,9 +1,9 @@
 """Optional OpenTelemetry spans: one for each run, linked to the trace that enqueued the task.
 
-With the package `opentelemetry-api` there (the extra `tracing`), a task remembers the trace in
-which it was enqueued, and each run is a span of its own that is linked to it. Where the spans go
-is the provider's business, which the settings or `opentelemetry-instrument` set up. Without the
-package nothing happens, at no cost.
+If the package `opentelemetry-api` is installed (the extra `tracing`), a task stores the trace in
+which it was enqueued, and each run becomes a span linked to that trace. The settings or
+`opentelemetry-instrument` configure the provider that receives the spans. Without the package,
+nothing happens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ except ImportError:
     otel = None  # type: ignore[assignment]  # the package is optional
 
 
-def current() -> str:
+def current_trace() -> str:
     """Return the active trace as a W3C traceparent; empty if there is none."""
     if otel is None or not otel.get_current_span().get_span_context().is_valid:
         return ""
@@ -31,14 +31,14 @@ def current() -> str:
 def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
     """Return the span of a run, linked to the trace in which the task was enqueued.
 
-    A failed run ends it as an error with only the exception's class: the message might contain a
-    secret of the payload.
+    The span of a failed run records only the exception's class: its message could contain a secret
+    from the payload.
     """
-    return nullcontext() if otel is None else _span(type_name, enqueued_in, attributes)
+    return nullcontext() if otel is None else _traced_span(type_name, enqueued_in, attributes)
 
 
 @contextmanager
-def _span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
+def _traced_span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
     context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
     origin = otel.get_current_span(context).get_span_context()
     with otel.get_tracer("tasks").start_as_current_span(

@@ -1,4 +1,4 @@
-"""Telling from a request's credential who calls."""
+"""Authentication: identify the caller by the request's credential."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
 from jobs.selectors import locked_companies, roles_of
-from jobs.services import FIND_KEY, note_use
+from jobs.services import FIND_KEY, note_key_use
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
-from pipeline.api.parameters import as_id, refuse
+from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL
-from tasks.sql.prepared import Statement, run
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 CONFIRM = (
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
@@ -34,8 +34,8 @@ CONFIRM = (
 )
 C = TypeVar("C")
 
-# The facts of what an address names, by the name of its id there.
-_SUBJECTS: tuple[tuple[str, Statement[Any]], ...] = (
+# The prepared statements for what a URL names, by the name of its id in the URL.
+_SUBJECTS: tuple[tuple[str, PreparedStatement[Any]], ...] = (
     ("job", JOB_FACTS),
     ("application", APPLICATION_FACTS),
 )
@@ -46,10 +46,10 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer …` with a company's API key or an applicant's token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """Return the caller, in one query; None without a credential.
+        """Return the caller, in one query, or None without a credential.
 
-        A credential that is malformed, unknown, revoked or expired raises AuthenticationFailed,
-        also where none is needed: who sends one means to be known.
+        Raises AuthenticationFailed for a malformed, unknown, revoked or expired credential, even if
+        the endpoint needs none: a caller who sends one expects it to count.
         """
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
@@ -57,27 +57,27 @@ class BearerAuthentication(BaseAuthentication):
         bearer = _BEARER.fullmatch(header.strip())
         context = request.parser_context or {}
         is_without = request.method in getattr(context.get("view"), "without_facts", ())
-        named = {} if is_without else context.get("kwargs", {})  # ids of which facts are wanted
-        caller = _caller_with(bearer[1], named) if bearer else None
+        named = {} if is_without else context.get("kwargs", {})  # ids whose facts to read as well
+        caller = _authenticate_secret(bearer[1], named) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         request._request.META[ACCEPTED_CREDENTIAL] = True
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
+        """Return the authentication challenge for a 401."""
         return "Bearer"
 
 
 class SessionAuthentication(BaseAuthentication):
-    """The cookie of a browser in which a member of a company or a person has signed in."""
+    """The session cookie of a member of a company, or of an applicant, who has signed in."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """Return the caller, in at most three queries; None without a signed-in session.
+        """Return the caller, in at most three queries, or None without a signed-in session.
 
-        A member of several companies says in the parameter `company`, or the header X-Company, for
-        which of them they act: ValidationError without it, NotFound if it is none of theirs.
-        Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
+        A member of several companies names one in the parameter `company` or the header X-Company.
+        Raises ValidationError without it, NotFound if it is not one of theirs, and PermissionDenied
+        for an unsafe method without a CSRF token.
         """
         browser = request._request
         user = get_user(browser)
@@ -88,28 +88,28 @@ class SessionAuthentication(BaseAuthentication):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
-            if company_id := _company(request, list(roles)):
+            if company_id := _company_of_session(request, list(roles)):
                 caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
             applicant_id = applicant_id_of(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
                 return None
             caller = PersonCaller(applicant_id)
-        check = CSRFCheck(_no_answer)
+        check = CSRFCheck(_no_csrf_answer)
         check.process_request(browser)
-        if why := check.process_view(browser, _no_answer, (), {}):
+        if why := check.process_view(browser, _no_csrf_answer, (), {}):
             raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
+        """Return the authentication challenge for a 401."""
         return "Bearer"
 
 
 def refuse_long_signed_in(request: Request) -> None:
-    """Refuse a member who has not proved who they are of late. Raises PermissionDenied.
+    """Refuse a member who has not confirmed their identity recently. Raises PermissionDenied.
 
-    Somebody who finds an open browser must not leave with a key.
+    Somebody who finds an open browser must not be able to create a key.
     """
     browser = request._request
     theirs, browser.user = browser.user, get_user(browser)
@@ -120,45 +120,45 @@ def refuse_long_signed_in(request: Request) -> None:
         browser.user = theirs
 
 
-def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:
-    """Return whom a secret stands for; what the address names is read in the same round trip."""
+def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | None:
+    """Return the caller with this secret, and read what the URL names in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        digest = keys.digest_of(secret)
-        for key, subject in _with_subject(FIND_KEY, digest, address):
-            note_use(key)
+        digest = keys.api_key_digest(secret)
+        for key, subject in _credential_and_subject(FIND_KEY, digest, address):
+            note_key_use(key)
             return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
-        digest = tokens.digest_of(secret)
-        for token, subject in _with_subject(FIND_TOKEN, digest, address):
+        digest = tokens.token_digest(secret)
+        for token, subject in _credential_and_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
     return None
 
 
-def _with_subject(
-    credential: Statement[C], digest: bytes, address: Mapping[str, Any]
+def _credential_and_subject(
+    credential: PreparedStatement[C], digest: bytes, address: Mapping[str, Any]
 ) -> list[tuple[C, Subject]]:
-    statements: list[Statement[Any]] = [credential]
+    statements: list[PreparedStatement[Any]] = [credential]
     parameters: dict[str, Any] = {"digest": digest}
     for name, statement in _SUBJECTS:
         if isinstance(address.get(f"{name}_id"), UUID):
             statements.append(statement)
             parameters[name] = address[f"{name}_id"]
-    found = run(statements, parameters)
+    found = run_prepared(statements, parameters)
     subject = found[-1][0] if len(found) > 1 and found[-1] else None
     return [(known, subject) for known in found[0]]
 
 
-def _company(request: Request, theirs: list[UUID]) -> UUID | None:
+def _company_of_session(request: Request, theirs: list[UUID]) -> UUID | None:
     named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
     if named:
-        company_id = as_id(named)
+        company_id = parameter_as_id(named)
         if company_id not in theirs:
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse("company", "You belong to several companies. Name the one you act for.")
+        refuse_parameter("company", "You belong to several companies. Name the one you act for.")
     return theirs[0] if theirs else None
 
 
-def _no_answer(_: HttpRequest) -> HttpResponse:
+def _no_csrf_answer(_: HttpRequest) -> HttpResponse:
     return HttpResponse()

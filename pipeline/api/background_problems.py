@@ -1,4 +1,4 @@
-"""Refusals of background work as clients see them: the field of the request, and the reason."""
+"""Refusals of background work as clients see them: the request's field and the reason."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 LONGEST_WHY = 300
 
 _DETAILS: dict[type[Exception], str] = {
-    InvalidPayload: "The payload is not what this type takes; `errors` says where.",
+    InvalidPayload: "The payload does not match the type's schema; see `errors`.",
 }
 
 
-def reason_of(exc: BaseException | None) -> BaseException | None:
-    """Return the refusal; in a batch, that of the first refused task."""
+def background_reason(exc: BaseException | None) -> BaseException | None:
+    """Return the refusal, or in a batch that of the first refused task."""
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
 def background_detail(exc: BaseException | None) -> str | None:
-    """Return the text of a refusal of background work; None for any other error."""
-    reason = reason_of(exc)
+    """Return the text of a refusal of background work, or None for any other error."""
+    reason = background_reason(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
     text = _DETAILS.get(type(reason), str(reason))
@@ -28,21 +28,23 @@ def background_detail(exc: BaseException | None) -> str | None:
 
 
 def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
-    """Return the fields that a refusal of background work names, each with its JSON pointer."""
+    """Return the fields that a refusal of background work names, with their JSON pointers."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
-    match reason_of(exc):
+    match background_reason(exc):
         case InvalidPayload(problems=problems):
             escaped = [(path.replace("~", "~0").replace("/", "~1"), why) for path, why in problems]
             return [
-                _error("/".join([f"{start}/payload", *(path.split(".") if path else [])]), why)
+                _background_error(
+                    "/".join([f"{start}/payload", *(path.split(".") if path else [])]), why
+                )
                 for path, why in escaped
             ]
         case OutOfRange(name=name) as reason:
-            return [_error(f"{start}/{name}", str(reason))]
+            return [_background_error(f"{start}/{name}", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
-            return [_error(f"{start}/type", str(reason))]
-    return [_error(start, str(exc))] if start else []
+            return [_background_error(f"{start}/type", str(reason))]
+    return [_background_error(start, str(exc))] if start else []
 
 
-def _error(pointer: str, why: str) -> dict[str, str]:
+def _background_error(pointer: str, why: str) -> dict[str, str]:
     return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}

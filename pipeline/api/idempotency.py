@@ -1,8 +1,8 @@
-"""Idempotency-Key: the same request under the same key is done once, and answered alike.
+"""Idempotency-Key: a request repeated under the same key runs once and gets the same response.
 
-An answer is kept, whatever it says, unless it says that the request can be sent again: 401, 409,
-415, 429 and 5xx. A refusal like 400 is kept too: under one key stands one request, so a corrected
-body wants a key of its own (and gets 422 until it has one).
+Responses are kept, except those after which the request can be sent again: 401, 409, 415, 429 and
+5xx. A refusal like 400 is kept too: a key belongs to one request, so a corrected body needs a new
+key, and gets 422 without one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rest_framework.response import Response
 
 from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
 from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
-from pipeline.api.parameters import refuse
+from pipeline.api.parameters import refuse_parameter
 from pipeline.limits import idempotency
-from pipeline.limits.idempotency import Claim, InUse, Kept, Reused
+from pipeline.limits.idempotency import IdempotencyClaim, InUse, Kept, Reused
 from pipeline.web.client_address import client_address
 
 logger = logging.getLogger(__name__)
@@ -35,17 +35,17 @@ _KEY = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 
 
 class Answered(Exception):
-    """The request was answered before."""
+    """Raised for a request that was answered before; holds the response."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
         self.response = response
 
 
-def begin(request: Request) -> None:
-    """Take the request's key, if it is a POST with one, before anything is done.
+def begin_idempotent(request: Request) -> None:
+    """Claim the key of a POST request, if it has one, before anything else happens.
 
-    Raises Answered with the first answer, ValidationError when the key is none, and
+    Raises Answered with the first response, ValidationError for a malformed key,
     IdempotencyKeyReused or IdempotencyKeyInUse.
     """
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
@@ -53,14 +53,14 @@ def begin(request: Request) -> None:
         return
     key = key.strip()
     if not _KEY.fullmatch(key):
-        refuse(HEADER, "A key has 1 to 255 characters.")
+        refuse_parameter(HEADER, "A key has 1 to 255 characters.")
     try:
         body = sha256(request._request.body).hexdigest()
     except UnreadablePostError:
         raise ParseError("The body could not be read.") from None
-    fingerprint = _digest("POST", request.get_full_path(), body)
-    match idempotency.claim(_record_id(request, key, fingerprint), fingerprint):
-        case Claim() as claim:
+    fingerprint = _idempotency_digest("POST", request.get_full_path(), body)
+    match idempotency.claim_key(_idempotency_record_id(request, key, fingerprint), fingerprint):
+        case IdempotencyClaim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
             headers = kept.headers | {"Idempotent-Replayed": "true"}
@@ -71,55 +71,55 @@ def begin(request: Request) -> None:
             raise IdempotencyKeyInUse
 
 
-def row_id(request: Request) -> UUID | None:
-    """Return the id of the row that a request makes: the same at each try. None without a key.
+def idempotent_row_id(request: Request) -> UUID | None:
+    """Return the id for the row that a request creates, or None without a key.
 
-    A service that gets it and finds the row gives that row, and so a try after a crash is answered
-    with what the first one made.
+    Each retry gets the same id. A service that finds a row with this id returns it, so a retry
+    after a crash returns what the first attempt created.
     """
-    claim = _claim_of(request)
+    claim = _idempotency_claim(request)
     return claim.row_id if claim else None
 
 
-def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
-    """Keep the answer to a request that took a key, or let the key be used again.
+def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
+    """Keep the response to a request that claimed a key, or release the key.
 
-    `secret`: the answer must not be stored. The work is done by now, so that a database that is
-    lost here changes no answer: the claim then runs out, and a retry finds the row.
+    `secret`: the response must not be stored. The work is done by now, so a lost database does not
+    change the response: the claim expires, and a retry finds the row.
     """
-    claim = _claim_of(request)
+    claim = _idempotency_claim(request)
     if claim is None:
         return
     status = response.status_code
     can_be_sent_again = status in (401, 409, 415, 429) or status >= 500
     try:
         if secret or can_be_sent_again or not isinstance(response, Response):
-            idempotency.release(claim)
+            idempotency.release_key(claim)
         else:
             response.render()
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
-            idempotency.keep(claim, status=status, headers=headers, body=response.content)
+            idempotency.keep_answer(claim, status=status, headers=headers, body=response.content)
     except DatabaseError:
-        logger.warning("the answer to a request with a key could not be kept", exc_info=True)
+        logger.warning("the response to a request with a key could not be kept", exc_info=True)
 
 
-def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
+def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
     """Return a digest of the caller and the key.
 
-    Anonymous callers are told apart by address, which they may share. Their digest includes the
-    request itself, so that a key that two of them choose reveals neither to the other.
+    Anonymous callers are distinguished by address, which they may share. Their digest includes the
+    request, so that two of them who choose the same key learn nothing about each other.
     """
     match caller_of(request):
         case CompanyCaller(company_id=company_id, actor_id=actor_id):
-            return _digest("company", str(company_id), str(actor_id), key)
+            return _idempotency_digest("company", str(company_id), str(actor_id), key)
         case PersonCaller(applicant_id=applicant_id):
-            return _digest("person", str(applicant_id), key)
-    return _digest("nobody", client_address(request), fingerprint.hex(), key)
+            return _idempotency_digest("person", str(applicant_id), key)
+    return _idempotency_digest("nobody", client_address(request), fingerprint.hex(), key)
 
 
-def _digest(*parts: str) -> bytes:
+def _idempotency_digest(*parts: str) -> bytes:
     return sha256("\n".join(parts).encode()).digest()
 
 
-def _claim_of(request: Request) -> Claim | None:
+def _idempotency_claim(request: Request) -> IdempotencyClaim | None:
     return getattr(request, "idempotency_claim", None)

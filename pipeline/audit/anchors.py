@@ -28,7 +28,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 
 FIRST = "0" * 64  # in the place of the hash of a line before the first
@@ -104,7 +104,7 @@ def _new_heads(recent: list[Anchor]) -> list[Anchor]:
     known = {(anchor.job_id, anchor.seq) for anchor in recent}
     rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
     return [
-        Anchor(job_id, seq, bytes(head).hex(), stamp(now))
+        Anchor(job_id, seq, bytes(head).hex(), logged_time(now))
         for job_id, seq, head, now in rows
         if (job_id, seq) not in known
     ]
@@ -147,7 +147,7 @@ def _end_of(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
                 f"its last line {problem}. Nothing was written. Keep the file, find out who changed"
                 " it, and move it away: a new one then begins with the heads of all logs."
             )
-        if anchor is None or (recent and anchor.at < stamp(_changes_since(recent[0]))):
+        if anchor is None or (recent and anchor.at < logged_time(_changes_since(recent[0]))):
             break
         recent.append(anchor)
     if rest_is_whole:

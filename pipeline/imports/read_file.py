@@ -12,9 +12,9 @@ from django.db.models.functions import Now
 
 from applicants.addresses import same_letters
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.files.write import keep_parts
-from pipeline.imports.read_csv import read_rows
-from pipeline.imports.rows import Row
+from pipeline.files.write import write_file_parts
+from pipeline.imports.read_csv import read_csv_rows
+from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredPart
 
 # The fewest rows that are taken in at a time; with the longest names still a small part.
@@ -31,7 +31,9 @@ def read_file(run: ImportRun) -> None:
         return
     file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
     try:
-        file.rows, file.size_bytes = _store(file.id, read_rows(_bytes_of(file.id)))
+        file.rows, file.size_bytes = _store_read_rows(
+            file.id, read_csv_rows(_bytes_of_unread_file(file.id))
+        )
     except ImportFileRefused as error:
         StoredPart.objects.filter(file_id=file.id).delete()
         ImportRun.objects.filter(file_id=file.id).update(
@@ -53,23 +55,23 @@ def unread_files() -> QuerySet[ImportRun]:
     return ImportRun.objects.filter(is_read=False).order_by("file__size_bytes", "file_id")
 
 
-def may_hold(run: ImportRun, address: str) -> bool:
+def unread_file_may_hold(run: ImportRun, address: str) -> bool:
     """Tell if an address, in its one spelling, may stand in an unread file in any spelling.
 
     Looks for the part before the @ only: a domain has more spellings than can be listed.
     """
-    whole = same_letters(b"".join(_bytes_of(run.file_id)).decode(errors="replace"))
+    whole = same_letters(b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace"))
     local = address.rpartition("@")[0]
     return any(f"{spelling}@" in whole for spelling in (local, local.replace('"', '""')))
 
 
-def unread_rows(run: ImportRun) -> Iterator[Row]:
+def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:
     """Read the rows of a file as they will be imported, up to where it cannot be read."""
     with suppress(ImportFileRefused):
-        yield from read_rows(_bytes_of(run.file_id))
+        yield from read_csv_rows(_bytes_of_unread_file(run.file_id))
 
 
-def _bytes_of(file_id: UUID) -> Iterator[bytes]:
+def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
     """Read a stored file as it came; one part in memory at a time."""
     parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
     last: int | None = None
@@ -78,7 +80,7 @@ def _bytes_of(file_id: UUID) -> Iterator[bytes]:
         last = part.number
 
 
-def _store(file_id: UUID, rows: Iterator[Row]) -> tuple[int, int]:
+def _store_read_rows(file_id: UUID, rows: Iterator[ImportRow]) -> tuple[int, int]:
     """Store the rows in parts; return how many rows and bytes there are."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
@@ -87,7 +89,7 @@ def _store(file_id: UUID, rows: Iterator[Row]) -> tuple[int, int]:
         parts.append((number, data))
         count, number, size = count + len(some), number + 1, size + len(data)
         if len(parts) == PARTS_AT_ONCE:
-            keep_parts(file_id, parts)
+            write_file_parts(file_id, parts)
             parts.clear()
-    keep_parts(file_id, parts)
+    write_file_parts(file_id, parts)
     return count, size

@@ -14,7 +14,7 @@ PARTS = 64
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
 
-def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
+def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> str:
     """Remove some rows for which something holds, in the order of an index if there is one."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
@@ -27,7 +27,7 @@ def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
 # was told of its import go before the file does.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
-        _some(
+        _some_expired(
             "pipeline_idempotencyrecord",
             "id",
             "expires_at <= clock_timestamp()",
@@ -35,9 +35,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "rates": (_some("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
+    "rates": (_some_expired("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
     "sessions": (
-        _some(
+        _some_expired(
             "django_session",
             "session_key",
             "expire_date <= clock_timestamp()",
@@ -46,7 +46,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "tokens": (
-        _some(
+        _some_expired(
             "applicants_applicanttoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -55,7 +55,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "codes": (
-        _some(
+        _some_expired(
             "applicants_signincode",
             "address",
             "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
@@ -63,9 +63,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "refusals": (_some("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
+    "refusals": (_some_expired("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
     "imports": (
-        _some(
+        _some_expired(
             "pipeline_importrun",
             "file_id",
             f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
@@ -73,9 +73,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "parts": (_some("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
+    "parts": (_some_expired("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
     "files": (
-        _some(
+        _some_expired(
             "pipeline_storedfile",
             "id",
             "expires_at <= clock_timestamp()"
@@ -96,7 +96,7 @@ def remove_expired() -> dict[str, int]:
     Tokens and codes of applicants, and files with everything that belongs to them, go too.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
-    as long as any kind went up to its bound (`is_there_more`), there may be more.
+    as long as any kind went up to its bound (`is_more_expired`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -106,6 +106,6 @@ def remove_expired() -> dict[str, int]:
     return removed
 
 
-def is_there_more(removed: dict[str, int]) -> bool:
+def is_more_expired(removed: dict[str, int]) -> bool:
     """Return True if a kind reached its bound."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import PreparedStatement
 
 
 class JobFacts(NamedTuple):
@@ -24,7 +24,7 @@ class JobFacts(NamedTuple):
     posting_version: int
 
 
-JOB_FACTS = Statement(
+JOB_FACTS = PreparedStatement(
     """
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
@@ -42,11 +42,15 @@ def job_facts(job_id: UUID) -> JobFacts:
     return facts
 
 
-def _columns(model: type[Model]) -> list[str]:
+def _columns_for_jobs(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
-_JOB, _POSTING, _COMPANY = _columns(Job), _columns(JobPosting), _columns(Company)
+_JOB, _POSTING, _COMPANY = (
+    _columns_for_jobs(Job),
+    _columns_for_jobs(JobPosting),
+    _columns_for_jobs(Company),
+)
 
 
 def _whole_job(*row: Any) -> Job:
@@ -58,14 +62,14 @@ def _whole_job(*row: Any) -> Job:
     return job
 
 
-def _selected(table: str, names: list[str]) -> str:
+def _jobs_sql(table: str, names: list[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
 
 
 # The ORM would build this text anew for each request.
-WHOLE_JOB = Statement(
+WHOLE_JOB = PreparedStatement(
     f"""
-SELECT {_selected("job", _JOB)}, {_selected("posting", _POSTING)}, {_selected("company", _COMPANY)}
+SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
@@ -85,7 +89,7 @@ def read_job(job_id: UUID) -> Job:
 
 def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company, newest first, in one query."""
-    return _page(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
+    return _page_of_jobs(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
 
 
 def jobs_of_company(
@@ -93,14 +97,14 @@ def jobs_of_company(
 ) -> Page[Job]:
     """Return a company's jobs, drafts included, newest first, in one query."""
     jobs = _whole_jobs().filter(company_id=company_id)
-    return _page(jobs.filter(status=status) if status else jobs, search, after, limit)
+    return _page_of_jobs(jobs.filter(status=status) if status else jobs, search, after, limit)
 
 
 def _whole_jobs() -> QuerySet[Job]:
     return Job.objects.select_related("posting", "company")
 
 
-def _page(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
+def _page_of_jobs(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
     if search:
         jobs = jobs.filter(
             Q(posting__title__icontains=search) | Q(posting__location__icontains=search)

@@ -66,7 +66,7 @@ class LiveWorker(UvicornWorker):
     def init_process(self) -> None:
         """Load the application with the number of threads that gunicorn was given."""
         RequestQueue.threads_of_process = self.cfg.threads
-        BoundedProtocol.doors.trust(env.trusted_proxies())
+        BoundedProtocol.doors.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         super().init_process()

@@ -1,8 +1,8 @@
-"""Fork server: a process that has loaded the code, and forks a fresh child on request.
+"""Fork server: a process that has loaded the code and forks a fresh child on request.
 
-A new Python with Django takes a second of processor time, a fork of this process a few
-milliseconds. It is started with `subprocess` and has no connection and no thread, so that children
-inherit nothing that they must not share. It ends, and all children with it, when its worker does.
+Starting Python with Django takes a second of CPU; forking this process takes a few milliseconds.
+It is started with `subprocess` and has no connections and no threads, so children inherit nothing
+that they must not share. When its worker ends, it ends too, with all children.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGE_BYTES = 4_096
 
 
 class ForkServer:
-    """Starts, signals and reaps children; the worker gives each a number."""
+    """Starts, signals and reaps children. The worker gives each child a number."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -48,10 +48,10 @@ class ForkServer:
             if control in readable:
                 is_open = self._obey()
         for pid in self._numbers:
-            _kill(pid, signal.SIGKILL)
+            _kill_forked_group(pid, signal.SIGKILL)
 
     def _obey(self) -> bool:
-        """Do what the worker asks; return False when it has closed its end."""
+        """Carry out one request of the worker; return False once it has closed its end."""
         message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 2)
         if not message:
             return False
@@ -59,29 +59,30 @@ class ForkServer:
         if verb == "start":
             pid = os.fork()
             if pid == 0:
-                from tasks.child.child import live
+                from tasks.child.child import run_child
 
                 signal.set_wakeup_fd(-1)
                 for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(name, signal.SIG_DFL)
                 self._control.close()
-                live(socket.socket(fileno=fds[0]), fds[1])
+                run_child(socket.socket(fileno=fds[0]), fds[1])
             with contextlib.suppress(OSError):
-                os.setpgid(pid, pid)  # the child does it too: one of the two is first
+                os.setpgid(pid, pid)  # the child does this too; either may be first
             self._numbers[pid] = number
             for fd in fds:
                 os.close(fd)
         else:
             for pid, of in self._numbers.items():
                 if of == number:
-                    _kill(pid, rest[0])
+                    _kill_forked_group(pid, rest[0])
         return True
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 pid = ended.si_pid
-                _kill(pid, signal.SIGKILL)  # what it left in its group, while the number is its own
+                # Kill what it left in its group, before its process id can be reused.
+                _kill_forked_group(pid, signal.SIGKILL)
                 _, status = os.waitpid(pid, 0)
                 number = self._numbers.pop(pid)
                 self._report(what="ended", number=number, code=os.waitstatus_to_exitcode(status))
@@ -91,13 +92,13 @@ class ForkServer:
             self._control.send(json.dumps(message).encode())
 
 
-def _kill(group: int, number: int) -> None:
+def _kill_forked_group(group: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
-def main() -> None:
-    """Load the code, as any process of the product does, then serve the worker."""
+def run_fork_server() -> None:
+    """Set up Django and load the code, then serve the worker."""
     control = socket.socket(fileno=int(sys.argv[1]))
     django.setup()
     from tasks.child import child  # noqa: F401 -- loaded once, for all children
@@ -108,4 +109,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_fork_server()

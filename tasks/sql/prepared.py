@@ -1,14 +1,14 @@
 """Prepared statements on Django's connection, several of them in one round trip.
 
-A hot path spends more on the way to the database than the database spends on its work: the ORM
-builds the same SQL anew for each request, and a driver that is asked one statement at a time waits
-for each answer. Here a connection prepares a statement once, sends as many as belong together with
-one sync, and gives plain rows. BEGIN travels with the first trip of a transaction, and COMMIT with
-the last where the caller asks for it.
+On a hot path, reaching the database costs more than the work inside it: the ORM rebuilds the same
+SQL for each request, and a driver that runs one statement at a time waits for each answer. Here a
+connection prepares each statement once, sends related statements together with one sync, and
+returns plain rows. BEGIN travels with the first trip of a transaction, and COMMIT with the last if
+the caller asks for it.
 
-Everything around it stays Django's: `transaction.atomic`, its errors, its query log, its test
-transactions. If the server has forgotten the statements (DISCARD ALL, DEALLOCATE ALL, another
-server behind a pooler), a trip that began the transaction prepares them again and is repeated.
+Everything else stays Django's: `transaction.atomic`, errors, the query log, test transactions. If
+the server has forgotten the statements (DISCARD ALL, DEALLOCATE ALL, another server behind a
+pooler), a trip that began its transaction prepares them again and is repeated.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ R = TypeVar("R")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _BINARY = 1
-# The server has forgotten a statement, a pooler's server has it from another client, or a migration
-# has changed the type of a column that it returns.
+# The server has forgotten a statement, already has it from another client of a pooler, or a
+# migration has changed the type of a column that the statement returns.
 _STALE = (
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
@@ -41,10 +41,10 @@ _STALE = (
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
 
-class Statement(Generic[R]):
-    """SQL with named parameters, `%(name)s`, and what its rows become: a call of `row`.
+class PreparedStatement(Generic[R]):
+    """SQL with named parameters, `%(name)s`. Each result row is passed to `row`.
 
-    PostgreSQL infers the types of the parameters: cast one where the context does not say it.
+    PostgreSQL infers the types of parameters: add a cast where the context does not determine one.
     """
 
     __slots__ = ("formats", "name", "names", "row", "text")
@@ -56,12 +56,12 @@ class Statement(Generic[R]):
         place = {name: f"${number}" for number, name in enumerate(self.names, 1)}
         numbered = _PARAMETER.sub(lambda found: place[found[1]] if found[1] else "%", text)
         self.text = numbered.encode()
-        # Made of the text, so that behind a pooler no other client's statement has our name.
+        # Derived from the text, so that clients behind a pooler share a name only for equal SQL.
         self.name = b"nextinline_" + sha256(self.text).hexdigest()[:24].encode()
 
     def all(self, **parameters: Any) -> list[R]:
         """Run the statement alone and return its rows."""
-        rows: list[R] = run([self], parameters)[0]
+        rows: list[R] = run_prepared([self], parameters)[0]
         return rows
 
     def first(self, **parameters: Any) -> R | None:
@@ -70,17 +70,22 @@ class Statement(Generic[R]):
         return rows[0] if rows else None
 
 
-def values(*columns: Any) -> tuple[Any, ...]:
-    """Make a row of its columns: the `row` of a statement that needs no type of its own."""
+def prepared_row(*columns: Any) -> tuple[Any, ...]:
+    """Return the columns as a tuple: the `row` of a statement without a row type of its own."""
     return columns
 
 
-_BEGIN, _COMMIT = Statement("BEGIN", values), Statement("COMMIT", values)
-_BEGIN_SNAPSHOT = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", values)
+_BEGIN, _COMMIT = (
+    PreparedStatement("BEGIN", prepared_row),
+    PreparedStatement("COMMIT", prepared_row),
+)
+_BEGIN_SNAPSHOT = PreparedStatement(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", prepared_row
+)
 
 
-def run(
-    statements: Sequence[Statement[Any]],
+def run_prepared(
+    statements: Sequence[PreparedStatement[Any]],
     parameters: Parameters,
     *,
     commit: bool = False,
@@ -88,20 +93,19 @@ def run(
 ) -> list[list[Any]]:
     """Run statements in one round trip and return the rows of each.
 
-    Each statement sees what was committed before it began. With `commit` the transaction ends in
-    the same trip, unless the caller is inside somebody else's (a test's), which keeps its end.
-    With `snapshot` the statements only read, all as of one instant, in a transaction of their own;
-    inside a transaction they see what that one sees.
-    Raises django.db's errors; after one, nothing of the trip has happened.
+    Each statement sees what was committed before it began. With `commit`, the transaction ends in
+    the same trip, unless an outer transaction (such as a test's) encloses it. With `snapshot`, the
+    statements only read, all as of one instant, in a transaction of their own; inside an existing
+    transaction they see what it sees. Raises django.db's errors; the trip then has no effect.
     """
-    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` would ask for it each time
+    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` looks it up at each access
     database.validate_no_broken_transaction()
     database.close_if_health_check_failed()
     database.ensure_connection()
     raw = database.connection
     session = raw.__dict__.get("prepared_statements")
     if session is None:
-        session = raw.__dict__["prepared_statements"] = _Session(raw)
+        session = raw.__dict__["prepared_statements"] = _PreparedSession(raw)
     began = time.monotonic()
     try:
         with database.wrap_database_errors:
@@ -114,8 +118,8 @@ def run(
             database.queries_log.extend(log)
 
 
-class _Session:
-    """A connection's prepared statements, and the way its bytes go."""
+class _PreparedSession:
+    """Prepared statements of a connection, and its exchange with the server."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self._raw = raw
@@ -127,13 +131,13 @@ class _Session:
 
     def trip(
         self,
-        statements: Sequence[Statement[Any]],
+        statements: Sequence[PreparedStatement[Any]],
         parameters: Parameters,
         *,
         commit: bool,
         snapshot: bool,
     ) -> list[list[Any]]:
-        """Send the statements with one sync and load what they found."""
+        """Send the statements with one sync and return their rows."""
         idle = self._wire.transaction_status == pq.TransactionStatus.IDLE
         begins = idle and (snapshot or not self._raw.autocommit)
         commit = commit or (idle and snapshot)
@@ -153,7 +157,7 @@ class _Session:
                     self._known.clear()
             except psycopg.Error:
                 if begins and snapshot and not self._raw.closed:
-                    self._raw.rollback()  # nobody else knows of this transaction
+                    self._raw.rollback()  # only this function knows of the transaction
                 raise
         else:
             results = self._exchange(sent, parameters)
@@ -161,9 +165,9 @@ class _Session:
         return [self._load(*pair) for pair in zip(statements, found, strict=False)]
 
     def _exchange(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> list[pq.abc.PGresult]:
-        """Return one result for each statement. Raises the first error, as psycopg's."""
+        """Send statements and return one result for each. Raises the first error, as psycopg's."""
         wire = self._wire
         wire.enter_pipeline_mode()
         try:
@@ -172,7 +176,7 @@ class _Session:
             results = self._receive()
             wire.exit_pipeline_mode()
         except BaseException:
-            self._raw.close()  # nobody knows how much of it was read
+            self._raw.close()  # it is unknown how much was read
             raise
         if prepared:
             done = pq.ExecStatus.COMMAND_OK
@@ -188,9 +192,9 @@ class _Session:
         raise error
 
     def _send(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> dict[int, bytes]:
-        """Buffer the statements. Return which results only say that a statement was prepared."""
+        """Buffer the statements. Map the places of results that belong to a PREPARE to its name."""
         prepared: dict[int, bytes] = {}
         for at, statement in enumerate(statements):
             given = [parameters[name] for name in statement.names]
@@ -227,7 +231,7 @@ class _Session:
             else:
                 results.append(result)
 
-    def _load(self, statement: Statement[R], result: pq.abc.PGresult) -> list[R]:
+    def _load(self, statement: PreparedStatement[R], result: pq.abc.PGresult) -> list[R]:
         if not result.ntuples:
             return []
         self._transformer.set_pgresult(result)

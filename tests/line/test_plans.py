@@ -19,38 +19,39 @@ from psycopg import sql as compose
 from applicants.services import FIND_TOKEN
 from jobs.services import FIND_KEY
 from pipeline.line import sql
-from pipeline.line.write import _joined
+from pipeline.line.write import joined_writes
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
-from pipeline.selectors.applications import APPLICATION_FACTS, page_statement
+from pipeline.selectors.applications import APPLICATION_FACTS, applications_page_statement
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
-from tasks.sql.prepared import Statement, values
+from tasks.enqueue import NewTask, enqueue_parameter
+from tasks.sql.prepared import PreparedStatement, prepared_row
 from tests.support import factories
 from tests.support.crowd import crowd
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 SIZES = [100, 20_000, *map(int, os.environ.get("PLAN_ROWS", "").split())]
-LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant"}
+LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "tasks_task"}
 MODES = ("force_generic_plan", "force_custom_plan")
 
 
 def changing(statement: str) -> str:
-    return _joined(("changed", statement), ("entries", sql.APPEND))
+    return joined_writes(("changed", statement), ("entries", sql.APPEND))
 
 
-STATEMENTS: dict[str, Statement[Any]] = {
+STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up a key": FIND_KEY,
     "look up a token": FIND_TOKEN,
     "look up a job": JOB_FACTS,
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
-    "read a page of the queue": page_statement(reads.QUEUE, 51),
-    "read a long page of the queue": page_statement(reads.QUEUE, 201),
-    "read a page of the seats": page_statement(reads.SEATS, 51),
-    "read a person's applications": page_statement(reads.OF_PERSON, 51),
+    "read a page of the queue": applications_page_statement(reads.QUEUE, 51),
+    "read a long page of the queue": applications_page_statement(reads.QUEUE, 201),
+    "read a page of the seats": applications_page_statement(reads.SEATS, 51),
+    "read a person's applications": applications_page_statement(reads.OF_PERSON, 51),
     **{
-        name: Statement(text, values)
+        name: PreparedStatement(text, prepared_row)
         for name, text in {
             "lock a job": sql.LOCK_JOB,
             "lock an application's job": sql.LOCK_JOB_OF,
@@ -68,8 +69,11 @@ STATEMENTS: dict[str, Statement[Any]] = {
             "read one application": reads.ONE,
             "read who is active": reads.ACTIVE,
             "read who must acknowledge": reads.PENDING,
-            "admit one": _joined(("created", sql.CREATE), ("entries", sql.APPEND)),
+            "admit one": joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
             "move a few": changing(sql.CHANGE_FEW),
+            "move a few, with tasks": joined_writes(
+                ("changed", sql.CHANGE_FEW), ("entries", sql.APPEND), with_tasks=True
+            ),
         }.items()
     },
 }
@@ -113,10 +117,13 @@ def parameters(job: UUID) -> dict[str, Any]:
         "changed": as_json([row]),
         "changed_ids": [middle.id],
         "entries": "[]",
+        "tasks": enqueue_parameter([NewTask("demo.sleep")])[0],
     }
 
 
-def plan_of(statement: Statement[Any], given: dict[str, Any], mode: str) -> list[dict[str, Any]]:
+def plan_of(
+    statement: PreparedStatement[Any], given: dict[str, Any], mode: str
+) -> list[dict[str, Any]]:
     """Every node of a statement's plan."""
     arguments = compose.SQL(", ").join(compose.Literal(given[name]) for name in statement.names)
     with connection.cursor() as cursor:
@@ -161,7 +168,9 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
 
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
     given = parameters(line_of(5_000))
-    plain, few = (Statement(changing(text), values) for text in (sql.CHANGE, sql.CHANGE_FEW))
+    plain, few = (
+        PreparedStatement(changing(text), prepared_row) for text in (sql.CHANGE, sql.CHANGE_FEW)
+    )
 
     assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}
     assert whole_tables(plan_of(few, given, MODES[0])) == set()

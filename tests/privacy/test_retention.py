@@ -15,7 +15,7 @@ from applicants.services import issue_token
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from jobs.services import set_retention
-from pipeline.apps import _keep_upkeep
+from pipeline.apps import ensure_upkeep_after_migrate
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.retention import end_retention
@@ -142,7 +142,7 @@ def test_there_is_a_least_and_a_most(days: int) -> None:
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
     rejected(zelda)
-    _keep_upkeep()
+    ensure_upkeep_after_migrate()
 
     assert Run("retention.people", {}, None).result == {"applications": 1}
     assert Schedule.objects.get(type_key="retention.people").cron == "20 3 * * *"
@@ -157,7 +157,7 @@ def test_an_owner_sets_it_on_the_settings_page(company: Company, owner: Client) 
     refused = owner.post(page, {"keep_days": "29"}, follow=True)
 
     assert "Days to keep personal data" in before
-    assert "It applies from the next night on" in text_of(saved) + saved.content.decode()
+    assert "The change takes effect tonight" in text_of(saved) + saved.content.decode()
     assert "Enter 30 to 3,650 days" in refused.content.decode()
     kept = Retention.objects.get(job_id=job)
     assert (kept.keep_days, kept.legal_hold) == (90, True)

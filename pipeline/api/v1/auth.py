@@ -1,4 +1,4 @@
-"""Signing in as an applicant: a code by mail, a token for the code, and the token's end."""
+"""Applicant sign-in: email a code, exchange it for a token, revoke the token."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from applicants.codes import send_code
 from applicants.models import EMAIL_LENGTH
 from applicants.services import revoke_token, sign_in_by_code
-from pipeline.api.access import as_person
+from pipeline.api.access import authorize_person
 from pipeline.api.callers import caller_of, requester_of
-from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.errors import WrongCode
 from pipeline.api.problems import NOT_AUTHENTICATED
 from pipeline.api.schema import Tag, describes
@@ -23,18 +23,18 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.verify import verify_all
+from pipeline.services.verify import verify_all_of
 from pipeline.web.client_address import client_address
 
 
 class CodeRequestIn(Shape):
-    """The address that is to be proved."""
+    """The email address to prove."""
 
     email = Address(max_length=EMAIL_LENGTH)
 
 
 class CodeIn(Shape):
-    """An address, and the code that was sent to it; blanks between its digits do not matter."""
+    """An email address and the code that was sent to it. Blanks between digits do not matter."""
 
     email = Address(max_length=EMAIL_LENGTH)
     code = Line(max_length=20)
@@ -45,16 +45,16 @@ class CodeIn(Shape):
 
 
 class TokenOut(TypedDict):
-    """A token that stands for the person who proved their address."""
+    """A token for the person who proved their address."""
 
     token: str
     expires_at: datetime
 
 
-SENT = "If mail reaches this address, a code is on its way to it."
+SENT = "If this address exists, a code is on its way to it."
 
 
-class Code(Endpoint):
+class SignInCode(Endpoint):
     """`/auth/code`"""
 
     authentication_classes = ()
@@ -66,11 +66,11 @@ class Code(Endpoint):
         DetailOut,
         status=202,
         takes=(CodeRequestIn,),
-        about="The answer is the same for every address, whether somebody uses it here or not.",
+        about="The response is the same for every address, whether or not it is known here.",
     )
     def post(self, request: Request) -> Response:
         """Send a code to an email address: 202 for every address."""
-        email = body_of(request, CodeRequestIn)["email"]
+        email = endpoint_body(request, CodeRequestIn)["email"]
         client = client_address(request)
         check_throttle(request, "code_request", client)
         check_throttle(request, "code_request", f"{client} {email}")
@@ -78,13 +78,13 @@ class Code(Endpoint):
         return Response({"detail": SENT}, status=202)
 
 
-class Token(Endpoint):
+class SignInToken(Endpoint):
     """`/auth/token`"""
 
     answers_hold_secrets = True
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Ignore credentials when a token is asked for: an old one may have expired."""
+        """Ignore credentials when a token is requested, since an old one may have expired."""
         return super().get_authenticators() if self.request.method == "DELETE" else []
 
     @describes(
@@ -94,25 +94,25 @@ class Token(Endpoint):
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
-        about="A code can be used once, within 10 minutes, from the network that asked for it, and"
-        " guessed at five times. Every application with the address is verified by it.",
+        about="A code works once, within 10 minutes, from the network that requested it. It "
+        "allows five guesses. It verifies every application with the address.",
     )
     def post(self, request: Request) -> Response:
-        """Return a token for who proves an address by the code that was sent to it."""
-        given = body_of(request, CodeIn)
+        """Exchange an address and the code that was sent to it for a token."""
+        given = endpoint_body(request, CodeIn)
         check_throttle(request, "code_try", client_address(request))
         requester = requester_of(request).handle
         granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        verify_all(granted.applicant_id)
+        verify_all_of(granted.applicant_id)
         return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
     def delete(self, request: Request) -> Response:
         """Revoke the token that the request carries."""
-        person = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
-            raise PermissionDenied("Send the token that is to be revoked as the credential.")
+            raise PermissionDenied("Send the token to revoke as the credential.")
         revoke_token(person.token_id)
         return Response(status=204)

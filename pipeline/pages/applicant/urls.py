@@ -1,4 +1,4 @@
-"""Addresses of the applicants' pages."""
+"""URLs of the applicants' pages."""
 
 from django.urls import path
 
@@ -26,13 +26,13 @@ urlpatterns = [
     path("me/", dashboard.dashboard, name="dashboard"),
     path(_MINE, application.my_application, name="my_application"),
     path(f"{_MINE}confirm/", application.confirm_mine, name="confirm_mine"),
-    path(f"{_MINE}name/", application.take_over, name="take_over"),
+    path(f"{_MINE}name/", application.take_over_my_application, name="take_over"),
     path(f"{_MINE}withdraw/", application.withdraw_mine, name="withdraw_mine"),
-    path("confirm/", confirm.take_offer, name="take_offer"),
+    path("confirm/", confirm.confirm_by_button, name="take_offer"),
     path("confirm/<str:token>/", confirm.confirm_offer, name="confirm_offer"),
     path("privacy/", privacy.privacy, name="privacy"),
     path("me/data/", my_data.my_data, name="my_data"),
-    path("me/data/download/", my_data.download, name="my_data_download"),
+    path("me/data/download/", my_data.download_my_data, name="my_data_download"),
     path("me/data/erase/", my_data.erase_me, name="erase_me"),
     path("dev/mail/", dev_mail.dev_mails, name="dev_mails"),
     path("dev/mail/<str:name>/", dev_mail.dev_mail, name="dev_mail"),

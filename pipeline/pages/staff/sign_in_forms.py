@@ -19,8 +19,8 @@ from django import forms
 
 from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
-from pipeline.limits.rate_limit import Rate, count
-from pipeline.pages.rate_limits import TooOften, limit
+from pipeline.limits.rate_limit import Rate, count_against_rate
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
 from pipeline.web.client_address import client_address
 
 security = logging.getLogger("security")
@@ -59,8 +59,8 @@ class MailForm(AnySpelling):
         email: str = self.cleaned_data["email"]
         own = f"{email} {client_address(context.request)}"
         if (
-            not count(self.kind, email, MAILS_FOR_ALL).allowed
-            and not count(self.kind, own, OWN_MAILS).allowed
+            not count_against_rate(self.kind, email, MAILS_FOR_ALL).allowed
+            and not count_against_rate(self.kind, own, OWN_MAILS).allowed
         ):
             security.warning("staff.email_withheld", extra={"what": self.kind})
             raise get_adapter().validation_error("rate_limited")
@@ -81,7 +81,10 @@ class ResetForm(MailForm, ResetPasswordForm):
 
 
 class ConfirmCodeForm(ConfirmLoginCodeForm):
-    """Form for an emailed code. Attempts are counted in the database, safe against races."""
+    """Form for an emailed code.
+
+    Attempts are counted in the database, which is safe against races.
+    """
 
     field_order = ("code",)
 
@@ -99,11 +102,11 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
         rate = Rate(TRIES_OF_ONE_CODE, TRIES_OF_ONE_CODE * CODE_SECONDS)
         code = f"{request.session.session_key} {self.expected_code}"
         try:
-            limit(request, "code_try")
+            limit_page_rate(request, "code_try")
         except TooOften:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("rate_limited") from None
-        if not count("staff_code", code, rate).allowed:
+        if not count_against_rate("staff_code", code, rate).allowed:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
         return str(super().clean_code())

@@ -1,4 +1,4 @@
-"""Answers with applications."""
+"""Responses about applications."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Annotated, TypedDict
 from uuid import UUID
 
 from jobs.policies import misses_left
-from pipeline.api.v1.outputs import Count, if_ahead
+from pipeline.api.v1.outputs import Count, output_if_ahead
 from pipeline.domain.states import Outcome, Status
-from pipeline.selectors.applications import Seen
+from pipeline.selectors.applications import SeenApplication
 
 
 class JobRef(TypedDict):
-    """The job that is applied to."""
+    """The job of an application."""
 
     id: UUID
     title: str
 
 
 class ApplicantRef(TypedDict):
-    """The applicant, under the name given with this application."""
+    """An applicant, under the name given with this application."""
 
     id: UUID
     name: str
@@ -28,7 +28,7 @@ class ApplicantRef(TypedDict):
 
 
 class ApplicationOut(TypedDict):
-    """One person's application to one job, and where it stands."""
+    """One person's application to one job, and its current state."""
 
     id: UUID
     job: JobRef
@@ -50,7 +50,7 @@ class ApplicationOut(TypedDict):
     server_time: datetime
 
 
-def application_out(seen: Seen) -> ApplicationOut:
+def application_out(seen: SeenApplication) -> ApplicationOut:
     """Return an application under the name given with it."""
     row = seen.application
     return {
@@ -65,7 +65,7 @@ def application_out(seen: Seen) -> ApplicationOut:
         "decay_count": row.decay_count,
         "decays_left": misses_left(seen.max_decays, row.decay_count),
         "acknowledge_by": row.acknowledge_by,
-        "eligible_at": if_ahead(row.eligible_at, seen.now),
+        "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

@@ -1,4 +1,4 @@
-"""Answers about schedules."""
+"""Responses about schedules."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.api.v1.tasks.outputs import Priority
 from tasks import registry
 from tasks.errors import BadSchedule, UnknownType
 from tasks.models import Schedule
-from tasks.payloads import redacted
-from tasks.scheduling.schedules import Times
+from tasks.payloads import redact_payload
+from tasks.scheduling.cron import CronTimes
 
 NEXT_TIMES = 5
 
 
 class TaskScheduleOut(TypedDict):
-    """Work that is started again and again. `problem` says why it was switched off, if it was."""
+    """Work that is started repeatedly. `problem` says why it was switched off, if so."""
 
     id: UUID
     name: str
@@ -38,17 +38,17 @@ class TaskScheduleOut(TypedDict):
 
 
 def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """Return a schedule, and when it runs the next five times after `now`.
+    """Return a schedule with its next five times after `now`.
 
-    Of a type that this release does not know, the whole payload is hidden.
+    If this release does not know the type, the whole payload is hidden.
     """
     try:
-        schema = registry.find(schedule.type_key, schedule.type_version).schema
+        schema = registry.find_registered_type(schedule.type_key, schedule.type_version).schema
     except UnknownType:
         schema = {"secret": True}
     times = [now]
-    with suppress(BadSchedule):  # no more times, or a zone that is no more
-        following = Times(schedule.cron, schedule.zone)
+    with suppress(BadSchedule):  # no further times, or a time zone that no longer exists
+        following = CronTimes(schedule.cron, schedule.zone)
         while schedule.enabled and len(times) <= NEXT_TIMES:
             times.append(following.after(times[-1]))
     return {
@@ -58,7 +58,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "zone": schedule.zone,
         "type": schedule.type_key,
         "version": schedule.type_version,
-        "payload": redacted(schema, schedule.payload),
+        "payload": redact_payload(schema, schedule.payload),
         "priority": schedule.priority,
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,

@@ -1,4 +1,4 @@
-"""Files that tasks made for a company, and the rows that an import refused."""
+"""Endpoints for files that tasks made for a company, and for rows that an import refused."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
-from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task, report_of
+from pipeline.files.read import read_file_pieces, read_stored_file
+from pipeline.imports.progress import import_of_task, report_of_refused_rows
 
 security = logging.getLogger("security")
 
 CSV = "text/csv"
 
 
-class AnyKind(DefaultContentNegotiation):
-    """An answer is of the kind that it is, whatever the client would rather have."""
+class AnyFileKind(DefaultContentNegotiation):
+    """Negotiation that ignores the Accept header: a file has the type it has."""
 
     def select_renderer(  # type: ignore[override]  # as the framework calls it
         self,
@@ -35,14 +35,14 @@ class AnyKind(DefaultContentNegotiation):
         renderers: Sequence[BaseRenderer],
         format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
-        """Return that of JSON, for refusals."""
+        """Return the JSON renderer, for refusals."""
         return renderers[0], renderers[0].media_type
 
 
-class RefusedRows(Endpoint):
+class RefusedRowsFile(Endpoint):
     """`/tasks/{id}/refused-rows`"""
 
-    content_negotiation_class = AnyKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_refused_rows",
@@ -53,16 +53,18 @@ class RefusedRows(Endpoint):
         about="Correct the rows, then import the file again.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
-        """Return the rows that an import did not take in, and why, as CSV."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        """Return the rows that an import refused, with the reasons, as CSV."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
-        return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
+        return _file_answer(
+            report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
+        )
 
 
 class OneFile(Endpoint):
     """`/files/{id}`"""
 
-    content_negotiation_class = AnyKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_file",
@@ -70,17 +72,19 @@ class OneFile(Endpoint):
         Action.READ_COMPANY,
         File((CSV, "application/jsonl")),
         headers=("Content-Disposition",),
-        about="Its id is in the result of the task that made it. It is there for seven days.",
+        about="Its id is in the result of the task that made it. It is kept for seven days.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        file = file_of(caller.company_id, file_id)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        file = read_stored_file(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
-        return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
+        return _file_answer(
+            read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
+        )
 
 
-def _download(
+def _file_answer(
     pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
 ) -> HttpResponseBase:
     response = StreamingHttpResponse(pieces, content_type=content_type)

@@ -1,4 +1,4 @@
-"""Answers about background tasks; values that a payload's schema calls secret are hidden."""
+"""Responses about background tasks. Values that a payload's schema marks as secret are hidden."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.tasks import actor_parts, actors_named
+from pipeline.background.tasks import task_actor_parts, task_actors_named
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
 TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
@@ -21,7 +21,7 @@ ACTORS = ("key", "member", "schedule", "worker", "system")
 
 
 class TaskProgressOut(TypedDict):
-    """The progress of a task, as its handler reported it last."""
+    """A task's progress, as last reported by its handler."""
 
     done: int
     total: int
@@ -44,7 +44,7 @@ class FullTaskErrorOut(TaskErrorOut):
 
 
 class TaskOut(TypedDict):
-    """A piece of background work, and where it stands."""
+    """A background task and its current state."""
 
     id: UUID
     type: str
@@ -66,26 +66,26 @@ class TaskOut(TypedDict):
 
 
 class FullTaskOut(TaskOut):
-    """A piece of background work with what it was given and why its attempts failed."""
+    """A background task with its payload and the errors of its attempts."""
 
     payload: Any
     errors: list[FullTaskErrorOut]
 
 
 class NewTaskOut(TaskOut):
-    """A task that was asked for: made now, or the first one with that key."""
+    """A requested task: a new one, or the first one with that key."""
 
     is_new: bool
 
 
 class NewTasksOut(TypedDict):
-    """The tasks of a batch, in the order in which they were asked for."""
+    """The tasks of a batch, in the order of the request."""
 
     data: list[NewTaskOut]
 
 
 class TaskActorOut(TypedDict):
-    """The actor with a name; workers and the system have no id."""
+    """An actor with a name. Workers and the system have no id."""
 
     kind: Annotated[str, ("enum", ACTORS)]
     id: UUID | None
@@ -93,7 +93,7 @@ class TaskActorOut(TypedDict):
 
 
 class TaskEventOut(TypedDict):
-    """Something that happened to a task."""
+    """An event of a task."""
 
     id: Count
     task_id: UUID
@@ -118,7 +118,7 @@ class RateOut(TypedDict):
 
 
 class TaskTypeOut(TypedDict):
-    """A type of background work that a company may start, and the limits within which it runs."""
+    """A type of background work that a company may start, with its limits."""
 
     key: str
     version: Count
@@ -173,7 +173,7 @@ class TaskStatsOut(TypedDict):
 
 
 def task_out(task: Task) -> TaskOut:
-    """Return a task that was read with its type."""
+    """Return a task. Its type must have been read with it."""
     key = task.idempotency_key
     progress: TaskProgressOut | None = None
     if isinstance(task.progress, dict):
@@ -190,7 +190,7 @@ def task_out(task: Task) -> TaskOut:
         "run_after": task.run_after,
         "progress": progress,
         "result": task.result,
-        "last_error": _error_out(task.errors[-1]) if task.errors else None,
+        "last_error": _task_error_out(task.errors[-1]) if task.errors else None,
         "idempotency_key": None if key and key.startswith(OF_A_REQUEST) else key,
         "producer": task.producer,
         "request_id": task.request_id,
@@ -204,20 +204,22 @@ def full_task_out(task: Task) -> FullTaskOut:
     """Return a task with its payload and all its errors."""
     return {
         **task_out(task),
-        "payload": redacted(task.type.schema, task.payload),
-        "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
+        "payload": redact_payload(task.type.schema, task.payload),
+        "errors": [
+            {**_task_error_out(error), "traceback": error["traceback"]} for error in task.errors
+        ],
     }
 
 
 def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
-    """Return a task that was just asked for."""
+    """Return a requested task, with whether it is new."""
     return {**task_out(task), "is_new": is_new}
 
 
-def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
-    """Return the events of tasks, with the names of the actors."""
+def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
+    """Return task events with the actors' names."""
     events = list(events)
-    names = actors_named(event.actor for event in events)
+    names = task_actors_named(event.actor for event in events)
     return [
         {
             "id": event.id,
@@ -225,20 +227,20 @@ def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
             "kind": event.kind,
             "at": event.at,
             "attempt": event.attempt,
-            "actor": actor_out(event.actor, names),
+            "actor": task_actor_out(event.actor, names),
             "data": event.data,
         }
         for event in events
     ]
 
 
-def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
+def task_actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
     """Return an actor with its name."""
-    kind, thing = actor_parts(actor)
+    kind, thing = task_actor_parts(actor)
     return {"kind": kind, "id": thing, "name": names[actor]}
 
 
-def type_out(
+def task_type_out(
     known: KnownType,
     *,
     paused_by: str | None,
@@ -246,7 +248,7 @@ def type_out(
     allowed: Container[str],
     broken_since: datetime | None = None,
 ) -> TaskTypeOut:
-    """Return a type.
+    """Return a task type.
 
     `paused_by` is the actor who paused it for the company; `broken_since` is when its breaker
     opened for the company alone.
@@ -254,7 +256,7 @@ def type_out(
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
     breaker = row.breaker if row and not broken_since else Breaker.CLOSED.value
-    actor = actor_out(paused_by, names) if paused_by is not None else None
+    actor = task_actor_out(paused_by, names) if paused_by is not None else None
     if by_the_site and actor is None:
         actor = {"kind": "system", "id": None, "name": "the site"}
     return {
@@ -278,7 +280,7 @@ def type_out(
     }
 
 
-def _error_out(error: dict[str, Any]) -> TaskErrorOut:
+def _task_error_out(error: dict[str, Any]) -> TaskErrorOut:
     return {
         "attempt": error["attempt"],
         "at": datetime.fromisoformat(error["at"]),
