@@ -189,17 +189,17 @@ def test_it_lets_one_probe_a_minute_through_also_of_parked_tasks(claimer: Any) -
 
 
 def test_a_worker_tries_nothing_out_until_its_look_at_the_breakers_has_found_one(
-    claimer: Any,
+    claimer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = TaskStore("w2", Options())
     asked: list[bool] = []
     claim = store.connection.claim
-    store.connection.claim = lambda *given, **how: (
+
+    def noted(*given: Any, **how: Any) -> list[Any]:
         asked.append(how["has_trials"])
-        or claim(  # type: ignore[method-assign,func-returns-value]
-            *given, **how
-        )
-    )
+        return claim(*given, **how)
+
+    monkeypatch.setattr(store.connection, "claim", noted)
     store.claim(1)
     store.park()
     store.claim(1)
