@@ -1,4 +1,4 @@
-"""The handler of imports."""
+"""Handler of import tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
 
 BETWEEN_BATCHES_SECONDS = 60.0
-# How long a batch's mails, and the last ones, are waited for; they are sent by this process.
+# How long to wait for a batch's emails, and for the last ones. This process sends them.
 AT_THE_END_SECONDS = 600.0
 _LOOK_SECONDS = 0.5
 _GRACE_SECONDS = 60.0
@@ -38,10 +38,10 @@ _GRACE_SECONDS = 60.0
     },
 )
 def import_applications(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Take in what is left of a file; how much was taken in and refused, and how much is left.
+    """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
-    Told to stop, it ends between two batches; what was taken in stays. Each batch's mails are
-    handed over before the next batch, so that they neither pile up nor go with the process.
+    If told to stop, it ends between two batches, and imported rows stay. Each batch's emails are
+    handed over before the next batch, so that they neither pile up nor get lost with the process.
     """
 
     def report_import_batch(run: ImportRun) -> None:
@@ -52,7 +52,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     import_id = UUID(payload["import_id"])
     file = StoredFile.objects.filter(id=import_id).first()
     if file is None or file.company_id != context.owner_id:
-        raise Discard("the company has no such file, or no longer")
+        raise Discard("the company does not have this file, or no longer has it")
     try:
         run = admit_rows(
             import_id,
@@ -72,11 +72,11 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
 
 
 def _send_import_mails(context: Context, most_seconds: float) -> None:
-    """Wait for the mails that this process is sending; shorter when it has to come to its end."""
+    """Wait for the emails that this process is sending, but not beyond the end of its time."""
     end = time.monotonic() + most_seconds
     while left := wait_until_sent(_LOOK_SECONDS):
         if context.cancelled:
             end = min(end, time.monotonic() + _GRACE_SECONDS / 2)
         if time.monotonic() >= end:
-            context.logger.warning("mails about %d batches have not gone out yet", left)
+            context.logger.warning("emails about %d batches have not been sent yet", left)
             return

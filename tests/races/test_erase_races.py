@@ -97,14 +97,14 @@ def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
 
 def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     job_id, person = factories.job(), factories.applicant(name=NAME)
-    forget, half_done = erasing.codes.forget, Event()
+    forget, half_done = erasing.codes.forget_code, Event()
 
     def slowly(email: str) -> None:
         half_done.set()
         wait_until_somebody_waits_for_a_lock()
         forget(email)
 
-    monkeypatch.setattr(erasing.codes, "forget", slowly)
+    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
     with started(partial(erase_person, applicant_id=person.id)):
         assert half_done.wait(PATIENCE_SECONDS)
         with pytest.raises(ApplicantNotFound):
