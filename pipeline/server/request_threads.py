@@ -21,7 +21,7 @@ class NoThread(Exception):
     """No thread could be started, and none is there."""
 
 
-def open_connection() -> None:
+def open_thread_connection() -> None:
     """Connect this thread to the database; its first request reports what is wrong with that."""
     with suppress(Error, ClusterError):
         connection.ensure_connection()
@@ -36,7 +36,7 @@ class RequestThreads(Executor):
     answers what needs no database even where there is none.
     """
 
-    def __init__(self, most: int, warm: Callable[[], None] = open_connection) -> None:
+    def __init__(self, most: int, warm: Callable[[], None] = open_thread_connection) -> None:
         self._most = most
         self._warm = warm
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
