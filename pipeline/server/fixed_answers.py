@@ -89,7 +89,7 @@ async def _send_static_content(content: IO[bytes], receive: Receive, send: Send)
         gone.cancel()
 
 
-class Remembered:
+class RememberedAnswers:
     """Answers of Django that are the same for everybody until the next release."""
 
     PATHS = frozenset({"/api/v1/openapi.json", "/api/v1/docs/"})
