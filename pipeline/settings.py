@@ -169,6 +169,7 @@ DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
 SITE_URL = env.SITE_URL
 EMAIL_TIMEOUT = 10  # seconds
+EMAIL_RATE_PER_MINUTE = env.EMAIL_RATE_PER_MINUTE
 DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs while

@@ -58,7 +58,7 @@ NAMES = (
     " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
-    " STATEMENT_SECONDS STREAMS_PER_ADDRESS"
+    " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE"
 ).split()
 
 _env = _Env()
@@ -75,6 +75,8 @@ LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
 SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
+# How many emails of imports and closed lines go out in a minute; the others are not held back.
+EMAIL_RATE_PER_MINUTE = _env.at_least_one("EMAIL_RATE_PER_MINUTE", 600)
 # Whether emails are kept on this machine and shown at /dev/mail/. Only if none is sent.
 DEV_MAIL: bool = not (DATABASE_URL or EMAIL_BACKEND or _env.str("EMAIL_URL", default=""))
 STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))

@@ -32,6 +32,6 @@ def unregister(derive: Derive) -> None:
     _derivations.remove(derive)
 
 
-def tasks_after(job: LockedJob) -> list[NewTask]:
+def follow_up_tasks(job: LockedJob) -> list[NewTask]:
     """Derive the tasks that follow from the unwritten events."""
     return [task for derive in _derivations for task in derive(job, job.entries)]

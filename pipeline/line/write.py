@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from pipeline.line import sql
-from pipeline.line.follow_up import tasks_after
+from pipeline.line.follow_up import follow_up_tasks
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.signals import committed
@@ -39,7 +39,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values |= job.policy.values() | {"status": job.status.value}
     values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
-    tasks = tasks_after(job) if job.entries else []
+    tasks = follow_up_tasks(job) if job.entries else []
     if tasks:
         values["tasks"], _ = enqueue_parameter(tasks)
         job.wrote_tasks = True
@@ -48,8 +48,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
-    counted = [each for each in job.created.values() if each.ticket and each.is_verified]
-    joined = counted if commit else []
+    joined = [each for each in job.created.values() if commit and each.ticket and each.is_verified]
     if joined:
         texts.append(sql.READ_POSITIONS)
         values |= {
@@ -60,19 +59,19 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         }
     found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
-        positions: dict[UUID, int] = dict(found[-1]) if joined else {}
-        for application in job.people.values():
-            application.standing = Standing(
-                job.people_waiting,
-                job.policy.max_decays,
-                positions.get(application.id),
-                job.now,
-            )
+        _set_standings(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce_written(job))
         job.announced_entries += job.entries
     job.mark_written()
+
+
+def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
+    waiting, max_decays = job.people_waiting, job.policy.max_decays
+    for application in job.people.values():
+        position = positions.get(application.id)
+        application.standing = Standing(waiting, max_decays, position, job.now)
 
 
 @cache

@@ -63,6 +63,15 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    "private_emails": (
+        _some_expired(
+            "applicants_privateemail",
+            "id",
+            "expires_at <= clock_timestamp()",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
     "refusals": (_some_expired("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
     "imports": (
         _some_expired(

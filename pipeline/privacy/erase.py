@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from applicants import codes
+from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
@@ -65,7 +65,8 @@ def _erase_traces(person: Applicant) -> bool:
     """
     lift_statement_time()
     hold_imports_to_erase()
-    Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
+    erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME, "time_zone": ""}
+    Applicant.objects.filter(id=person.id).update(**erased)
     if _live_applications_to_erase(person):
         transaction.set_rollback(True)
         return False
@@ -74,6 +75,7 @@ def _erase_traces(person: Applicant) -> bool:
     DecisionNote.objects.filter(application__applicant=person).delete()
     ApplicantToken.objects.filter(applicant=person).delete()
     codes.forget_code(person.email)
+    mail.forget_private_emails(person.email)
     erase_in_imports(person.email)
     erase_in_exports(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     erase_in_tasks(person.email)

@@ -23,6 +23,7 @@ _ACCOUNT = "on the account page"
 PERSONAL: dict[str, Personal] = {
     "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
     "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
+    "applicants_applicant.time_zone": Personal("applicant", "account.time_zone", "erased"),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
@@ -68,6 +69,7 @@ PERSONAL: dict[str, Personal] = {
 # Fingerprints and secrets, which reveal nothing.
 HASHES = frozenset(
     "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
+    " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
@@ -87,6 +89,7 @@ CODES = frozenset(
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"

@@ -13,7 +13,6 @@ from applicants import codes
 from applicants.models import Applicant, SignInCode
 from jobs.models import Company
 from pipeline.models import Application, Event
-from pipeline.notifications.delivery import wait_until_sent
 from tests.support import factories
 from tests.support.callers import (
     UNKNOWN_ID,
@@ -26,6 +25,7 @@ from tests.support.callers import (
 )
 from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import code_to
+from tests.support.task_runs import run_due_tasks
 from tests.support.together import together
 
 ANN = {"name": "Ann", "email": "ann@example.org"}
@@ -225,6 +225,6 @@ def test_nobody_is_mailed_about_an_application_that_was_never_verified(
     sent = len(mail.outbox)
 
     acme.post(f"/applications/{row.id}/remove", {"outcome": "REJECTED"})
-    wait_until_sent(10)
+    run_due_tasks()
 
     assert len(mail.outbox) == sent
