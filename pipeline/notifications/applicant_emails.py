@@ -185,4 +185,4 @@ def _forget_erased(recipient: Applicant) -> None:
     The erasure could not delete it because it did not exist yet.
     """
     if Applicant.objects.get(id=recipient.id).is_erased:
-        dev_mailbox.forget(recipient.email)
+        dev_mailbox.forget_dev_mails(recipient.email)

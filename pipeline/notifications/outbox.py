@@ -27,7 +27,7 @@ EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 
 def start_event_emails() -> None:
     """Write the email tasks of every change from now on."""
-    follow_up.register(email_tasks)
+    follow_up.register_follow_up(email_tasks)
 
 
 def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:

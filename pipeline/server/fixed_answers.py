@@ -13,7 +13,7 @@ from typing import IO, Any
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-from pipeline.server.refusals import answer, header
+from pipeline.server.refusals import answer_refusal, scope_header
 from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 from pipeline.web.middleware import request_id_of_header
 from pipeline.web.page_middleware import transport_security
@@ -35,10 +35,10 @@ async def answer_alive(scope: Message, send: Send) -> None:
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of_header(header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1")),
     }
     count_request_without_django(scope["method"], LIVE, 200)
-    await answer(scope, send, 200, headers, ALIVE)
+    await answer_refusal(scope, send, 200, headers, ALIVE)
 
 
 class StaticFiles:
@@ -75,11 +75,11 @@ class StaticFiles:
             await send({"type": "http.response.body", "body": b""})
             return
         with response.file as content:
-            await _send_content(content, receive, send)
+            await _send_static_content(content, receive, send)
 
 
-async def _send_content(content: IO[bytes], receive: Receive, send: Send) -> None:
-    """Send a file piece by piece, as long as the client reads it."""
+async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
+    """Send a file, piece by piece, for as long as somebody takes it."""
     gone = asyncio.ensure_future(until_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
@@ -104,15 +104,15 @@ class Remembered:
             scope["path"] in self._kept
             and scope["method"] in _METHODS
             and not scope["query_string"]
-            and any(word in header(scope, b"accept") for word in kinds)
+            and any(word in scope_header(scope, b"accept") for word in kinds)
         )
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond from memory, with 304 if the client already has it."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
+        name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
-        named = header(scope, b"if-none-match").split(b",")
+        named = scope_header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]
         status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
         said = [*headers, (b"x-request-id", name.encode())]
@@ -121,7 +121,7 @@ class Remembered:
         count_request_without_django(scope["method"], scope["path"], status)
         await send({"type": "http.response.start", "status": status, "headers": said})
         is_empty = status == 304 or scope["method"] == "HEAD"
-        await _send_content(io.BytesIO(b"" if is_empty else body), receive, send)
+        await _send_static_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
     def remembering(self, scope: Message, send: Send) -> Send:
         """Return a `send` that also remembers the response, if it is one to remember."""

@@ -7,10 +7,14 @@ WEB_CONCURRENCY for the number of workers.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
 from typing import Any
+
+import django
+from django.urls import get_resolver
 
 from pipeline.config import env
 
@@ -36,9 +40,18 @@ control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Create the directory for the workers' counters of /metrics."""
+    """Make the directory in which workers add up their counters for /metrics.
+
+    Then load the program once, before workers are forked: they start at once and share its memory.
+    """
     server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
+    django.setup()
+    get_resolver().url_patterns  # noqa: B018  imports the views
+    # The collector would write into the objects that are shared, and so copy them.
+    gc.collect()
+    gc.freeze()
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -24,14 +24,14 @@ RETRY_SECONDS = 1
 
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
-    """Refuse a request, with a problem for API clients, else with a page."""
-    name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
+    """Refuse a request: with a problem for clients of the API, else with a page."""
+    name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
         media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
-        media_type, body = "text/html; charset=utf-8", _page(kind)
+        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
     headers = {
         "Content-Type": media_type,
         "Cache-Control": "no-store",
@@ -42,10 +42,10 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
     count_request_without_django(scope["method"], "refused", kind.status)
-    await answer(scope, send, kind.status, headers, body)
+    await answer_refusal(scope, send, kind.status, headers, body)
 
 
-async def answer(
+async def answer_refusal(
     scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     """Send a complete response."""
@@ -57,12 +57,12 @@ async def answer(
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
-def header(scope: Message, name: bytes) -> bytes:
-    """Return the first header with a name, or no bytes."""
+def scope_header(scope: Message, name: bytes) -> bytes:
+    """Return the first header of that name, else nothing."""
     return next((value for each, value in scope["headers"] if each == name), b"")
 
 
 @cache
-def _page(kind: ProblemType) -> bytes:
+def _refusal_page(kind: ProblemType) -> bytes:
     context = {"kind": kind, "request_id": "", "is_overloaded": kind.status in (429, 503)}
     return render_to_string("errors/plain.html", context).encode()

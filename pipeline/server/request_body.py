@@ -72,7 +72,7 @@ class BodyRoom:
         self._held[client] += length
 
     def free(self, client: Client, length: int) -> None:
-        """Count bytes that a client no longer uses."""
+        """Give bytes of a client back."""
         self._held[client] -= length
         if not self._held[client]:
             del self._held[client]
@@ -109,12 +109,14 @@ class Body:
 
         Raises Gone, TooLong, TooSlow, NoRoom.
         """
-        if is_left_unread(self._scope):
+        if is_body_left_unread(self._scope):
             return io.BytesIO()
         try:
-            if said_length(self._scope) > MEMORY_BYTES:
-                self._make_room(said_length(self._scope))
-            async with asyncio.timeout(FILE_SECONDS if takes_files(self._scope) else BODY_SECONDS):
+            if said_body_length(self._scope) > MEMORY_BYTES:
+                self._make_room(said_body_length(self._scope))
+            async with asyncio.timeout(
+                FILE_SECONDS if body_may_have_files(self._scope) else BODY_SECONDS
+            ):
                 more = True
                 while more:
                     message = await receive()
@@ -134,7 +136,7 @@ class Body:
 
     def _take(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > _most_bytes(self._scope):
+        if self._length > _most_body_bytes(self._scope):
             raise TooLong
         if self._length > MEMORY_BYTES:
             self._make_room(max(0, self._length - self._counted))
@@ -151,21 +153,21 @@ class Body:
             self._file = TemporaryFile()  # noqa: SIM115  closed by `close`
 
 
-def takes_files(scope: Message) -> bool:
-    """Return whether a request uploads a file of people, with a credential."""
+def body_may_have_files(scope: Message) -> bool:
+    """Return whether an address takes files of people, from those who say who they are."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def is_left_unread(scope: Message) -> bool:
-    """Return whether a body declares a length that is too long."""
-    return said_length(scope) > _most_bytes(scope)
+def is_body_left_unread(scope: Message) -> bool:
+    """Return whether a body says that it is longer than it may be."""
+    return said_body_length(scope) > _most_body_bytes(scope)
 
 
-def said_length(scope: Message) -> int:
-    """Return a body's declared length, or 0."""
+def said_body_length(scope: Message) -> int:
+    """Return the length that a body says it has, else 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
 
 
-def _most_bytes(scope: Message) -> int:
-    return MOST_FILE_BYTES if takes_files(scope) else MOST_BODY_BYTES
+def _most_body_bytes(scope: Message) -> int:
+    return MOST_FILE_BYTES if body_may_have_files(scope) else MOST_BODY_BYTES

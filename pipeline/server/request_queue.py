@@ -75,7 +75,7 @@ class RequestQueue:
         try:
             yield
         finally:
-            _count_down(self._held, client)
+            _count_down_in_queue(self._held, client)
 
     async def begin(self, client: str, *, is_heavy: bool) -> None:
         """Wait for a thread, which `end` returns. Raises Overloaded."""
@@ -99,8 +99,8 @@ class RequestQueue:
         return None
 
     def end(self, client: str, *, is_heavy: bool) -> None:
-        """Return a thread, and pass it to a waiting request."""
-        _count_down(self._running, client)
+        """Give a thread back, to those who wait."""
+        _count_down_in_queue(self._running, client)
         if is_heavy:
             self._heavy.discard(client)
         while ready := [
@@ -139,7 +139,7 @@ class RequestQueue:
             self._heavy.add(client)
 
 
-def _count_down(counts: Counter[str], name: str) -> None:
+def _count_down_in_queue(counts: Counter[str], name: str) -> None:
     counts[name] -= 1
     if not counts[name]:
         del counts[name]

@@ -21,8 +21,8 @@ class NoThread(Exception):
     """No thread could be started, and there is none yet."""
 
 
-def open_connection() -> None:
-    """Connect this thread to the database. If that fails, the thread's first request reports it."""
+def open_thread_connection() -> None:
+    """Connect this thread to the database; its first request reports what is wrong with that."""
     with suppress(Error, ClusterError):
         connection.ensure_connection()
 
@@ -36,7 +36,7 @@ class RequestThreads(Executor):
     requests that need no database even if there is none.
     """
 
-    def __init__(self, most: int, warm: Callable[[], None] = open_connection) -> None:
+    def __init__(self, most: int, warm: Callable[[], None] = open_thread_connection) -> None:
         self._most = most
         self._warm = warm
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()

@@ -26,7 +26,7 @@ from pipeline.server.request_body import (
     NoRoom,
     TooLong,
     TooSlow,
-    is_left_unread,
+    is_body_left_unread,
 )
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
 from pipeline.server.request_threads import NoThread, RequestThreads
@@ -82,7 +82,7 @@ class WSGIAdapter:
         environ = environ_of(scope, await body.receive(receive))
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
-        answer = _Answer(loop, receive, send, ends_connection=is_left_unread(scope))
+        answer = _Answer(loop, receive, send, ends_connection=is_body_left_unread(scope))
         await self._queue.begin(client, is_heavy=is_heavy)
         try:
             work = partial(answer.make, self._application, environ)
