@@ -1,4 +1,4 @@
-"""Clients, between whom the event loop shares out what it has."""
+"""Clients of a process, between which the event loop shares its resources."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Client(NamedTuple):
 
 
 class Clients:
-    """Credentials that have been accepted lately: keys, tokens and signed-in sessions.
+    """Recently accepted credentials: keys, tokens and signed-in sessions.
 
-    Any other is worth no more than the address it comes from: else whoever makes up credentials
-    would count as many clients. All sessions of a person are one client.
+    A request with any other credential counts for its network address, so that invented credentials
+    do not count as separate clients. All sessions of a person are one client.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Answers to what goes wrong outside a view: a problem for clients of the API, else a page."""
+"""Responses to errors outside views: a problem for API clients, else a page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """Return the site's answer to a form without a valid CSRF token."""
+    """Return the site's response to a form without a valid CSRF token."""
     return render(request, "errors/csrf.html", status=403)
 
 
