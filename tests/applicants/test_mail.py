@@ -1,4 +1,4 @@
-"""Mails leave after the commit, beside whoever caused them, and their failures tell no address."""
+"""Emails are sent after the commit, in the background; log lines of failures hold no address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `run.py` installs: once, whole, and one start at a time. The requirements here are empty."""
+"""Installation by `run.py`: once, completely, one start at a time. Requirements are empty here."""
 
 from __future__ import annotations
 
