@@ -14,7 +14,7 @@ from applicants.services import issue_token
 from jobs.models import Company, JobPosting, Membership, Role, Scope
 from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
-from pipeline.models import DecisionNote, StoredFile, StoredPart
+from pipeline.models import DecisionNote, Email, StoredFile, StoredPart
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
 from tasks.scheduling.schedules import create_schedule
@@ -39,6 +39,7 @@ OF_COMPANY: dict[str, Any] = {
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
+    "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
@@ -58,10 +59,33 @@ OF_COMPANY: dict[str, Any] = {
 }
 # Tables of the whole site: counters, sessions, caches. Strangers write their own rows there.
 OF_SITE = {
-    *("admin.LogEntry", "applicants.SignInCode", "auth.Group", "auth.Permission"),
+    *(
+        "admin.LogEntry",
+        "applicants.PrivateEmail",
+        "applicants.SignInCode",
+        "auth.Group",
+        "auth.Permission",
+    ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *("pipeline.Throttle", "sessions.Session", "tasks.TaskTally", "tasks.TaskTotal"),
     *("tasks.TaskType", "tasks.TaskWorker"),
+}
+
+# Parameters of addresses that belong to nobody.
+THE_SAME_FOR_ALL: dict[str, Any] = {
+    "token": "forged",
+    "name": "..%2F..%2Fetc",
+    "key": "demo.sleep",
+    "type_key": "demo.sleep",
+    "kind": "promoted",
+    "week": "2026-01-05",
+    "what": ["applications", "log"],
+    "format": ["csv", "jsonl"],
+    "pk": 1,
+    "uidb36": "1",
+    "content_type_id": 1,
+    "app_label": "jobs",
+    "url": "jobs/user/",
 }
 
 
@@ -95,30 +119,19 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    return acme, {
+    return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
+        "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "task_id": [dead, running],
         "schedule_id": plan.id,
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
-        "token": "forged",
-        "name": "..%2F..%2Fetc",
-        "key": "demo.sleep",
-        "type_key": "demo.sleep",
-        "week": "2026-01-05",
-        "what": ["applications", "log"],
-        "format": ["csv", "jsonl"],
-        "pk": 1,
-        "uidb36": "1",
         "object_id": str(owner.id),
         "id": str(owner.id),
-        "content_type_id": 1,
-        "app_label": "jobs",
-        "url": "jobs/user/",
     }
 
 
