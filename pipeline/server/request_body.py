@@ -72,7 +72,7 @@ class BodyRoom:
         self._held[client] += length
 
     def free(self, client: Client, length: int) -> None:
-        """Count so many bytes less."""
+        """Subtract this number of bytes from the count."""
         self._held[client] -= length
         if not self._held[client]:
             del self._held[client]
