@@ -26,7 +26,7 @@ CLEARED_AT_ONCE = 20
 
 
 def checked_address(email: str) -> str:
-    """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
+    """Check an address and return its normal spelling. Raises Django's ValidationError."""
     email = valid_address(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
     return email
@@ -92,9 +92,9 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
 
 
 def remember_time_zone(applicant_id: UUID, zone: str) -> None:
-    """Keep the time zone of a person's browser, for times in emails; ignore an unknown one.
+    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
 
-    UTC is what a browser without a zone is shown, and so is not kept over another.
+    UTC is ignored too: it is the default for a browser without a zone.
     """
     try:
         is_known = zone != "UTC" and bool(ZoneInfo(zone))
@@ -105,7 +105,7 @@ def remember_time_zone(applicant_id: UUID, zone: str) -> None:
 
 
 def stop_reminders(applicant_id: UUID) -> None:
-    """Send a person no more reminders of deadlines. Twice is harmless."""
+    """Stop reminders of deadlines to a person. Doing so twice is harmless."""
     if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
         security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
 

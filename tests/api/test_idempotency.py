@@ -1,4 +1,4 @@
-"""The same request under the same Idempotency-Key: done once, answered alike."""
+"""Repeated requests with one Idempotency-Key: done once, with the same answer."""
 
 from __future__ import annotations
 

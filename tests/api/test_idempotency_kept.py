@@ -1,4 +1,4 @@
-"""Which answers are kept under an Idempotency-Key, and whose they are."""
+"""Answers kept under an Idempotency-Key, and the callers who can get them."""
 
 from __future__ import annotations
 

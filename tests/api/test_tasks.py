@@ -1,4 +1,4 @@
-"""Starting background work over the API, and calling it off."""
+"""Starting and cancelling background work through the API."""
 
 from __future__ import annotations
 

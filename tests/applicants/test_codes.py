@@ -1,4 +1,4 @@
-"""Codes: what they prove, how long, how often they can be guessed at, and what is kept of them."""
+"""Codes: proof of an address, lifetime, number of guesses, and stored data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that only try the engine out: to be had only where the site has switched them on."""
+"""Demo types, which are available only where the site has enabled them."""
 
 from __future__ import annotations
 

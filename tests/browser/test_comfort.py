@@ -1,4 +1,4 @@
-"""What the script adds to pages that work without it: countdowns, times, forms, menus."""
+"""Additions of the script to pages that work without it: countdowns, times, forms, menus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasing a person: nothing of theirs is left, every log still proves itself."""
+"""Erasing a person leaves none of their data, and every log still verifies."""
 
 from __future__ import annotations
 

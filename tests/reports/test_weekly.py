@@ -1,4 +1,4 @@
-"""Making the report of a week: which week, whose job, and that twice is once."""
+"""Weekly reports: the week, the owner of the job, and only one report if made twice."""
 
 from __future__ import annotations
 

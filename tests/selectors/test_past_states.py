@@ -1,4 +1,4 @@
-"""What the replay page reads is what replaying the log gives."""
+"""The states that the replay page reads equal a replay of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A company with something behind every address, whose every private word holds a marker."""
+"""A company with data behind every URL, each private word of which contains a marker."""
 
 from __future__ import annotations
 

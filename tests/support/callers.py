@@ -1,4 +1,4 @@
-"""Calling the API in tests, as somebody."""
+"""Callers of the API in tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
 
 class Answer(Protocol):
-    """What of an answer the tests look at."""
+    """Parts of an answer that the tests check."""
 
     status_code: int
     content: bytes
@@ -96,7 +96,7 @@ def code_of(answer: Answer) -> tuple[int, str | None]:
 
 
 def pointers(answer: Answer) -> list[str]:
-    """Which fields an answer refuses."""
+    """Return the fields that an answer refuses."""
     return [error["pointer"] for error in answer.json()["errors"]]
 
 

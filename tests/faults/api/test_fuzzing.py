@@ -46,7 +46,7 @@ def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def people(company: Company) -> list[Application]:
-    """Who has applied to a job: one has left, one is active, one has an offer, three wait."""
+    """People who applied to a job: one has left, one is active, one has an offer, three wait."""
     job = factories.job(company_id=company.id, capacity=2)
     return factories.applications(job, 6)
 
@@ -59,7 +59,7 @@ def some_schedule(company: Company) -> UUID:
 
 
 def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, str]:
-    """What shows who calls."""
+    """Return the headers that identify a caller."""
     match caller:
         case "company":
             return {"Authorization": f"Bearer {key_of(company.id).token}"}

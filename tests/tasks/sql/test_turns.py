@@ -1,4 +1,4 @@
-"""Turns: each owner gets one within a priority, whatever the others have waiting."""
+"""Turns: within a priority, owners take turns, however much the others have waiting."""
 
 from __future__ import annotations
 
