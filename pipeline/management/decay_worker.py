@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
+from pipeline.services.outage import extend_after_outage
 from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
 
@@ -40,9 +41,13 @@ class DecayWorker:
         self._last_beat = float("-inf")
         self._last_learned = float("-inf")
         self._listener = Listener(CHANNEL)
+        self._is_first_step = True
 
     def step(self) -> int:
         """Settle one due job that is not locked, if there is one; return how many that were."""
+        if self._is_first_step:  # before anything is settled, and before the first heartbeat
+            extend_after_outage()
+            self._is_first_step = False
         self._listener.poll()  # from before the first look on; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())
