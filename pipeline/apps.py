@@ -11,7 +11,7 @@ class PipelineConfig(AppConfig):
     def ready(self) -> None:
         """Connect emails and live pages to changes, and the schedules to migrations.
 
-        In tests the fixtures do it.
+        In tests, the fixtures do this.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
@@ -28,7 +28,7 @@ class PipelineConfig(AppConfig):
 
 
 def ensure_upkeep_after_migrate(**_: Any) -> None:
-    """Every database that was migrated has what is to be done regularly for the site."""
+    """Schedule the site's regular tasks in every migrated database."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task
     from pipeline.notifications.company_task import ensure_company_emails

@@ -1,4 +1,4 @@
-"""Task handlers of this app, imported so that the engine's autodiscovery registers their types."""
+"""Task handlers of this app, imported here so that the engine registers their types."""
 
 from pipeline.audit import task as audit
 from pipeline.exports import task as exports

@@ -1,4 +1,4 @@
-"""The handler of imports."""
+"""Handler of import tasks."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tasks.retry import Backoff
     },
 )
 def import_applications(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Take in what is left of a file; how much was taken in and refused, and how much is left.
+    """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
-    Told to stop, it ends between two batches; what was taken in stays. The emails to these people
+    If told to stop, it ends between two batches, and imported rows stay. The emails to these people
     are tasks of their own, written with each batch.
     """
 
@@ -43,7 +43,7 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     import_id = UUID(payload["import_id"])
     file = StoredFile.objects.filter(id=import_id).first()
     if file is None or file.company_id != context.owner_id:
-        raise Discard("the company has no such file, or no longer")
+        raise Discard("the company does not have this file, or no longer has it")
     try:
         run = admit_rows(
             import_id,

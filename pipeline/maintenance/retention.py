@@ -7,7 +7,7 @@ from django.db import connection
 from tasks.advisory_locks import RETENTION_TURN
 
 BATCH = 5_000
-# Parts of files in one statement: each is up to a megabyte.
+# File parts per statement: each is up to a megabyte.
 PARTS = 64
 
 
@@ -15,7 +15,7 @@ _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp(
 
 
 def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> str:
-    """Remove some rows for which something holds, in the order of an index if there is one."""
+    """Return SQL that removes some rows that meet a condition, in index order if given."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
         f"DELETE FROM {table} WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s))"  # noqa: S608 -- of texts that stand below
@@ -23,8 +23,8 @@ def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> s
     )
 
 
-# What goes, each with its statement and how many rows that removes at most. A file's parts and what
-# was told of its import go before the file does.
+# What is removed: each kind with its statement and the most rows it removes. A file's parts and
+# import records are removed before the file.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
         _some_expired(
@@ -100,12 +100,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 
 
 def remove_expired() -> dict[str, int]:
-    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
+    """Remove expired rows: responses kept for 24 h, fully refilled rates, sessions.
 
-    Tokens and codes of applicants, and files with everything that belongs to them, go too.
+    Also removes applicants' tokens and codes, and files with everything that belongs to them.
 
-    Says how many rows of each kind went. A bounded number of each, in transactions of their own:
-    as long as any kind went up to its bound (`is_more_expired`), there may be more.
+    Returns the number of removed rows of each kind. Each kind has its own transaction and a limit.
+    If a kind reaches its limit (`is_more_expired`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -116,5 +116,5 @@ def remove_expired() -> dict[str, int]:
 
 
 def is_more_expired(removed: dict[str, int]) -> bool:
-    """Return True if a kind reached its bound."""
+    """Return True if a kind reached its limit."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -1,4 +1,4 @@
-"""Every row of the pipeline; other rooms import them from here."""
+"""Models of the pipeline. Other packages import them from here."""
 
 from pipeline.models.emails import Email, EmailState
 from pipeline.models.line import (

@@ -1,4 +1,4 @@
-"""Reads of everything that is kept about one person, for that person."""
+"""Read of everything that is kept about a person, for that person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.wording.sentences import Reader, sentence
 def everything_about(applicant: Applicant) -> dict[str, Any]:
     """Return all data kept about a person, with explanations, in five queries, without secrets.
 
-    What a company wrote for itself about a decision is not in it; its reason, a code, is.
+    It includes the reason code of a company's decision, but not the company's own note.
     """
     return {
         "account": {

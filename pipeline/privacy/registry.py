@@ -1,6 +1,6 @@
-"""Registry of every text column: can it hold personal data, and what becomes of it.
+"""Registry of all text columns: whether they can hold personal data, and how that ends.
 
-A test compares it with the database, so that a new column must be classified here.
+A test compares it with the database, so every new column must be classified here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Column that can hold data about a person: where the person reads it, and how it ends."""
+    """Column that can hold data about a person: where the person can read it, and how it ends."""
 
     whose: str  # applicant or staff
-    shown: str  # the key in the downloaded file, or why it is not there
-    ends: str  # what erasing the person does with it, or how long it is kept
+    shown: str  # the key in the downloaded file, or why it is not included
+    ends: str  # the effect of erasing the person, or how long it is kept
 
 
 _DERIVED = "not by itself: made from the name"
@@ -66,7 +66,7 @@ PERSONAL: dict[str, Personal] = {
     "shared_cache.cache_key": Personal("staff", "no: counters of sign-ins", "minutes to an hour"),
 }
 
-# Fingerprints and secrets: nothing can be read from them.
+# Fingerprints and secrets, which reveal nothing.
 HASHES = frozenset(
     "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
     " applicants_privateemail.address applicants_privateemail.sealed"
@@ -77,13 +77,13 @@ HASHES = frozenset(
     " usersessions_usersession.session_key".split()
 )
 
-# What a company says about itself and its jobs, for others to read.
+# Public text of a company about itself and its jobs, and names of its keys.
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
     " jobs_jobposting.title".split()
 )
 
-# Ids, codes, numbers and names of our own.
+# Ids, codes, numbers and our own names.
 CODES = frozenset(
     "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"

@@ -32,7 +32,7 @@ class Doors:
         """Count a connection; return whether there was room for it."""
         network = client_network_of(peer)
         is_full = self._open.total() >= self.most
-        speaks_for_many = not peer or _is_in(peer, self.proxies)
+        speaks_for_many = not peer or _is_peer_in(peer, self.proxies)
         if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
             return False
         self._open[network] += 1
@@ -47,7 +47,7 @@ class Doors:
 
 
 @lru_cache(maxsize=1_024)
-def _is_in(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+def _is_peer_in(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
     try:
         address = ip_address(peer)
     except ValueError:

@@ -13,16 +13,15 @@ from typing import IO, Any
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-from pipeline.server.refusals import answer, header
-from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.server.refusals import answer_refusal, scope_header
+from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 from pipeline.web.middleware import request_id_of_header
+from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 LIVE = "/health/live"
 ALIVE = b'{"status": "ok"}'
 PIECE_BYTES = 65_536
-# How long a client may take nothing of a file.
-TAKING_SECONDS = 60.0
 
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 _METHODS = ("GET", "HEAD")
@@ -36,10 +35,10 @@ async def answer_alive(scope: Message, send: Send) -> None:
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of_header(header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1")),
     }
     count_request_without_django(scope["method"], LIVE, 200)
-    await answer(scope, send, 200, headers, ALIVE)
+    await answer_refusal(scope, send, 200, headers, ALIVE)
 
 
 class StaticFiles:
@@ -52,9 +51,8 @@ class StaticFiles:
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),
         ]
-        if settings.SECURE_HSTS_SECONDS:
-            seconds = f"max-age={settings.SECURE_HSTS_SECONDS}"
-            self._always.append((b"strict-transport-security", seconds.encode()))
+        if policy := transport_security():
+            self._always.append((b"strict-transport-security", policy.encode()))
 
     def find(self, path: str) -> Any:
         """Return the file at an address, or None."""
@@ -77,26 +75,18 @@ class StaticFiles:
             await send({"type": "http.response.body", "body": b""})
             return
         with response.file as content:
-            await _send_content(content, receive, send)
+            await _send_static_content(content, receive, send)
 
 
-async def _send_content(content: IO[bytes], receive: Receive, send: Send) -> None:
+async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file, piece by piece, for as long as somebody takes it."""
-    gone = asyncio.ensure_future(_until_gone(receive))
+    gone = asyncio.ensure_future(until_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
-            async with asyncio.timeout(TAKING_SECONDS):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-    except TimeoutError:
-        return
     finally:
         gone.cancel()
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class Remembered:
@@ -114,15 +104,15 @@ class Remembered:
             scope["path"] in self._kept
             and scope["method"] in _METHODS
             and not scope["query_string"]
-            and any(word in header(scope, b"accept") for word in kinds)
+            and any(word in scope_header(scope, b"accept") for word in kinds)
         )
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer from memory; 304 if the client has it already."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
+        name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
-        named = header(scope, b"if-none-match").split(b",")
+        named = scope_header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]
         status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
         said = [*headers, (b"x-request-id", name.encode())]
@@ -131,7 +121,7 @@ class Remembered:
         count_request_without_django(scope["method"], scope["path"], status)
         await send({"type": "http.response.start", "status": status, "headers": said})
         is_empty = status == 304 or scope["method"] == "HEAD"
-        await _send_content(io.BytesIO(b"" if is_empty else body), receive, send)
+        await _send_static_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
     def remembering(self, scope: Message, send: Send) -> Send:
         """Return a `send` that keeps an answer on its way, if it is one to remember."""

@@ -31,17 +31,17 @@ def behind_proxies(
     if not networks:
         return application
 
-    async def with_an_address(scope: Message, receive: Receive, send: Send) -> None:
+    async def with_proxied_address(scope: Message, receive: Receive, send: Send) -> None:
         if client_network_of(scope["client"][0]) == "unknown":  # the proxy wrote something else
             scope["client"] = scope["peer"]
         await application(scope, receive, send)
 
-    believing: Any = ProxyHeadersMiddleware(with_an_address, [*networks, _SOCKET])  # type: ignore[arg-type]
+    believing: Any = ProxyHeadersMiddleware(with_proxied_address, [*networks, _SOCKET])  # type: ignore[arg-type]
 
-    async def read_headers(scope: Message, receive: Receive, send: Send) -> None:
+    async def read_proxy_headers(scope: Message, receive: Receive, send: Send) -> None:
         host, port = scope.get("client") or ("", 0)
         plain = host.removeprefix(_MAPPED) if "." in host else host
         scope["peer"], scope["client"] = (plain, port), (plain or _SOCKET, port)
         await believing(scope, receive, send)
 
-    return read_headers
+    return read_proxy_headers

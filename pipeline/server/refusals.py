@@ -13,6 +13,7 @@ from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
 from pipeline.web.middleware import request_id_of_header
+from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
@@ -24,13 +25,13 @@ RETRY_SECONDS = 1
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
     """Refuse a request: with a problem for clients of the API, else with a page."""
-    name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
+    name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
         media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
-        media_type, body = "text/html; charset=utf-8", _page(kind)
+        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
     headers = {
         "Content-Type": media_type,
         "Cache-Control": "no-store",
@@ -41,25 +42,27 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
     count_request_without_django(scope["method"], "refused", kind.status)
-    await answer(scope, send, kind.status, headers, body)
+    await answer_refusal(scope, send, kind.status, headers, body)
 
 
-async def answer(
+async def answer_refusal(
     scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     """Send a whole answer."""
     said = headers | {"Content-Length": str(len(body))}
+    if policy := transport_security():
+        said["Strict-Transport-Security"] = policy
     pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
-def header(scope: Message, name: bytes) -> bytes:
+def scope_header(scope: Message, name: bytes) -> bytes:
     """Return the first header of that name, else nothing."""
     return next((value for each, value in scope["headers"] if each == name), b"")
 
 
 @cache
-def _page(kind: ProblemType) -> bytes:
+def _refusal_page(kind: ProblemType) -> bytes:
     context = {"kind": kind, "request_id": "", "is_overloaded": kind.status in (429, 503)}
     return render_to_string("errors/plain.html", context).encode()

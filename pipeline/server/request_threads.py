@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -13,8 +14,14 @@ from django.db import Error, connection
 
 from pipeline.database.errors import ClusterError
 
+logger = logging.getLogger(__name__)
 
-def open_connection() -> None:
+
+class NoThread(Exception):
+    """No thread could be started, and none is there."""
+
+
+def open_thread_connection() -> None:
     """Connect this thread to the database; its first request reports what is wrong with that."""
     with suppress(Error, ClusterError):
         connection.ensure_connection()
@@ -29,7 +36,7 @@ class RequestThreads(Executor):
     answers what needs no database even where there is none.
     """
 
-    def __init__(self, most: int, warm: Callable[[], None] = open_connection) -> None:
+    def __init__(self, most: int, warm: Callable[[], None] = open_thread_connection) -> None:
         self._most = most
         self._warm = warm
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -53,21 +60,34 @@ class RequestThreads(Executor):
         with self._lock:
             self._waiting += 1
             self._start_if_needed()
+            if not self.count:
+                self._waiting -= 1
+                raise NoThread
         self._work.put(run)
         return future
 
     def _start_if_needed(self) -> None:
         enough = self._idle >= self._waiting or self.count >= self._most
-        if not (enough or self._is_starting):
+        if enough or self._is_starting:
+            return
+        name = f"request_{self.count + 1}"
+        thread = threading.Thread(
+            target=self._answer, args=[self.count == 0], name=name, daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the system has none left now; the next request tries again
+            logger.exception("A thread for requests could not be started")
+        else:
             self._is_starting = True
             self.count += 1
-            first = self.count == 1
-            name = f"request_{self.count}"
-            threading.Thread(target=self._answer, args=[first], name=name, daemon=True).start()
 
     def _answer(self, is_first: bool) -> None:
         if not is_first:
-            self._warm()
+            try:
+                self._warm()
+            except Exception:
+                logger.exception("A thread for requests could not be prepared")
         with self._lock:
             self._is_starting = False
             self._idle += 1

@@ -104,7 +104,7 @@ def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, pa
 
     new, live, decided = [str(message.body) for message in mail.outbox]
     assert "applied to “Engineer”" in new
-    assert "already is a live application" in live
+    assert "already has an open application" in live
     assert "The company has decided" in decided
     assert "Eve" not in live
     assert factories.fresh(row).name == "Ann"

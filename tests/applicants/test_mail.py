@@ -24,7 +24,7 @@ ANN = "ann@example.org"
 
 
 def post() -> None:
-    sending.post(to=ANN, subject="Hello", text="12345678 is your code.")
+    sending.post_private_email(to=ANN, subject="Hello", text="12345678 is your code.")
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -131,7 +131,9 @@ def test_after_the_last_attempt_nothing_is_left(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_expired_one_is_not_sent() -> None:
-    sending.post(to=ANN, subject="Hello", text="Late.", lifetime=timedelta(seconds=-1))
+    sending.post_private_email(
+        to=ANN, subject="Hello", text="Late.", lifetime=timedelta(seconds=-1)
+    )
 
     run_due_tasks()
 
@@ -192,4 +194,4 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     ],
 )
 def test_a_masked_address_tells_its_owner_and_nobody_else(address: str, shown: str) -> None:
-    assert sending.masked(address) == shown
+    assert sending.masked_address(address) == shown

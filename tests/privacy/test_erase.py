@@ -43,7 +43,7 @@ def zelda(settings: Any, tmp_path: Any) -> Applicant:
     person = factories.applicant(email=EMAIL, name=NAME)
     issue_token(person)
     codes.send_code(EMAIL, by=HERE)
-    dev_mailbox.keep(EMAIL, "Your turn", f"Dear {NAME}")
+    dev_mailbox.keep_dev_mail(EMAIL, "Your turn", f"Dear {NAME}")
     session = SessionStore()
     session["applicant_id"] = str(person.id)
     session.save()
@@ -109,7 +109,7 @@ def traces(*words: str) -> Iterator[str]:
     for session in Session.objects.all():
         if any(word in str(session.get_decoded()) for word in words):
             yield f"session: {session.session_key}"
-    for mail in dev_mailbox.newest():
+    for mail in dev_mailbox.newest_dev_mails():
         if any(word in str(mail) for word in words):
             yield f"mail: {mail.name}"
 
@@ -154,12 +154,12 @@ def test_seats_go_to_the_next_in_line_at_once(zelda: Applicant, lines: list[UUID
 def test_others_keep_what_is_theirs(zelda: Applicant, lines: list[UUID]) -> None:
     others = Applicant.objects.exclude(id=zelda.id).order_by("id")
     before = list(others.values())
-    dev_mailbox.keep("somebody@example.org", "Hello", "You")
+    dev_mailbox.keep_dev_mail("somebody@example.org", "Hello", "You")
 
     erase_person(applicant_id=zelda.id)
 
     assert list(others.values()) == before
-    assert [mail.to for mail in dev_mailbox.newest()] == ["somebody@example.org"]
+    assert [mail.to for mail in dev_mailbox.newest_dev_mails()] == ["somebody@example.org"]
 
 
 def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: list[UUID]) -> None:
