@@ -43,7 +43,9 @@ class Refused(Exception):
         self.code = code
 
 
-def post(*, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETIME) -> None:
+def post_private_email(
+    *, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETIME
+) -> None:
     """Send a private email once the current transaction commits, or at once if there is none.
 
     It never waits for the mail server. The email is not sent once its lifetime is over.
@@ -51,7 +53,7 @@ def post(*, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETI
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("An email was dropped: EMAIL_URL is not set")
         return
-    sealed = _vault().encrypt(json.dumps([to, subject, text]).encode())
+    sealed = _mail_vault().encrypt(json.dumps([to, subject, text]).encode())
     with transaction.atomic(savepoint=False):
         row = PrivateEmail.objects.create(
             sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
@@ -68,7 +70,7 @@ def send_private_email(email_id: UUID) -> str:
     if row is None:
         return "expired"  # or sent by an attempt that then died
     try:
-        to, subject, text = json.loads(_vault().decrypt(bytes(row.sealed)))
+        to, subject, text = json.loads(_mail_vault().decrypt(bytes(row.sealed)))
     except InvalidToken:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
@@ -130,10 +132,12 @@ def hand_over_email(message: EmailMessage) -> str:
         connection.open()
         message.send()
     except Exception as error:
-        code = _permanent_code(error)
+        code = _permanent_mail_code(error)
         if code:
             raise Refused(code) from None
-        raise Retry(f"the mail server could not take the email: {_named(error)}") from None
+        raise Retry(
+            f"the mail server could not take the email: {_named_mail_error(error)}"
+        ) from None
     finally:
         with suppress(Exception):  # the email is accepted: errors while closing do not matter
             connection.close()
@@ -141,14 +145,14 @@ def hand_over_email(message: EmailMessage) -> str:
     return message.extra_headers["Message-ID"] if given is None else str(given)
 
 
-def masked(address: str) -> str:
+def masked_address(address: str) -> str:
     """Mask an address for a reader who may not be its owner: a…n@example.org."""
     local, _, domain = address.rpartition("@")
     shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
     return f"{shown}@{domain}"
 
 
-def _permanent_code(error: Exception) -> str:
+def _permanent_mail_code(error: Exception) -> str:
     """Return the code of a permanent error, or "" for one that a later attempt may overcome.
 
     A refusal of the sender or of our credentials is not permanent: the operator can fix it.
@@ -168,14 +172,14 @@ def _permanent_code(error: Exception) -> str:
     return "REFUSED" if "AnymailRecipientsRefused" in kinds else ""
 
 
-def _named(error: Exception) -> str:
+def _named_mail_error(error: Exception) -> str:
     code = getattr(error, "smtp_code", "")
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code = next((code for code, _ in error.recipients.values()), "")
     return f"{type(error).__name__} {code}".strip()
 
 
-def _vault() -> MultiFernet:
+def _mail_vault() -> MultiFernet:
     """Return the cipher of stored emails. Fallback keys can still read theirs."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [

@@ -57,7 +57,7 @@ KNOWN = """
 import django, sys
 django.setup()
 from tasks import registry
-sys.stdout.write(" ".join(spec.key for spec in registry.known()))
+sys.stdout.write(" ".join(spec.key for spec in registry.registered_types()))
 """
 
 

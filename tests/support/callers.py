@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 
 from applicants.http import sign_in_browser
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import ApiKey, Company, Role, Scope, User
 from jobs.services import create_api_key
 from pipeline.models import Application
@@ -81,7 +81,7 @@ def key_of(company_id: UUID, *scopes: Scope) -> Caller:
 
 def signed_in(person: Applicant) -> Caller:
     """A caller who is that person."""
-    return Caller(issue_token(person))
+    return Caller(issue_token_to_applicant(person))
 
 
 def person(**fields: Any) -> tuple[Applicant, Caller]:

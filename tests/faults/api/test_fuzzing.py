@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
 from tasks.scheduling.schedules import create_schedule
@@ -64,7 +64,7 @@ def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, st
         case "company":
             return {"Authorization": f"Bearer {key_of(company.id).token}"}
         case "applicant":
-            return {"Authorization": f"Bearer {issue_token(person)}"}
+            return {"Authorization": f"Bearer {issue_token_to_applicant(person)}"}
         case "owner":
             cookies = member_caller(company, Role.OWNER)._client.cookies
             pairs = "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
