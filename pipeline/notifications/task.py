@@ -29,9 +29,9 @@ _SCHEMA = {
 }
 
 
-def give_up(payload: dict[str, Any], _context: Context) -> None:
+def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Record that an email will not be tried again."""
-    applicant_emails.give_up_email(_cause_of_email(payload))
+    applicant_emails.give_up_email(_cause_of_email_task(payload))
 
 
 @task_type(
@@ -41,12 +41,12 @@ def give_up(payload: dict[str, Any], _context: Context) -> None:
     max_attempts=20,
     trusted_short=True,
     backoff=_BACKOFF,
-    on_fail=give_up,
+    on_fail=give_up_email_in_task,
     schema=_SCHEMA,
 )
-def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
-    cause = _cause_of_email(payload)
+    cause = _cause_of_email_task(payload)
     state = applicant_emails.send_applicant_email(cause)
     if state == EmailState.SENT:
         offers.make_up_for_email_delay(cause.application_id, cause.seq)
@@ -61,12 +61,12 @@ def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str
     rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
     trusted_short=True,
     backoff=_BACKOFF,
-    on_fail=give_up,
+    on_fail=give_up_email_in_task,
     schema=_SCHEMA,
 )
-def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
-    return {"state": applicant_emails.send_applicant_email(_cause_of_email(payload))}
+    return {"state": applicant_emails.send_applicant_email(_cause_of_email_task(payload))}
 
 
 @task_type(
@@ -78,10 +78,10 @@ def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
     schema=_SCHEMA,
 )
-def watch_offer(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Remind of an open offer, or extend its deadline: {"done"}."""
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
 
 
-def _cause_of_email(payload: dict[str, Any]) -> Cause:
+def _cause_of_email_task(payload: dict[str, Any]) -> Cause:
     return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))
