@@ -10,6 +10,12 @@ from pipeline.models.line import (
     Standing,
 )
 from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
+from pipeline.models.webhooks import (
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookTaskPlace,
+)
 from pipeline.models.work import (
     ImportRefusal,
     ImportRun,
@@ -35,5 +41,9 @@ __all__ = [
     "StoredFile",
     "StoredPart",
     "Throttle",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookTaskPlace",
     "WeeklyReport",
 ]

@@ -1,0 +1,174 @@
+"""Services of a company's webhook endpoints: create, change, rotate the secret, delete, test."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+from jobs.models import Company
+from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.webhooks.addresses import checked_url
+from pipeline.webhooks.queue import Occurrence, start_delivering
+from pipeline.webhooks.signing import new_secret, seal, unseal
+from pipeline.webhooks.types import TEST
+
+security = logging.getLogger("security")
+
+MOST_ENDPOINTS = 20
+# For so long the secret before the last rotation signs too.
+OLD_SECRET_FOR = timedelta(hours=24)
+
+OffReason = WebhookEndpoint.OffReason
+
+
+@transaction.atomic
+def create_endpoint(
+    *,
+    company_id: UUID,
+    url: str,
+    description: str = "",
+    types: list[str] | None = None,
+    endpoint_id: UUID | None = None,
+) -> tuple[WebhookEndpoint, str]:
+    """Make an endpoint of a company; return it and its secret.
+
+    With an `endpoint_id` it is made once, however often it is asked for. Raises WebhookUrlRefused,
+    TooManyWebhooks.
+    """
+    Company.objects.select_for_update(no_key=True).get(id=company_id)
+    theirs = WebhookEndpoint.objects.filter(company_id=company_id)
+    if endpoint_id and (made := theirs.filter(id=endpoint_id).first()):
+        return made, unseal(made.secret, made.id)
+    if theirs.count() >= MOST_ENDPOINTS:
+        raise TooManyWebhooks(limit=MOST_ENDPOINTS)
+    secret, endpoint_id = new_secret(), endpoint_id or uuid7()
+    endpoint = WebhookEndpoint.objects.create(
+        id=endpoint_id,
+        company_id=company_id,
+        url=checked_url(url),
+        description=description,
+        types=types or [],
+        secret=seal(secret, endpoint_id),
+    )
+    endpoint.refresh_from_db()
+    security.info("webhook.created", extra=_ids(endpoint))
+    return endpoint, secret
+
+
+@transaction.atomic
+def change_endpoint(
+    *, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]
+) -> WebhookEndpoint:
+    """Change some of url, description, types and is_active; all or nothing.
+
+    Switched on, an endpoint begins without its failures. What waits while it is switched off fails.
+    Raises WebhookNotFound, WebhookUrlRefused.
+    """
+    endpoint = locked_endpoint(company_id, endpoint_id)
+    if "url" in changes:
+        changes = changes | {"url": checked_url(changes["url"])}
+    if not changes.get("is_active", True) and endpoint.is_active:
+        _switch_off(endpoint, OffReason.BY_HAND)
+    elif changes.get("is_active") and not endpoint.is_active:
+        changes = changes | {"off_reason": "", "off_at": None, "failures": 0, "rests_until": None}
+    if changes:
+        WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
+    endpoint.refresh_from_db()
+    security.info("webhook.changed", extra=_ids(endpoint))
+    return endpoint
+
+
+@transaction.atomic
+def rotate_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
+    """Give an endpoint a new secret, and return both; the one before signs too for a day.
+
+    Raises WebhookNotFound.
+    """
+    endpoint, secret = locked_endpoint(company_id, endpoint_id), new_secret()
+    WebhookEndpoint.objects.filter(id=endpoint.id).update(
+        old_secret=endpoint.secret,
+        old_secret_until=Now() + OLD_SECRET_FOR,
+        secret=seal(secret, endpoint.id),
+    )
+    endpoint.refresh_from_db()
+    security.info("webhook.secret_rotated", extra=_ids(endpoint))
+    return endpoint, secret
+
+
+@transaction.atomic
+def delete_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
+    """Delete an endpoint with its secrets; its deliveries go by age. Raises WebhookNotFound."""
+    endpoint = locked_endpoint(company_id, endpoint_id)
+    endpoint.delete()
+    security.info("webhook.deleted", extra=_ids(endpoint))
+
+
+def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
+    """Send a `webhook.test`, whatever types the endpoint wants. Raises WebhookNotFound, WebhookOff.
+
+    Must not be called inside a transaction.
+    """
+    with transaction.atomic():
+        endpoint = locked_endpoint(company_id, endpoint_id)
+        if not endpoint.is_active:
+            raise WebhookOff
+        test = Occurrence(
+            source=f"test:{uuid7()}",
+            type=TEST,
+            at=datetime.now(UTC),
+            data={"company_id": company_id, "endpoint_id": endpoint.id},
+        )
+        delivery = WebhookDelivery.objects.create(
+            endpoint_id=endpoint.id,
+            source=test.source,
+            type=test.type,
+            body=test.body,
+            next_attempt_at=Now(),
+        )
+        make_due(endpoint.id)
+    start_delivering()
+    delivery.refresh_from_db()
+    return delivery
+
+
+def make_due(endpoint_id: UUID) -> None:
+    """Make an endpoint due now, even if it rests; the caller has locked it."""
+    WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)
+
+
+@transaction.atomic
+def switch_off(endpoint_id: UUID, reason: OffReason) -> None:
+    """Switch an endpoint off because of its answers, and tell the company's owners."""
+    endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
+    if endpoint is not None and endpoint.is_active:
+        _switch_off(endpoint, reason)
+        facts = _ids(endpoint) | {"reason": str(reason)}
+        security.warning("webhook.switched_off", extra=facts)
+
+
+def _switch_off(endpoint: WebhookEndpoint, reason: OffReason) -> None:
+    WebhookEndpoint.objects.filter(id=endpoint.id).update(
+        is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
+    )
+    transaction.on_commit(start_delivering, robust=True)
+
+
+def locked_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+    """Lock an endpoint of a company. Raises WebhookNotFound."""
+    theirs = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id)
+    found = theirs.select_for_update(no_key=True).first()
+    if found is None:
+        raise WebhookNotFound
+    return found
+
+
+def _ids(endpoint: WebhookEndpoint) -> dict[str, str]:
+    """Return what the security log says of an endpoint: not its URL, which may hold a token."""
+    return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}

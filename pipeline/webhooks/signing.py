@@ -1,0 +1,65 @@
+"""Secrets of endpoints, and signatures as Standard Webhooks 1.0 wants them.
+
+Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a key
+that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+_NONCE_BYTES = 12
+
+
+class SecretUnreadable(Exception):
+    """No key of this site decrypts the secret: SECRET_KEY was changed without a fallback."""
+
+
+def new_secret() -> str:
+    """Return a random secret: whsec_ and 32 bytes in base64."""
+    return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def seal(secret: str, endpoint_id: UUID) -> bytes:
+    """Encrypt an endpoint's secret."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return nonce + _cipher(settings.SECRET_KEY).encrypt(nonce, secret.encode(), endpoint_id.bytes)
+
+
+def unseal(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
+    """Decrypt an endpoint's secret. Raises SecretUnreadable."""
+    whole = bytes(sealed)
+    nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
+    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        try:
+            return _cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
+        except InvalidTag:
+            continue
+    raise SecretUnreadable
+
+
+def signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
+    """Return the value of `webhook-signature`: one signature for each secret."""
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    made = (hmac.digest(b64decode(key.removeprefix(PREFIX)), signed, sha256) for key in keys)
+    return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
+
+
+@lru_cache(maxsize=8)
+def _cipher(key: str) -> AESGCM:
+    derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
+    return AESGCM(derive.derive(key.encode()))
