@@ -55,6 +55,8 @@ class LockedJob:
     # Events not written yet, and all events of this transaction for `pipeline.line.signals`.
     entries: list[Entry] = field(default_factory=list)
     announced_entries: list[Entry] = field(default_factory=list)
+    # Tells if this transaction writes tasks (`pipeline.line.follow_up`): it then wakes workers.
+    wrote_tasks: bool = False
     # Events that opened a seat in this change, oldest first; a promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
 

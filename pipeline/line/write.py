@@ -1,4 +1,4 @@
-"""Writing of a change: applications, log and hot row, in one statement."""
+"""Writing of a change: applications, log, hot row and following tasks, in one statement."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from uuid import UUID
 from django.db import transaction
 
 from pipeline.line import sql
+from pipeline.line.follow_up import tasks_after
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.round_trips import fetch
 from pipeline.line.signals import committed
 from pipeline.models import Standing
+from tasks.enqueue import as_parameter
+from tasks.sql.enqueue import ENQUEUE_PARTS
 
 # The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)
@@ -37,7 +40,12 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values |= job.policy.values() | {"status": job.status.value}
     values |= {name: _as_json(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
-    texts = [_joined(*[(name, text) for name, text, rows, _ in tables if rows])]
+    tasks = tasks_after(job) if job.entries else []
+    if tasks:
+        values["tasks"], _ = as_parameter(tasks)
+        job.wrote_tasks = True
+    parts = [(name, text) for name, text, rows, _ in tables if rows]
+    texts = [_joined(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
@@ -69,10 +77,10 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
 
 
 @cache
-def _joined(*parts: tuple[str, str]) -> str:
+def _joined(*parts: tuple[str, str], with_tasks: bool = False) -> str:
     """Join statements into one; the same parts give the same text, which is prepared once."""
-    with_ = ", ".join(f"{name} AS ({text})" for name, text in parts)
-    return f"WITH {with_} {sql.WRITE_JOB}" if parts else sql.WRITE_JOB
+    named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
+    return f"WITH {', '.join(named)} {sql.WRITE_JOB}" if named else sql.WRITE_JOB
 
 
 def _announce(job: LockedJob) -> None:
@@ -82,6 +90,7 @@ def _announce(job: LockedJob) -> None:
         company_id=job.company_id,
         seq=job.seq,
         entries=job.announced_entries,
+        wrote_tasks=job.wrote_tasks,
     )
 
 

@@ -1,7 +1,8 @@
 """Telling all processes that lines have changed, after the commits and beside them.
 
 A NOTIFY inside a change's transaction would make all commits wait for each other; so a thread sends
-it, on a connection of its own. It may get lost with the process: pages look again by themselves.
+it, on a connection of its own. It may get lost with the process: pages and task workers look again
+by themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import psycopg
 
 from pipeline.line.signals import committed
 from pipeline.live.channel import CHANNEL, connection_parameters, payloads
+from tasks.sql.enqueue import WAKE
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +32,10 @@ _SESSION = "-c synchronous_commit=off -c statement_timeout=3000 -c application_n
 
 
 class Announcer:
-    """Sends, from a thread of its own, up to which seq the log of each changed job has come."""
+    """Sends, from a thread of its own, up to which seq the log of each changed job has come.
+
+    It also wakes sleeping task workers when a change wrote tasks.
+    """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self.idle_seconds = idle_seconds
@@ -40,13 +45,15 @@ class Announcer:
         """Reset the state in a child process: the thread and the connection are its parent's."""
         self._news = threading.Condition()
         self._latest: dict[UUID, int] = {}
+        self._wakes = self._wakes_next = False
         self._thread: threading.Thread | None = None
         self._sending = False
         self._session: psycopg.Connection | None = None
 
-    def note(self, *, job_id: UUID, seq: int, **_: Any) -> None:
+    def note(self, *, job_id: UUID, seq: int, wrote_tasks: bool = False, **_: Any) -> None:
         """Queue a change for announcing. Never waits for the database."""
         with self._news:
+            self._wakes_next = self._wakes_next or wrote_tasks
             self._latest[job_id] = max(seq, self._latest.get(job_id, 0))
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="announcer", daemon=True)
@@ -80,6 +87,7 @@ class Announcer:
             if not self._latest:
                 self._news.wait_for(lambda: self._latest, timeout=self.idle_seconds)
             latest, self._latest = self._latest, {}
+            self._wakes, self._wakes_next = self._wakes_next, False
             self._sending = bool(latest)
             if not latest:
                 self._thread = None
@@ -99,6 +107,8 @@ class Announcer:
         return self._session
 
     def _notify(self, latest: dict[UUID, int], session: psycopg.Connection) -> None:
+        if self._wakes:
+            session.execute(WAKE)
         for payload in payloads(latest):
             session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 

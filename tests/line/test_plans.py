@@ -24,6 +24,7 @@ from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
+from tasks.enqueue import NewTask, as_parameter
 from tasks.sql.prepared import Statement, values
 from tests.support import factories
 from tests.support.crowd import crowd
@@ -31,7 +32,7 @@ from tests.support.crowd import crowd
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 SIZES = [100, 20_000, *map(int, os.environ.get("PLAN_ROWS", "").split())]
-LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant"}
+LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "tasks_task"}
 MODES = ("force_generic_plan", "force_custom_plan")
 
 
@@ -63,6 +64,9 @@ STATEMENTS: dict[str, Statement[Any]] = {
             "read one application": reads.ONE,
             "admit one": _joined(("created", sql.CREATE), ("entries", sql.APPEND)),
             "move a few": changing(sql.CHANGE_FEW),
+            "move a few, with tasks": _joined(
+                ("changed", sql.CHANGE_FEW), ("entries", sql.APPEND), with_tasks=True
+            ),
         }.items()
     },
 }
@@ -100,6 +104,7 @@ def parameters(job: UUID) -> dict[str, Any]:
         "changed": as_json([row]),
         "changed_ids": [middle.id],
         "entries": "[]",
+        "tasks": as_parameter([NewTask("demo.sleep")])[0],
     }
 
 
