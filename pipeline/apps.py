@@ -16,8 +16,10 @@ class PipelineConfig(AppConfig):
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.delivery import start_notifying
+        from pipeline.webhooks.follow_up import start_following
 
         start_notifying()
+        start_following()
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(_keep_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
@@ -28,7 +30,9 @@ def _keep_upkeep(**_: Any) -> None:
     from pipeline.audit.task import ensure_anchoring
     from pipeline.maintenance.task import ensure_retention
     from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
+    from pipeline.webhooks.task import ensure_webhooks
 
     ensure_retention()
     ensure_anchoring()
     ensure_end_of_retention()
+    ensure_webhooks()

@@ -6,5 +6,6 @@ from pipeline.imports import task as imports
 from pipeline.maintenance import task as maintenance
 from pipeline.privacy import task as privacy
 from pipeline.reports import task as reports
+from pipeline.webhooks import task as webhooks
 
-__all__ = ["audit", "exports", "imports", "maintenance", "privacy", "reports"]
+__all__ = ["audit", "exports", "imports", "maintenance", "privacy", "reports", "webhooks"]

@@ -9,6 +9,8 @@ from tasks.advisory_locks import RETENTION_TURN
 BATCH = 5_000
 # Parts of files in one statement: each is up to a megabyte.
 PARTS = 64
+# Deliveries of webhooks and their attempts.
+WEBHOOKS_DAYS = 30
 
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
@@ -21,6 +23,12 @@ def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
         f"DELETE FROM {table} WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s))"  # noqa: S608 -- of texts that stand below
         f" AND {key} = ANY(ARRAY({chosen})) AND {condition}"
     )
+
+
+def _aged(table: str, column: str) -> str:
+    """Remove some rows of webhooks that are older than they are kept."""
+    condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
+    return _some(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What goes, each with its statement and how many rows that removes at most. A file's parts and what
@@ -63,6 +71,8 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    "attempts": (_aged("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_aged("pipeline_webhookdelivery", "created_at"), BATCH),
     "refusals": (_some("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
     "imports": (
         _some(
@@ -93,7 +103,8 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 def remove_expired() -> dict[str, int]:
     """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
 
-    Tokens and codes of applicants, and files with everything that belongs to them, go too.
+    Tokens and codes of applicants, webhook deliveries, and files with everything that belongs to
+    them, go too.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
     as long as any kind went up to its bound (`is_there_more`), there may be more.

@@ -6,6 +6,8 @@ Deliveries and attempts hold ids and codes only, and what the receiver answered;
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -58,9 +60,7 @@ class WebhookEndpoint(models.Model):
     class Meta:
         indexes = [
             models.Index("company", "id", name="webhook_of_company"),
-            models.Index(
-                "next_due_at", name="webhook_due", condition=Q(next_due_at__isnull=False)
-            ),
+            models.Index("next_due_at", name="webhook_due", condition=Q(next_due_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -107,14 +107,22 @@ class WebhookDelivery(models.Model):
                 name="webhook_pending",
                 condition=Q(state="PENDING"),
             ),
-            models.Index(
-                "endpoint_id", "id", name="webhook_failed", condition=Q(state="FAILED")
-            ),
+            models.Index("endpoint_id", "id", name="webhook_failed", condition=Q(state="FAILED")),
             models.Index("created_at", name="webhook_delivery_age"),
         ]
 
     def __str__(self) -> str:
         return f"{self.type} {self.id}"
+
+    @property
+    def webhook_id(self) -> str:
+        """Return the header by which receivers know it again."""
+        return message_id(self.id)
+
+
+def message_id(delivery_id: UUID) -> str:
+    """Return the `webhook-id` of a delivery."""
+    return f"msg_{delivery_id.hex}"
 
 
 class WebhookAttempt(models.Model):

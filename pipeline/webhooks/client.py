@@ -96,7 +96,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  the interface has it
+        timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
@@ -135,8 +135,8 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 class Client:
     """Thread that sends requests. A context manager; leaving it abandons what is under way."""
 
-    def __init__(self, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._timeout_seconds = timeout_seconds
+    def __init__(self, *, timeout_seconds: float | None = None) -> None:
+        self._timeout_seconds = timeout_seconds or TIMEOUT_SECONDS
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._resolvers = ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="webhook-names")

@@ -17,6 +17,7 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.models.webhooks import message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Client, Failure, Outgoing
 from pipeline.webhooks.endpoints import switch_off
@@ -73,7 +74,8 @@ class Run:
                 return
             self._send()
             self._take(self._client.answers(LOOK_SECONDS if self._under_way else 0))
-            if now >= self._write_at or len(self._unwritten) >= MOST_UNWRITTEN:
+            is_full = len(self._unwritten) >= MOST_UNWRITTEN
+            if now >= self._write_at or is_full or not self._under_way:
                 self._write(now)
             self._give_back([lane for lane in self._lanes.values() if lane.is_done])
         for lane in self._lanes.values():
@@ -146,12 +148,12 @@ class Run:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; without a readable secret it fails unsent."""
-        message_id, body = f"msg_{waiting.id.hex}", waiting.body.encode()
+        name, body = message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",
             "user-agent": USER_AGENT,
-            "webhook-id": message_id,
+            "webhook-id": name,
             "webhook-timestamp": str(int(now.timestamp())),
         }
         self._sent[waiting.id] = headers, now
@@ -162,7 +164,7 @@ class Run:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
-        signature = signatures(message_id, int(now.timestamp()), body, keys)
+        signature = signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.id, lane.url, signed, body)
 
@@ -188,7 +190,9 @@ class Run:
         rows, self._unwritten, self._write_at = self._unwritten, [], now + WRITE_SECONDS
         if not rows:
             return
-        lanes = [self._lanes[key] for key in {row["endpoint_id"] for row in rows} & set(self._lanes)]
+        lanes = [
+            self._lanes[key] for key in {row["endpoint_id"] for row in rows} & set(self._lanes)
+        ]
         health = [lane.health() for lane in lanes]
         _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
         for row in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,14 @@ from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.addresses import checked_url
 from pipeline.webhooks.queue import Occurrence, start_delivering
-from pipeline.webhooks.signing import new_secret, seal, unseal
+from pipeline.webhooks.signing import (
+    TAG_BYTES,
+    SecretUnreadable,
+    new_secret,
+    present_tag,
+    seal,
+    unseal,
+)
 from pipeline.webhooks.types import TEST
 
 security = logging.getLogger("security")
@@ -136,6 +144,26 @@ def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
     start_delivering()
     delivery.refresh_from_db()
     return delivery
+
+
+@transaction.atomic
+def reseal() -> int:
+    """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
+
+    So a fallback can be removed after a while. What no key decrypts stays as it is.
+    """
+    outdated = WebhookEndpoint.objects.extra(
+        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, present_tag()]
+    )
+    count = 0
+    for endpoint in outdated.select_for_update(no_key=True):
+        with suppress(SecretUnreadable):
+            endpoint.secret = seal(unseal(endpoint.secret, endpoint.id), endpoint.id)
+            if endpoint.old_secret is not None:
+                endpoint.old_secret = seal(unseal(endpoint.old_secret, endpoint.id), endpoint.id)
+            endpoint.save(update_fields=["secret", "old_secret"])
+            count += 1
+    return count
 
 
 def make_due(endpoint_id: UUID) -> None:

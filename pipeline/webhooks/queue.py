@@ -24,12 +24,13 @@ from tasks.models import Task
 from tasks.models.statuses import Status
 from tasks.sql.prepared import Statement, values
 
-# The type of the task that delivers what is due.
-DELIVER = "webhooks.deliver"
+# The types of the tasks that queue events, and that deliver what is due.
+QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
 BATCH = 500
 
-_LOCK_COMPANY, _QUEUE = Statement(sql.LOCK_COMPANY, values), Statement(sql.QUEUE, values)
+_LOCK_COMPANY = Statement(sql.LOCK_COMPANY, values)
+_INSERT = Statement(sql.QUEUE, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,8 @@ def queue(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
         for endpoint_id, types, created_at in endpoints
         if (not types or each.type in types) and each.at >= created_at
     ]
-    if rows:
-        _QUEUE.all(events=as_json(rows))
-    return len(rows)
+    [(made,)] = _INSERT.all(events=as_json(rows)) if rows else [(0,)]
+    return int(made)
 
 
 def start_delivering(at: datetime | None = None) -> None:
@@ -89,8 +89,8 @@ def start_delivering(at: datetime | None = None) -> None:
     looked yet, and will see it.
     """
     waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING)
-    due = waiting.extra(where=["run_after <= coalesce(%s, clock_timestamp())"], params=[at])  # noqa: S610
-    if not due.exists():
+    until = "greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
+    if not waiting.extra(where=[f"run_after <= {until}"], params=[at]).exists():  # noqa: S610
         enqueue(DELIVER, run_after=at)
 
 

@@ -1,7 +1,8 @@
 """Secrets of endpoints, and signatures as Standard Webhooks 1.0 wants them.
 
 Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a key
-that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt.
+that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
+`pipeline.webhooks.endpoints.reseal` then encrypts anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hmac
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
@@ -23,6 +25,7 @@ from django.conf import settings
 PREFIX = "whsec_"
 SECRET_BYTES = 32
 _NONCE_BYTES = 12
+TAG_BYTES = 4
 
 
 class SecretUnreadable(Exception):
@@ -35,21 +38,24 @@ def new_secret() -> str:
 
 
 def seal(secret: str, endpoint_id: UUID) -> bytes:
-    """Encrypt an endpoint's secret."""
-    nonce = secrets.token_bytes(_NONCE_BYTES)
-    return nonce + _cipher(settings.SECRET_KEY).encrypt(nonce, secret.encode(), endpoint_id.bytes)
+    """Encrypt an endpoint's secret; the result begins with `present_tag`."""
+    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _cipher(settings.SECRET_KEY)
+    return present_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
 
 
 def unseal(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
     """Decrypt an endpoint's secret. Raises SecretUnreadable."""
-    whole = bytes(sealed)
+    whole = bytes(sealed)[TAG_BYTES:]
     nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
     for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        try:
+        with suppress(InvalidTag):
             return _cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
-        except InvalidTag:
-            continue
     raise SecretUnreadable
+
+
+def present_tag() -> bytes:
+    """Return the first bytes of everything that is encrypted under the present key."""
+    return sha256(b"tag" + _derived(settings.SECRET_KEY)).digest()[:TAG_BYTES]
 
 
 def signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
@@ -59,7 +65,11 @@ def signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]
     return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
 
 
-@lru_cache(maxsize=8)
 def _cipher(key: str) -> AESGCM:
+    return AESGCM(_derived(key))
+
+
+@lru_cache(maxsize=8)
+def _derived(key: str) -> bytes:
     derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
-    return AESGCM(derive.derive(key.encode()))
+    return derive.derive(key.encode())

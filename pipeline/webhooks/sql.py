@@ -14,25 +14,26 @@ SELECT id, types, created_at FROM pipeline_webhookendpoint
 WHERE company_id = %(company)s AND is_active ORDER BY id FOR NO KEY UPDATE
 """
 
-# Queue events of a job's log for the endpoints that want them. Comes back: the endpoints.
+# Queue events for endpoints, each once, and make these due. Comes back: how many are new.
 #
 # The caller has locked them (`LOCK_COMPANY`), so that a run that gives one back has seen what is
 # queued here, or this sees that it was given back.
 QUEUE = """
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(events)s::json) AS g(
-        source text, type text, body text, at timestamptz, endpoint_id uuid, id uuid)
+        source text, type text, body text, endpoint_id uuid, id uuid)
 ), made AS (
     INSERT INTO pipeline_webhookdelivery (id, endpoint_id, source, type, body, state, attempts,
         earlier_attempts, last_error, next_attempt_at)
     SELECT id, endpoint_id, source, type, body, 'PENDING', 0, 0, '', statement_timestamp()
     FROM given ON CONFLICT (endpoint_id, source) DO NOTHING
     RETURNING endpoint_id
+), due AS (
+    UPDATE pipeline_webhookendpoint e
+    SET next_due_at = least(e.next_due_at, greatest(statement_timestamp(), e.rests_until))
+    WHERE e.id IN (SELECT endpoint_id FROM made)
 )
-UPDATE pipeline_webhookendpoint e
-SET next_due_at = least(e.next_due_at, greatest(statement_timestamp(), e.rests_until))
-WHERE e.id IN (SELECT endpoint_id FROM made)
-RETURNING e.id
+SELECT count(*) FROM made
 """
 
 # Take endpoints that are due, those that have been due for longest first.

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import asdict
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import WebhookEndpoint, WebhookTaskPlace
@@ -22,28 +25,37 @@ from tasks.models import Task, TaskEvent
 from tasks.models.statuses import Status
 
 BATCH = 1_000
-_UNDER_WAY = [Status.PENDING, Status.RUNNING, Status.CANCELLING]
+SOON = timedelta(minutes=1)
+_NAMES = sorted({name for names in TYPES_OF_TASK_EVENT.values() for name in names})
 _PLACE = 1
 
 
 @transaction.atomic
-def queue_task_events() -> tuple[int, bool]:
-    """Queue the next events of companies' tasks; return how many, and whether to look again soon.
+def queue_task_events() -> tuple[int, bool, bool]:
+    """Queue the next events of companies' tasks.
 
-    The first call of a database only notes the place: what happened before is not told.
+    Return how many deliveries that made, whether more can be read now, and whether more may come
+    soon. While no endpoint wants any, everything is passed over; so is what happened before the
+    first call.
     """
     place = WebhookTaskPlace.objects.select_for_update().filter(id=_PLACE).first()
-    if place is None:
-        WebhookTaskPlace.objects.create(id=_PLACE, **asdict(events.now()))
-        return 0, True
+    asking = WebhookEndpoint.objects.filter(Q(types=[]) | Q(types__overlap=_NAMES), is_active=True)
+    if place is None or not asking.exists():
+        WebhookTaskPlace.objects.update_or_create(id=_PLACE, defaults=asdict(events.now()))
+        return 0, False, False
     found, following = events.since(
         events.Position(place.after, place.settled, place.settles_at),
         kinds=TYPES_OF_TASK_EVENT,
         limit=BATCH,
     )
-    queued = _queue(found)
     WebhookTaskPlace.objects.filter(id=_PLACE).update(**asdict(following))
-    return queued, bool(found) or _may_follow()
+    under_way = Task.objects.filter(
+        Q(status__in=[Status.RUNNING, Status.CANCELLING])
+        | Q(status=Status.PENDING, run_after__lte=Now() + SOON),
+        owner_id__in=asking.values("company_id"),
+        type__key__in=COMPANY_TYPES,
+    )
+    return _queue(found), len(found) == BATCH, bool(found) or under_way.exists()
 
 
 def _queue(found: list[TaskEvent]) -> int:
@@ -64,17 +76,3 @@ def _queue(found: list[TaskEvent]) -> int:
                 )
             )
     return sum(queue(company_id, occurrences) for company_id, occurrences in told.items())
-
-
-def _may_follow() -> bool:
-    """Tell whether a company that wants to know of its tasks has one under way."""
-    wanted = list(TYPES_OF_TASK_EVENT_NAMES)
-    asking = WebhookEndpoint.objects.filter(is_active=True)
-    asking = asking.filter(types=[]) | asking.filter(types__overlap=wanted)
-    owners = asking.values("company_id")
-    return Task.objects.filter(
-        owner_id__in=owners, status__in=_UNDER_WAY, type__key__in=COMPANY_TYPES
-    ).exists()
-
-
-TYPES_OF_TASK_EVENT_NAMES = sorted({name for names in TYPES_OF_TASK_EVENT.values() for name in names})

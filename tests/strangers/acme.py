@@ -14,9 +14,17 @@ from applicants.services import issue_token
 from jobs.models import Company, JobPosting, Membership, Role, Scope
 from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
-from pipeline.models import DecisionNote, StoredFile, StoredPart
+from pipeline.models import (
+    DecisionNote,
+    StoredFile,
+    StoredPart,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
+from pipeline.webhooks.endpoints import create_endpoint, send_test
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -46,6 +54,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.Producer": lambda acme: Q(key__company=acme),
     "pipeline.StoredFile": lambda acme: Q(company_id=acme.id),
     "pipeline.StoredPart": lambda acme: Q(file__company_id=acme.id),
+    "pipeline.WebhookAttempt": lambda acme: Q(delivery_id__in=acme_deliveries(acme)),
+    "pipeline.WebhookDelivery": lambda acme: Q(id__in=acme_deliveries(acme)),
+    "pipeline.WebhookEndpoint": lambda acme: Q(company=acme),
     "pipeline.WeeklyReport": lambda acme: Q(job__company=acme),
     "tasks.Schedule": lambda acme: Q(owner_id=acme.id),
     "tasks.Task": lambda acme: Q(owner_id=acme.id),
@@ -60,7 +71,13 @@ OF_COMPANY: dict[str, Any] = {
 OF_SITE = {
     *("admin.LogEntry", "applicants.SignInCode", "auth.Group", "auth.Permission"),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
-    *("pipeline.Throttle", "sessions.Session", "tasks.TaskTally", "tasks.TaskTotal"),
+    *(
+        "pipeline.Throttle",
+        "pipeline.WebhookTaskPlace",
+        "sessions.Session",
+        "tasks.TaskTally",
+        "tasks.TaskTotal",
+    ),
     *("tasks.TaskType", "tasks.TaskWorker"),
 }
 
@@ -68,6 +85,16 @@ OF_SITE = {
 def acme_tasks(acme: Company) -> Any:
     """Return the ids of the company's tasks."""
     return apps.get_model("tasks.Task").objects.filter(owner_id=acme.id).values("id")
+
+
+def acme_deliveries(acme: Company) -> Any:
+    """Return the ids of the webhook deliveries to the company's endpoints."""
+    theirs = acme.webhook_endpoints.values("id")
+    return (
+        apps.get_model("pipeline.WebhookDelivery")
+        .objects.filter(endpoint_id__in=theirs)
+        .values("id")
+    )
 
 
 def furnish() -> tuple[Company, dict[str, Any]]:
@@ -95,6 +122,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
+    hook, delivery = _webhook(acme)
     return acme, {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
@@ -104,6 +132,8 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
+        "webhook_id": hook.id,
+        "delivery_id": delivery.id,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
         "token": "forged",
         "name": "..%2F..%2Fetc",
@@ -137,6 +167,23 @@ def _file(acme: Company, job: Any) -> StoredFile:
     )
     StoredPart.objects.create(file=file, number=0, data=data)
     return file
+
+
+def _webhook(acme: Company) -> tuple[WebhookEndpoint, WebhookDelivery]:
+    hook, _ = create_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
+    delivery = send_test(company_id=acme.id, endpoint_id=hook.id)
+    WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
+    WebhookAttempt.objects.create(
+        delivery_id=delivery.id,
+        number=1,
+        at="2026-01-01T00:00:00Z",
+        duration_ms=1,
+        request_headers={"webhook-id": delivery.webhook_id},
+        status=500,
+        response_headers={},
+        response_body=MARKER,
+    )
+    return hook, delivery
 
 
 def state_of(acme: Company) -> dict[str, str]:

@@ -59,6 +59,8 @@ def subject_of(key: str, payload: Any, subjects: Subjects) -> str:
         case "demo.sleep":
             then = _THEN.get(str(given.get("then")), "")
             return f"Sleep {seconds(given.get('seconds', 0))}{then}"
+        case "webhooks.redeliver":
+            return "Send failed webhooks again"
     return title_of(key)
 
 

@@ -1,0 +1,370 @@
+"""Runs of deliveries: signed, repeated, given up, and never held up by one endpoint."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+import standardwebhooks
+from django.db.models.functions import Now
+
+from jobs.models import Company
+from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from pipeline.webhooks import client
+from pipeline.webhooks import deliver as runs
+from pipeline.webhooks.deliver import deliver_due
+from pipeline.webhooks.endpoints import change_endpoint, delete_endpoint, rotate_secret, send_test
+from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS, REST_AFTER
+from pipeline.webhooks.queue import DELIVER, Occurrence, queue
+from tasks.models import Task
+from tests.support import factories
+from tests.support.receiver import Receiver, reply
+from tests.support.webhooks import deliver, endpoint, make_all_due, only_delivery, queue_all
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def many(company: Company, count: int, start: int = 0) -> None:
+    """Queue so many events for all endpoints of a company."""
+    now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
+    queue(
+        company.id,
+        [
+            Occurrence(f"event:{n}", "job.opened", now, {"seq": n})
+            for n in range(start, start + count)
+        ],
+    )
+
+
+def states() -> dict[str, int]:
+    found = WebhookDelivery.objects.values_list("state", flat=True)
+    return {state: list(found).count(state) for state in set(found)}
+
+
+def fail_until_last(receiver: Receiver, status: int = 500) -> None:
+    """Make all attempts of what waits but the last one fail."""
+    receiver.answers(status)
+    for _ in range(MOST_ATTEMPTS - 1):
+        deliver_due()
+        make_all_due()
+
+
+def test_an_event_arrives_signed(company: Company, job: UUID, receiver: Receiver) -> None:
+    made, secret = endpoint(company.id, receiver.url)
+    factories.application(job)
+
+    counts = deliver()
+
+    assert counts == {"attempts": 1, "delivered": 1}
+    [got] = receiver.received
+    assert standardwebhooks.Webhook(secret).verify(got.body, got.headers)["data"]["seq"] == 3
+    delivery = only_delivery()
+    assert (delivery.state, delivery.attempts, delivery.last_status) == ("DELIVERED", 1, 204)
+    assert delivery.webhook_id == got.id
+    fresh = WebhookEndpoint.objects.get(id=made.id)
+    assert fresh.last_success_at is not None
+    assert (fresh.lease, fresh.next_due_at) == (None, None)
+
+
+def test_the_log_has_request_and_answer_but_no_signature(
+    company: Company, job: UUID, receiver: Receiver
+) -> None:
+    receiver.answer = lambda handler: reply(handler, 200, b"x" * 5_000, x_trace="7")
+    _, secret = endpoint(company.id, receiver.url)
+    factories.application(job)
+
+    deliver()
+
+    attempt = WebhookAttempt.objects.get()
+    assert attempt.request_headers["webhook-id"] == only_delivery().webhook_id
+    assert "webhook-signature" not in attempt.request_headers
+    assert attempt.response_headers["x-trace"] == "7"
+    assert len(attempt.response_body) == 2_048
+    assert secret not in str(list(WebhookAttempt.objects.values()))
+
+
+def test_ten_attempts_over_three_days_then_it_is_off(
+    company: Company, job: UUID, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    factories.application(job)
+    queue_all()
+    fail_until_last(receiver)
+    before = only_delivery()
+
+    deliver_due()
+
+    assert (before.state, before.attempts) == ("PENDING", 9)
+    delivery = only_delivery()
+    assert (delivery.state, delivery.attempts, delivery.last_error) == ("FAILED", 10, "STATUS")
+    assert len({each.id for each in receiver.received}) == 1  # the same in every attempt
+    assert len(receiver.received) == 10
+    off = WebhookEndpoint.objects.get(id=made.id)
+    assert (off.is_active, off.off_reason) == (False, "FAILING")
+    assert timedelta(days=3) < timedelta(seconds=sum(DELAYS_SECONDS)) < timedelta(days=3.5)
+
+
+def test_after_a_failure_it_is_tried_again_at_its_time(
+    company: Company, job: UUID, receiver: Receiver
+) -> None:
+    endpoint(company.id, receiver.url)
+    factories.application(job)
+    receiver.answers(503)
+
+    deliver()
+
+    delivery = only_delivery()
+    assert delivery.next_attempt_at is not None
+    seconds = (delivery.next_attempt_at - WebhookAttempt.objects.get().at).total_seconds()
+    assert DELAYS_SECONDS[0] <= seconds < DELAYS_SECONDS[0] * 1.1 + 1
+    task = Task.objects.get(type__key=DELIVER, status="PENDING", run_after__gt=Now())
+    assert task.run_after == delivery.next_attempt_at
+    assert deliver_due() == {"attempts": 0, "delivered": 0}
+
+
+def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(
+    company: Company, job: UUID, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    factories.application(job)
+    queue_all()
+    fail_until_last(receiver)
+    receiver.answer = lambda handler: reply(
+        handler, 500 if receiver.received[-1].json["type"].startswith("application") else 204
+    )
+    many(company, 1)
+
+    deliver_due()
+
+    assert states() == {"FAILED": 1, "DELIVERED": 1}
+    assert WebhookEndpoint.objects.get(id=made.id).is_active
+
+
+def test_410_switches_it_off_and_what_waits_fails(
+    company: Company, job: UUID, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 20)
+    receiver.answers(410)
+
+    deliver_due()
+
+    off = WebhookEndpoint.objects.get(id=made.id)
+    assert (off.is_active, off.off_reason, off.next_due_at) == (False, "GONE", None)
+    assert states() == {"FAILED": 20}
+    assert len(receiver.received) < 5
+    errors = set(WebhookDelivery.objects.values_list("last_error", flat=True))
+    assert errors == {"GONE", "ENDPOINT_OFF"}
+
+
+def test_switching_it_off_by_hand_fails_what_waits(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 3)
+
+    change_endpoint(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
+    deliver_due()
+
+    assert states() == {"FAILED": 3}
+    assert receiver.received == []
+
+
+def test_switched_on_it_begins_without_its_failures(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 1)
+    receiver.answers(410)
+    deliver_due()
+    receiver.answers(204)
+
+    on = change_endpoint(company_id=company.id, endpoint_id=made.id, changes={"is_active": True})
+    send_test(company_id=company.id, endpoint_id=made.id)
+    deliver_due()
+
+    assert (on.is_active, on.off_reason, on.off_at, on.failures) == (True, "", None, 0)
+    assert receiver.types[-1] == "webhook.test"
+
+
+def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver: Receiver) -> None:
+    made, old = endpoint(company.id, receiver.url)
+    _, new = rotate_secret(company_id=company.id, endpoint_id=made.id)
+    many(company, 1)
+    deliver_due()
+    WebhookEndpoint.objects.update(old_secret_until=Now())
+    many(company, 1, start=1)
+    deliver_due()
+
+    during, after = receiver.received
+    for secret in (old, new):
+        assert standardwebhooks.Webhook(secret).verify(during.body, during.headers)
+    assert standardwebhooks.Webhook(new).verify(after.body, after.headers)
+    with pytest.raises(standardwebhooks.WebhookVerificationError):
+        standardwebhooks.Webhook(old).verify(after.body, after.headers)
+
+
+def test_a_hanging_endpoint_delays_nobody_else(
+    company: Company,
+    other_company: Company,
+    receiver: Receiver,
+    second_receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 4.0)
+    receiver.answer = lambda _: time.sleep(60)
+    endpoint(company.id, receiver.url)
+    endpoint(other_company.id, second_receiver.url)
+    many(company, 1_000)
+    many(other_company, 1_000)
+    arrived: list[float] = []
+    second_receiver.answer = lambda handler: (
+        arrived.append(time.monotonic()),
+        reply(handler, 204),
+    )[1]
+    began = time.monotonic()
+
+    deliver_due(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
+
+    assert len(arrived) == 1_000
+    assert sorted(arrived)[-1] - began < 20
+    assert len(receiver.received) <= 12  # it hangs in a few requests, and then rests
+
+
+def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 100)
+    receiver.answers(500)
+
+    deliver_due()
+
+    resting = WebhookEndpoint.objects.get(id=made.id)
+    assert REST_AFTER <= len(receiver.received) <= REST_AFTER + 2
+    assert resting.rests_until is not None
+    assert resting.next_due_at == resting.rests_until
+    assert resting.lease is None
+
+
+def test_after_a_rest_one_is_tried_and_then_all(company: Company, receiver: Receiver) -> None:
+    endpoint(company.id, receiver.url)
+    many(company, 30)
+    receiver.answers(500)
+    deliver_due()
+    tried = len(receiver.received)
+    make_all_due()
+    deliver_due()
+    after_a_rest = len(receiver.received)
+    receiver.answers(204)
+    make_all_due()
+
+    deliver_due()
+
+    assert after_a_rest == tried + 1
+    assert states() == {"DELIVERED": 30}
+
+
+def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: Receiver) -> None:
+    endpoint(company.id, receiver.url)
+    many(company, 10)
+    receiver.answers(500)
+    deliver_due()
+    tried = len(receiver.received)
+    many(company, 5, start=10)
+
+    deliver_due()
+
+    assert len(receiver.received) == tried
+
+
+def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
+    company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies between the answer and the record."""
+    endpoint(company.id, receiver.url)
+    many(company, 1)
+    with monkeypatch.context() as dying:
+        dying.setattr(runs.Run, "_write", lambda *_: (_ for _ in ()).throw(SystemExit))
+        with pytest.raises(SystemExit):
+            deliver_due()
+    nobody_may = deliver_due()
+    WebhookEndpoint.objects.update(leased_until=Now())
+
+    deliver_due()
+
+    assert nobody_may["attempts"] == 0
+    first, second = receiver.received
+    assert first.id == second.id
+    assert states() == {"DELIVERED": 1}
+
+
+def test_a_run_that_lost_its_lease_records_nothing(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 1)
+    receiver.answer = lambda handler: (
+        WebhookEndpoint.objects.filter(id=made.id).update(lease=made.id),
+        reply(handler, 204),
+    )[1]
+
+    deliver_due()
+
+    assert only_delivery().state == "PENDING"
+    assert WebhookAttempt.objects.count() == 0
+    assert WebhookEndpoint.objects.get(id=made.id).lease == made.id
+
+
+def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
+    company: Company, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 5)
+
+    delete_endpoint(company_id=company.id, endpoint_id=made.id)
+    deliver_due()
+
+    assert receiver.received == []
+
+
+def test_events_that_come_during_a_run_are_not_forgotten(
+    company: Company, receiver: Receiver
+) -> None:
+    """What is queued while the endpoint is given back makes it due again."""
+    endpoint(company.id, receiver.url)
+    many(company, 1)
+    rounds = iter(range(5))
+
+    def one_more(handler: object) -> None:
+        if (n := next(rounds, None)) is not None:
+            many(company, 1, start=100 + n)
+        reply(handler, 204)  # type: ignore[arg-type]
+
+    receiver.answer = one_more
+
+    deliver_due()
+
+    assert states() == {"DELIVERED": 6}
+
+
+def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    many(company, 50)
+    receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
+
+    deliver_due(is_cancelled=lambda: len(receiver.received) >= 4)
+
+    left = WebhookEndpoint.objects.get(id=made.id)
+    assert (left.lease, left.leased_until) == (None, None)
+    assert left.next_due_at is not None
+    counted = states()
+    assert counted["DELIVERED"] == len(receiver.received)
+    assert counted["PENDING"] == 50 - counted["DELIVERED"]
+
+
+def test_a_secret_that_cannot_be_read_fails_with_a_name(
+    company: Company, receiver: Receiver
+) -> None:
+    endpoint(company.id, receiver.url)
+    many(company, 1)
+    WebhookEndpoint.objects.update(secret=b"x" * 60)
+
+    deliver_due()
+
+    assert only_delivery().last_error == "SECRET_UNREADABLE"
+    assert receiver.received == []
