@@ -16,7 +16,7 @@ def normal_address(email: str) -> str:
     in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
     """
     text = email.strip()
-    if has_unseen(text):
+    if has_unseen_characters(text):
         return text.lower()
     local, at, domain = unicodedata.normalize("NFKC", text).casefold().rpartition("@")
     try:
@@ -26,6 +26,6 @@ def normal_address(email: str) -> str:
     return f"{local}{at}{ascii_domain}"
 
 
-def has_unseen(email: str) -> bool:
+def has_unseen_characters(email: str) -> bool:
     """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)

@@ -8,6 +8,7 @@ whichever process asks.
 from __future__ import annotations
 
 import logging
+import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
-from applicants import mail, tokens
+from applicants import mail
 from applicants.models import SignInCode
 
 security = logging.getLogger("security")
@@ -26,6 +27,8 @@ LIFETIME = timedelta(minutes=15)
 MOST_TRIES = 5
 # Codes to one address within a window, for all who ask together.
 MOST_CODES = 20
+# With one try in 10^8, even a thousand networks with tries of their own guess no code.
+CODE_DIGITS = 8
 WINDOW = timedelta(hours=1)
 # Expired rows that sending a code deletes.
 CLEARED_AT_ONCE = 20
@@ -89,7 +92,7 @@ def send_code(
     silently dropped. `about` is the sentence of the email that says what the code is for;
     `if_not_you` says what to do if the reader did not ask for it.
     """
-    code = tokens.new_code()
+    code = new_code()
     text = (
         f"{code}\n\n"
         f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
@@ -97,13 +100,13 @@ def send_code(
         f"{about}\n\n"
         f"{if_not_you}\n"
     )
-    address = _hash("address", email)
+    address = _hash_for_codes("address", email)
     values: dict[str, Any] = {
         "turn": int.from_bytes(address[:8], "big", signed=True),
-        "request": _hash("request", email, by.handle),
+        "request": _hash_for_codes("request", email, by.handle),
         "address": address,
-        "network": _hash("network", email, by.network),
-        "digest": _digest_of(email, code),
+        "network": _hash_for_codes("network", email, by.network),
+        "digest": _digest_of_code(email, code),
         "tries": MOST_TRIES,
         "lifetime": LIFETIME,
         "window": WINDOW,
@@ -126,14 +129,17 @@ def send_code(
         over.filter(request__in=some).delete()
 
 
-def guess(email: str, code: str, *, requester: str) -> bool | None:
+def guess_code(email: str, code: str, *, requester: str) -> bool | None:
     """Try a code for an address in its normal spelling, as the requester who asked for one.
 
     Returns True for the right code, which is then used up; False for a wrong one, which costs a
     try; None without a valid code: none was sent, it has expired, was used, or has no tries left.
     """
     with connection.cursor() as cursor:
-        values = {"request": _hash("request", email, requester), "digest": _digest_of(email, code)}
+        values = {
+            "request": _hash_for_codes("request", email, requester),
+            "digest": _digest_of_code(email, code),
+        }
         cursor.execute(GUESS, values)
         row = cursor.fetchone()
     if row is None or not row[0]:
@@ -141,23 +147,30 @@ def guess(email: str, code: str, *, requester: str) -> bool | None:
     return row[0] if row else None
 
 
-def forget(email: str) -> None:
+def forget_code(email: str) -> None:
     """Delete all about codes to an address in its normal spelling."""
-    SignInCode.objects.filter(address=_hash("address", email)).delete()
+    SignInCode.objects.filter(address=_hash_for_codes("address", email)).delete()
 
 
-def kept_about(email: str) -> dict[str, Any] | None:
+def code_kept_about(email: str) -> dict[str, Any] | None:
     """Return when the last code to an address expires, and how many were sent in the window."""
-    kept = SignInCode.objects.filter(address=_hash("address", email)).order_by("-expires_at")
+    kept = SignInCode.objects.filter(address=_hash_for_codes("address", email)).order_by(
+        "-expires_at"
+    )
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
-def _hash(what: str, *values: str) -> bytes:
+def _hash_for_codes(what: str, *values: str) -> bytes:
     text = "\n".join(values)
     return salted_hmac(f"applicants.codes.{what}", text, algorithm="sha256").digest()
 
 
-def _digest_of(email: str, code: str) -> bytes:
+def _digest_of_code(email: str, code: str) -> bytes:
     """Hash with a key: against a plain hash, all codes could be tried in a second."""
-    return _hash("code", email, code)
+    return _hash_for_codes("code", email, code)
+
+
+def new_code() -> str:
+    """Make a code for typing: it has few digits, so only a few guesses may be allowed."""
+    return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"

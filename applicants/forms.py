@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
+from applicants.codes import CODE_DIGITS
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
 from applicants.services import checked_address
-from applicants.tokens import CODE_DIGITS
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
@@ -27,7 +27,7 @@ class AddressField(forms.EmailField):
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
-def _address(help_text: str) -> forms.EmailField:
+def _address_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -51,13 +51,13 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address("We'll email you a code, and tell you there when it is your turn.")
+    email = _address_field("We'll email you a code, and tell you there when it is your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address("We'll email you a code. There is no password.")
+    email = _address_field("We'll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):

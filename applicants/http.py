@@ -28,7 +28,7 @@ JUST_SENT = timedelta(seconds=30)
 _SALT = "applicants.http.proving"
 
 
-def sign_in(request: HttpRequest, applicant: Applicant) -> None:
+def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
     The earlier session is dropped with its id, a staff account's sign-in included, so that knowing
@@ -70,7 +70,7 @@ class Proving(NamedTuple):
     handle: str
 
 
-def new_handle() -> str:
+def new_browser_handle() -> str:
     """Make the secret that binds a code to the browser that asks for it."""
     return token_urlsafe(16)
 
@@ -84,7 +84,7 @@ def address_to_prove(request: HttpRequest) -> Proving | None:
     return Proving(*kept) if len(kept) == len(Proving._fields) else None
 
 
-def was_just_sent(request: HttpRequest) -> bool:
+def was_code_just_sent(request: HttpRequest) -> bool:
     """Tell if this browser asked for a code within JUST_SENT, for any address."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
@@ -93,7 +93,7 @@ def was_just_sent(request: HttpRequest) -> bool:
     return True
 
 
-def sign_out(request: HttpRequest) -> None:
+def sign_out_browser(request: HttpRequest) -> None:
     """End the browser's session."""
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()

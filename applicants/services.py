@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from applicants import codes, tokens
-from applicants.addresses import has_unseen, normal_address
+from applicants.addresses import has_unseen_characters, normal_address
 from applicants.models import ERASED, Applicant, ApplicantToken
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 security = logging.getLogger("security")
 
@@ -29,7 +29,7 @@ CLEARED_AT_ONCE = 20
 def checked_address(email: str) -> str:
     """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
     email = normal_address(email)
-    if has_unseen(email):
+    if has_unseen_characters(email):
         raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
     validate_email(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
@@ -48,7 +48,7 @@ def find_or_create_applicant(email: str) -> Applicant:
 
 
 # One round trip for what would be four by a look and an INSERT in a savepoint.
-_FIND_OR_CREATE = Statement(
+_FIND_OR_CREATE = PreparedStatement(
     """
 WITH made AS (
     INSERT INTO applicants_applicant (id, email, name, created_at)
@@ -65,7 +65,7 @@ SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(ema
 
 
 # In the order of addresses: two who do this at once wait for each other in one direction only.
-_FIND_OR_CREATE_MANY = Statement(
+_FIND_OR_CREATE_MANY = PreparedStatement(
     """
 WITH wanted AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email)
@@ -79,7 +79,7 @@ SELECT email, id FROM made
 UNION ALL
 SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 """,
-    values,
+    prepared_row,
 )
 
 
@@ -109,7 +109,7 @@ def prove_address(*, email: str, code: str, requester: str) -> Applicant:
     """
     address = normal_address(email)
     with transaction.atomic(durable=True):
-        right = codes.guess(address, code, requester=requester)
+        right = codes.guess_code(address, code, requester=requester)
         if right:
             return find_or_create_applicant(address)
     raise CodeRefused(try_again=right is False)
@@ -131,7 +131,7 @@ def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
     inside a transaction.
     """
     with transaction.atomic(durable=True):
-        if not codes.guess(normal_address(email), code, requester=requester):
+        if not codes.guess_code(normal_address(email), code, requester=requester):
             return None
         person = find_or_create_applicant(email)
         granted = Granted(*grant_token(person), person.id)
@@ -148,9 +148,9 @@ def issue_token(applicant: Applicant) -> str:
 
 def grant_token(applicant: Applicant) -> tuple[str, datetime]:
     """Create a token of a person, shown only now; return it with its expiry."""
-    token, expires_at = tokens.new_token(), timezone.now() + TOKEN_LIFETIME
+    token, expires_at = tokens.new_applicant_token(), timezone.now() + TOKEN_LIFETIME
     ApplicantToken.objects.create(
-        applicant=applicant, digest=tokens.digest_of(token), expires_at=expires_at
+        applicant=applicant, digest=tokens.token_digest(token), expires_at=expires_at
     )
     security.info("token.created", extra={"applicant": str(applicant.id)})
     return token, expires_at
@@ -175,7 +175,7 @@ class KnownToken(NamedTuple):
     applicant_id: UUID
 
 
-FIND_TOKEN = Statement(
+FIND_TOKEN = PreparedStatement(
     """
 SELECT id, applicant_id FROM applicants_applicanttoken
 WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_timestamp()
@@ -186,4 +186,4 @@ WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_time
 
 def find_token(token: str) -> KnownToken | None:
     """Return a token if it is genuine, not revoked and not expired; one look-up by hash."""
-    return FIND_TOKEN.first(digest=tokens.digest_of(token))
+    return FIND_TOKEN.first(digest=tokens.token_digest(token))

@@ -100,12 +100,12 @@ def _person(email: str) -> Person:
     from django.contrib.sessions.backends.db import SessionStore
     from django.http import HttpRequest
 
-    from applicants.http import sign_in
+    from applicants.http import sign_in_browser
     from applicants.services import find_or_create_applicant, issue_token
 
     person, request = find_or_create_applicant(email), HttpRequest()
     request.session = SessionStore()
-    sign_in(request, person)
+    sign_in_browser(request, person)
     request.session.save()
     cookie = f"{settings.SESSION_COOKIE_NAME}={request.session.session_key}"
     return Person(issue_token(person), cookie)

@@ -162,9 +162,9 @@ class History:
 
 
 def _stamp(moment: datetime) -> str:
-    from pipeline.line.event_log import stamp
+    from pipeline.line.event_log import logged_time
 
-    return stamp(moment)
+    return logged_time(moment)
 
 
 def make(events: int, *, closes: bool = False) -> Any:
@@ -220,7 +220,7 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
 
 def learn() -> None:
     """Have all names learned, as a worker does meanwhile."""
-    from pipeline.maintenance.name_index import learn_names
+    from pipeline.maintenance.name_index import index_names
 
-    while learn_names():
+    while index_names():
         pass

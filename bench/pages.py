@@ -156,13 +156,13 @@ def _person(job_id: str) -> Any:
     from django.contrib.sessions.backends.db import SessionStore
     from django.test import Client, RequestFactory
 
-    from applicants.http import sign_in
+    from applicants.http import sign_in_browser
     from pipeline.models import Application
 
     request = RequestFactory().get("/")
     request.session = SessionStore()
     waiting = Application.objects.filter(job_id=job_id, status="WAITLIST").order_by("ticket")
-    sign_in(request, waiting[0].applicant)
+    sign_in_browser(request, waiting[0].applicant)
     request.session.save()
     browser = Client()
     browser.cookies[settings.SESSION_COOKIE_NAME] = str(request.session.session_key)

@@ -39,10 +39,10 @@ def main() -> None:
 
     from tasks import registry
 
-    registry.register(
+    registry.register_task_type(
         registry.TaskSpec(key=KEY, handler=print)
     )  # without a cap, which would end it
-    registry.sync()
+    registry.write_registered_types()
     with connection.cursor() as cursor:
         for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
             cursor.execute(FILL, {"status": status, "later": later, "rows": ROWS})
@@ -66,7 +66,7 @@ def claims() -> None:
     from tasks.worker.connection import WorkerConnection
 
     store = WorkerConnection()
-    types = list(registry.sync().values())
+    types = list(registry.write_registered_types().values())
     given = {"types": types, "queues": None, "worker": "w", "lease": 30.0, "after": "{}"}
     for owners, limit in ((0, 1), (1, 1), (1, 50), (50, 1), (50, 50)):
         ids = [uuid4() for _ in range(owners)]
@@ -102,7 +102,7 @@ def clean_up() -> None:
     took, removed, start = [], 0, time.perf_counter()
     while removed < ROWS / 10:
         begun, batch = time.perf_counter(), retention._batch[0]
-        retention.clean_up()
+        retention.clean_up_tasks()
         took.append(1000 * (time.perf_counter() - begun))
         removed += batch
     report(f"clean-up, a batch ({retention._batch[0]} tasks at last)", took, goal=200)

@@ -64,13 +64,13 @@ def batches() -> None:
     """Batches of a hundred, in each of the ways."""
     import procrastinate_noop
 
-    from tasks.enqueue import NewTask, as_parameter, enqueue_many
+    from tasks.enqueue import NewTask, enqueue_many, enqueue_parameter
 
     tasks = [NewTask("bench.noop", {"n": n}) for n in range(SIZE)]
     theirs = [{"n": n} for n in range(SIZE)]
     ways: dict[str, Callable[[], Any]] = {
         "enqueue_many (goal 15,000)": lambda: enqueue_many(tasks),
-        "  rows as JSON, without database": lambda: as_parameter(tasks),
+        "  rows as JSON, without database": lambda: enqueue_parameter(tasks),
         "  the statement alone": lambda: statement(parameters.pop()),
         "  the same, prepared": lambda: prepared(parameters.pop()),
         "  floor: a bare INSERT of 100": lambda: harness.execute(
@@ -108,9 +108,9 @@ def timed(call: Callable[[], Any], *, in_transaction: bool) -> float:
 
 def made(count: int) -> str:
     """The parameter for so many tasks."""
-    from tasks.enqueue import NewTask, as_parameter
+    from tasks.enqueue import NewTask, enqueue_parameter
 
-    return as_parameter([NewTask("bench.noop", {"n": n}) for n in range(count)])[0]
+    return enqueue_parameter([NewTask("bench.noop", {"n": n}) for n in range(count)])[0]
 
 
 def statement(parameter: str) -> None:

@@ -16,7 +16,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from jobs.models import ApiKey, Company, Job, Membership, User
-from tasks.readonly_admin import BoundedPaginator, ShownOnly, in_hex, searched
+from tasks.readonly_admin import (
+    BoundedPaginator,
+    ReadonlyAdmin,
+    admin_hex_column,
+    search_admin_rows,
+)
 
 # The staff sign-in, so that a second step is asked for here too.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
@@ -27,7 +32,7 @@ admin.site.unregister(Authenticator)
 admin.site.unregister(EmailAddress)
 
 
-class NewUserForm(AdminUserCreationForm):
+class NewUserAdminForm(AdminUserCreationForm):
     """Form of a new account, known by its address."""
 
     class Meta:
@@ -46,7 +51,7 @@ class NewUserForm(AdminUserCreationForm):
 class StaffAccountAdmin(UserAdmin):
     """Staff accounts. Clear "active" to close one: its address may stand in logs."""
 
-    add_form = NewUserForm
+    add_form = NewUserAdminForm
     paginator = BoundedPaginator
     show_full_result_count = False
     ordering = ("-id",)
@@ -65,7 +70,7 @@ class StaffAccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Allow no filters by address, as in `ShownOnly`."""
+        """Allow no filters by address, as in `ReadonlyAdmin`."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
@@ -81,11 +86,11 @@ class StaffAccountAdmin(UserAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Find accounts by the beginning of the address, or by id."""
-        return searched(queryset, search_term, ("id",), ("email",)), False
+        return search_admin_rows(queryset, search_term, ("id",), ("email",)), False
 
 
 @admin.register(Company)
-class CompanyAdmin(ShownOnly):
+class CompanyAdmin(ReadonlyAdmin):
     """Companies. The name can be corrected."""
 
     list_display = ("name", "id", "created_at")
@@ -99,7 +104,7 @@ class CompanyAdmin(ShownOnly):
 
 
 @admin.register(Membership)
-class MembershipAdmin(ShownOnly):
+class MembershipAdmin(ReadonlyAdmin):
     """Members of teams. Only adding is possible here, for a company that lost its owner."""
 
     list_display = ("company", "user", "role")
@@ -116,7 +121,7 @@ class MembershipAdmin(ShownOnly):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ShownOnly):
+class ApiKeyAdmin(ReadonlyAdmin):
     """Keys, without anything that would help to guess them."""
 
     list_display = ("name", "hint", "company", "created_at", "last_used_at", "revoked_at")
@@ -128,7 +133,7 @@ class ApiKeyAdmin(ShownOnly):
 
 
 @admin.register(Job)
-class JobAdmin(ShownOnly):
+class JobAdmin(ReadonlyAdmin):
     """The hot rows of jobs."""
 
     list_display = ("id", "title", "company", "status", "capacity", "waitlist_count", "seq")
@@ -137,7 +142,7 @@ class JobAdmin(ShownOnly):
     readonly_fields = ("head",)
     ids = ("id", "company_id")
     search_help_text = "The id of a job or a company"
-    head = in_hex("chain_head", "Head of the log")
+    head = admin_hex_column("chain_head", "Head of the log")
 
     def title(self, job: Job) -> str:
         """Return the job's title."""
@@ -145,7 +150,7 @@ class JobAdmin(ShownOnly):
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(ShownOnly):
+class EmailAddressAdmin(ReadonlyAdmin):
     """Addresses of accounts, and if they are verified."""
 
     list_display = ("email", "user", "primary", "verified")
@@ -157,7 +162,7 @@ class EmailAddressAdmin(ShownOnly):
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(ShownOnly):
+class AuthenticatorAdmin(ReadonlyAdmin):
     """Passkeys and apps of accounts, without their secrets."""
 
     list_display = ("user", "type", "created_at", "last_used_at")

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from uuid_utils.compat import uuid7
 
-from jobs.policies import POLICY_FIELDS, Policy, limits_of
+from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
@@ -118,8 +118,8 @@ class JobStatus(models.TextChoices):
     CLOSED = "CLOSED"  # final
 
 
-def _whole(name: str) -> Q:
-    low, high = limits_of(name)
+def _within_policy_limits(name: str) -> Q:
+    low, high = policy_limits(name)
     return Q(**{f"{name}__range": (low, high)})
 
 
@@ -176,10 +176,10 @@ class Job(models.Model):
                 condition=Q(head_ticket__lte=F("next_ticket")), name="job_head_ticket_bounded"
             ),
             models.CheckConstraint(
-                condition=_whole("acknowledgment_window_seconds")
-                & _whole("penalty_places")
-                & _whole("cooldown_seconds")
-                & (Q(max_decays__isnull=True) | _whole("max_decays")),
+                condition=_within_policy_limits("acknowledgment_window_seconds")
+                & _within_policy_limits("penalty_places")
+                & _within_policy_limits("cooldown_seconds")
+                & (Q(max_decays__isnull=True) | _within_policy_limits("max_decays")),
                 name="job_policy_in_range",
             ),
         ]

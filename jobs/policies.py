@@ -9,7 +9,9 @@ from typing import Any
 DAY = 86_400
 
 
-def _integer_field(low: int, high: int, default: int | None, *, optional: bool = False) -> Any:
+def _integer_policy_field(
+    low: int, high: int, default: int | None, *, optional: bool = False
+) -> Any:
     return field(default=default, metadata={"low": low, "high": high, "optional": optional})
 
 
@@ -18,15 +20,15 @@ class Policy:
     """Rules of a job's line, set by its company. Values out of range raise ValueError."""
 
     # From the offer of a seat to its deadline.
-    acknowledgment_window_seconds: int = _integer_field(60, 30 * DAY, DAY)
+    acknowledgment_window_seconds: int = _integer_policy_field(60, 30 * DAY, DAY)
     # A seat given on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
     # The n-th miss costs n times this many places behind the back of the line.
-    penalty_places: int = _integer_field(0, 1_000, 1)
+    penalty_places: int = _integer_policy_field(0, 1_000, 1)
     # Misses that still keep a place; None: any number.
-    max_decays: int | None = _integer_field(0, 100, 3, optional=True)
+    max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)
     # How long after a miss a person cannot be promoted again.
-    cooldown_seconds: int = _integer_field(1, 30 * DAY, 3_600)
+    cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -55,17 +57,22 @@ class Policy:
 
     def misses_left(self, misses: int) -> int | None:
         """Return how many more misses keep a place; None: any number."""
-        return None if self.max_decays is None else max(0, self.max_decays - misses)
+        return misses_left(self.max_decays, misses)
 
     def values(self) -> dict[str, Any]:
         """Return the fields by name, as the log, the API and the job's row hold them."""
         return {name: getattr(self, name) for name in POLICY_FIELDS}
 
 
+def misses_left(max_decays: int | None, misses: int) -> int | None:
+    """Return how many more misses keep a place under this limit; None: any number."""
+    return None if max_decays is None else max(0, max_decays - misses)
+
+
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 
 
-def limits_of(name: str) -> tuple[int, int]:
+def policy_limits(name: str) -> tuple[int, int]:
     """Return the smallest and the largest whole number that a policy's field takes."""
     metadata = Policy.__dataclass_fields__[name].metadata
     return metadata["low"], metadata["high"]

@@ -34,24 +34,24 @@ _STEP: dict[Signal, str] = {
 }
 
 
-def write_as(event: str) -> Any:
+def write_security_event(event: str) -> Any:
     """Return a receiver that writes an event with the account's id."""
 
-    def write(user: User | None = None, **facts: Any) -> None:
+    def write_security_line(user: User | None = None, **facts: Any) -> None:
         step = facts.get("authenticator")
         kind = {"kind": str(step.type)} if step is not None else {}
         if user is not None:
             security.info(event, extra={"member": str(user.pk)} | kind)
 
-    return write
+    return write_security_line
 
 
 for _signal, _event in (_ACCOUNT | _STEP).items():
-    _signal.connect(write_as(_event), weak=False, dispatch_uid=f"security.{_event}")
+    _signal.connect(write_security_event(_event), weak=False, dispatch_uid=f"security.{_event}")
 
 
 @receiver(auth.user_login_failed, dispatch_uid="security.password_refused")
-def write_refused_password(credentials: dict[str, Any], **_: Any) -> None:
+def security_log_refused_password(credentials: dict[str, Any], **_: Any) -> None:
     """Write a failed sign-in with the account's id, if the address has an account."""
     email = str(credentials.get("email") or credentials.get("username") or "").strip().lower()
     found = User.objects.filter(email=email).values_list("id", flat=True).first()
@@ -59,13 +59,13 @@ def write_refused_password(credentials: dict[str, Any], **_: Any) -> None:
 
 
 @receiver(account.login_code_rejected, dispatch_uid="security.code_refused")
-def write_refused_code(user: User, **_: Any) -> None:
+def security_log_refused_code(user: User, **_: Any) -> None:
     """Write a wrong code from an email."""
     security.warning("staff.code_refused", extra={"member": str(user.pk)})
 
 
 @receiver(mfa.authentication_failed, dispatch_uid="security.second_step_refused")
-def write_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
+def security_log_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
     """Write a wrong code of an authenticator app, or a wrong recovery code."""
     facts = {"member": str(user.pk), "kind": str(authenticator.type)}
     security.warning("second_step.refused", extra=facts)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs.errors import ApiKeyNotFound, MemberNotFound
-from jobs.models import ApiKey, Membership, Role
+from jobs.models import ApiKey, Company, Membership, Role
 
 # The types of allauth's authenticators that are a second step by themselves.
 SECOND_STEPS = ("totp", "webauthn")
@@ -80,3 +80,8 @@ def key_of(company_id: UUID, key_id: UUID) -> ApiKey:
     if key is None:
         raise ApiKeyNotFound
     return key
+
+
+def read_company(company_id: UUID) -> Company:
+    """Return a company that is known to exist, in one query."""
+    return Company.objects.get(id=company_id)

@@ -31,8 +31,8 @@ from jobs.errors import (
 )
 from jobs.models import NAME_LENGTH, ApiKey, Company, Membership, Retention, Role, Scope, User
 from jobs.selectors import has_second_step
-from jobs.team import locked_member
-from tasks.sql.prepared import Statement
+from jobs.team import lock_team_member
+from tasks.sql.prepared import PreparedStatement
 
 security = logging.getLogger("security")
 
@@ -47,7 +47,7 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     Without a password a new account cannot sign in by password. The password of an account that
     exists already is never changed. Raises BadName, BadPassword, ValidationError (the address).
     """
-    company = Company.objects.create(name=_checked_name(name))
+    company = Company.objects.create(name=_checked_company_name(name))
     owner = _staff_account(owner_email, password)
     Membership.objects.create(company=company, user=owner, role=Role.OWNER)
     security.info("company.created", extra={"company": str(company.id), "owner": str(owner.id)})
@@ -62,7 +62,7 @@ def set_first_password(*, user_id: UUID, password: str) -> None:
     """
     user = User.objects.get(id=user_id)
     if not user.has_usable_password():
-        _check_password(password, user)
+        _check_staff_password(password, user)
         user.set_password(password)
         user.save(update_fields=["password"])
         EmailAddress.objects.update_or_create(
@@ -72,7 +72,7 @@ def set_first_password(*, user_id: UUID, password: str) -> None:
 
 def has_staff_account(email: str) -> bool:
     """Tell if an address, in any case, has a staff account."""
-    return User.objects.filter(email=_normal_address(email)).exists()
+    return User.objects.filter(email=_normal_staff_address(email)).exists()
 
 
 @transaction.atomic
@@ -88,18 +88,18 @@ def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
     )
     if not is_new:
         raise AlreadyMember
-    security.info("member.added", extra=_ids(membership) | {"role": str(role)})
+    security.info("member.added", extra=_ids_for_security_log(membership) | {"role": str(role)})
     return membership
 
 
 @transaction.atomic
 def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
     """Give a member of a company another role. Raises MemberNotFound, LastOwner."""
-    member = locked_member(company_id, membership_id, stays_owner=role == Role.OWNER)
+    member = lock_team_member(company_id, membership_id, stays_owner=role == Role.OWNER)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     roles = {"role": str(role), "before": str(before)}
-    security.info("role.changed", extra=_ids(member) | roles)
+    security.info("role.changed", extra=_ids_for_security_log(member) | roles)
     return member
 
 
@@ -109,13 +109,13 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
 
     Raises MemberNotFound, LastOwner.
     """
-    member = locked_member(company_id, membership_id, stays_owner=False)
+    member = lock_team_member(company_id, membership_id, stays_owner=False)
     Membership.objects.filter(id=member.id).delete()
-    security.info("member.removed", extra=_ids(member))
+    security.info("member.removed", extra=_ids_for_security_log(member))
     return member
 
 
-def _ids(member: Membership) -> dict[str, str]:
+def _ids_for_security_log(member: Membership) -> dict[str, str]:
     return {"company": str(member.company_id), "member": str(member.user_id)}
 
 
@@ -163,13 +163,13 @@ def create_api_key(
         raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
     if not Company.objects.filter(id=company_id).exists():
         raise CompanyNotFound
-    key = keys.new_key()
+    key = keys.new_api_key()
     row = ApiKey.objects.create(
         id=key_id or uuid7(),
         company_id=company_id,
-        name=_checked_name(name),
-        hint=keys.hint_of(key),
-        digest=keys.digest_of(key),
+        name=_checked_company_name(name),
+        hint=keys.api_key_hint(key),
+        digest=keys.api_key_digest(key),
         scopes=sorted(set(scopes)),
         expires_at=None
         if expires_in_days is None
@@ -189,7 +189,7 @@ class KnownKey(NamedTuple):
     last_used_at: datetime | None
 
 
-FIND_KEY = Statement(
+FIND_KEY = PreparedStatement(
     """
 SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
 WHERE digest = %(digest)s AND revoked_at IS NULL
@@ -201,10 +201,10 @@ WHERE digest = %(digest)s AND revoked_at IS NULL
 
 def find_api_key(key: str) -> KnownKey | None:
     """Return a key if it is genuine, not revoked and not expired; one look-up by hash."""
-    return FIND_KEY.first(digest=keys.digest_of(key))
+    return FIND_KEY.first(digest=keys.api_key_digest(key))
 
 
-def note_use(key: KnownKey) -> None:
+def note_key_use(key: KnownKey) -> None:
     """Record that a key was just used, unless that was recorded within the last minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:
@@ -225,31 +225,31 @@ def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
 
 
 def _staff_account(email: str, password: str | None) -> User:
-    email = _normal_address(email)
+    email = _normal_staff_address(email)
     validate_email(email)
     User._meta.get_field("email").run_validators(email)  # its length too
     if user := User.objects.filter(email=email).first():
         return user
     user = User(email=email)
     if password is not None:
-        _check_password(password, user)
+        _check_staff_password(password, user)
     user.set_password(password)
     user.save()
     return user
 
 
-def _normal_address(email: str) -> str:
+def _normal_staff_address(email: str) -> str:
     return email.strip().lower()
 
 
-def _check_password(password: str, user: User) -> None:
+def _check_staff_password(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
         raise BadPassword(*error.messages) from None
 
 
-def _checked_name(name: str) -> str:
+def _checked_company_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
         raise BadName(f"A name has 1 to {NAME_LENGTH} printable characters.")

@@ -12,7 +12,7 @@ from jobs.models import User
 
 
 @receiver(post_save, sender=User)
-def add_email_address(instance: User, created: bool, **_: Any) -> None:
+def add_allauth_address(instance: User, created: bool, **_: Any) -> None:
     """Add a new account's address to allauth's table.
 
     The operator who gives an account its first password vouches for its address. An account
@@ -30,7 +30,7 @@ def add_email_address(instance: User, created: bool, **_: Any) -> None:
 
 
 @receiver(password_reset)
-def verify_after_password_reset(user: User, **_: Any) -> None:
+def verify_allauth_address_after_reset(user: User, **_: Any) -> None:
     """Mark an account's only address as verified: the link in the email has proved it."""
     from allauth.account.models import EmailAddress
 

@@ -8,7 +8,7 @@ from jobs.errors import LastOwner, MemberNotFound
 from jobs.models import Membership, Role
 
 
-def locked_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
+def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
     """Lock all members of a company until the transaction ends, and return one of them.
 
     Of two owners who remove each other at once, the second thus finds to be the last. Raises

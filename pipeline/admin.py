@@ -6,11 +6,11 @@ from django.contrib import admin
 
 from applicants.models import Applicant
 from pipeline.models import Application, Event
-from tasks.readonly_admin import ShownOnly, in_hex
+from tasks.readonly_admin import ReadonlyAdmin, admin_hex_column
 
 
 @admin.register(Event)
-class EventAdmin(ShownOnly):
+class EventAdmin(ReadonlyAdmin):
     """The log. The database itself refuses to change it."""
 
     list_display = ("id", "at", "job_id", "seq", "event", "application_id", "actor_kind")
@@ -18,12 +18,12 @@ class EventAdmin(ShownOnly):
     readonly_fields = ("hash_in_hex", "prev_hash_in_hex")
     ids = ("job_id", "application_id")
     search_help_text = "The id of a job or an application"
-    hash_in_hex = in_hex("hash", "Hash")
-    prev_hash_in_hex = in_hex("prev_hash", "Hash before")
+    hash_in_hex = admin_hex_column("hash", "Hash")
+    prev_hash_in_hex = admin_hex_column("prev_hash", "Hash before")
 
 
 @admin.register(Application)
-class ApplicationAdmin(ShownOnly):
+class ApplicationAdmin(ReadonlyAdmin):
     """Applications as they stand now."""
 
     list_display = ("id", "job_id", "name", "status", "outcome", "applied_at")
@@ -34,7 +34,7 @@ class ApplicationAdmin(ShownOnly):
 
 
 @admin.register(Applicant)
-class ApplicantAdmin(ShownOnly):
+class ApplicantAdmin(ReadonlyAdmin):
     """People who apply."""
 
     list_display = ("id", "email", "created_at")

@@ -22,17 +22,19 @@ class PipelineConfig(AppConfig):
         start_following()
         if not env.TESTING:
             start_announcing()
-            post_migrate.connect(_keep_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
+            post_migrate.connect(
+                ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+            )
 
 
-def _keep_upkeep(**_: Any) -> None:
+def ensure_upkeep_after_migrate(**_: Any) -> None:
     """Every database that was migrated has what is to be done regularly for the site."""
-    from pipeline.audit.task import ensure_anchoring
-    from pipeline.maintenance.task import ensure_retention
-    from pipeline.privacy.task import ensure_retention as ensure_end_of_retention
-    from pipeline.webhooks.task import ensure_webhooks
+    from pipeline.audit.task import ensure_anchoring_task
+    from pipeline.maintenance.task import ensure_maintenance_task
+    from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
+    from pipeline.webhooks.task import ensure_webhooks_tasks
 
-    ensure_retention()
-    ensure_anchoring()
+    ensure_maintenance_task()
+    ensure_anchoring_task()
     ensure_end_of_retention()
-    ensure_webhooks()
+    ensure_webhooks_tasks()

@@ -38,7 +38,7 @@ _files = StaticFiles()
 _remembered = Remembered()
 
 
-async def _answer(scope: Message, receive: Receive, send: Send) -> None:
+async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one request."""
     path = scope["path"]
     if path.startswith(PREFIX):
@@ -53,4 +53,4 @@ async def _answer(scope: Message, receive: Receive, send: Send) -> None:
         await _pages(scope, receive, _remembered.remembering(scope, send))
 
 
-application = behind_proxies(_answer, settings.TRUSTED_PROXIES)
+application = behind_proxies(_answer_asgi, settings.TRUSTED_PROXIES)

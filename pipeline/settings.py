@@ -7,7 +7,7 @@ from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.config import env
-from pipeline.config.allauth import account_settings
+from pipeline.config.allauth import allauth_settings
 from pipeline.config.logging import configure_logging
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
@@ -18,7 +18,7 @@ _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
 SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
-DEBUG = env.debug()
+DEBUG = env.debug_from_env()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
 INSTALLED_APPS = [
@@ -43,24 +43,24 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
-    "pipeline.web.request_metrics.measured",
+    "pipeline.web.request_metrics.measure_requests",
     "pipeline.web.middleware.request_id",
     "pipeline.web.middleware.browser_policies",
-    "pipeline.web.page_middleware.api_headers",
+    "pipeline.web.page_middleware.api_headers_instead_of_page",
     "pipeline.web.page_middleware.Security",
     "pipeline.web.page_middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "pipeline.pages.cache_headers.private",
+    "pipeline.pages.cache_headers.private_cache_headers",
     "pipeline.pages.staff.middleware.idle_sessions",
     "pipeline.web.page_middleware.Common",
-    "pipeline.web.page_middleware.CSRF",
+    "pipeline.web.page_middleware.PageCSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "pipeline.pages.staff.middleware.RefusedFormStatus",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.missing_to_404",
+    "pipeline.pages.error_messages.missing_error_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -73,7 +73,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pipeline.pages.context_processors.frame",
+                "pipeline.pages.context_processors.frame_context",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -102,7 +102,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
-    "security.W003",  # and so is `CSRF` there
+    "security.W003",  # and so is `PageCSRF` there
     "security.W002",  # X-Frame-Options: the policy's frame-ancestors says it
     "security.W005",  # other names below this one, and
     "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses
@@ -154,7 +154,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
-vars().update(env.mail_settings())
+vars().update(env.mail_settings_from_env())
 DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are told by mail; a test that wants it switches it on
@@ -178,7 +178,7 @@ _NETWORK = {
 }
 
 
-def _database(**config: Any) -> dict[str, Any]:
+def _database_settings(**config: Any) -> dict[str, Any]:
     given = config.get("OPTIONS", {})
     session = f"{_SESSION} {given.get('options', '')}".strip()
     options = _NETWORK | given | {"options": session}
@@ -190,14 +190,16 @@ EMBEDDED_POSTGRES: Cluster | None = None
 # not. None: one role for both.
 MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
 if env.DATABASE_URL:
-    DATABASES = {"default": _database(**env.database_from_url() | {"ENGINE": "pipeline.database"})}
+    DATABASES = {
+        "default": _database_settings(**env.database_from_url() | {"ENGINE": "pipeline.database"})
+    }
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
         fsync="off" if env.TESTING else "on",
     )
     DATABASES = {
-        "default": _database(
+        "default": _database_settings(
             ENGINE="pipeline.database",
             NAME="postgres",
             USER="postgres" if env.TESTING else APPLICATION,
@@ -224,9 +226,9 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
 }
 
-TRUSTED_PROXIES = env.trusted_proxies()
+TRUSTED_PROXIES = env.trusted_proxies_from_env()
 STATEMENT_SECONDS = env.STATEMENT_SECONDS
-THROTTLE_RATES = env.throttle_rates()
+THROTTLE_RATES = env.throttle_rates_from_env()
 TASK_BACKLOG_LIMIT = env.TASK_BACKLOG_LIMIT
 TASK_BACKLOG_PER_COMPANY = env.TASK_BACKLOG_PER_COMPANY
 FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
@@ -246,7 +248,7 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     },
 }
-vars().update(account_settings(THROTTLE_RATES))
+vars().update(allauth_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 

@@ -4,16 +4,16 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from pipeline.api import health, metrics
-from pipeline.api.endpoint import NothingHere
+from pipeline.api.endpoint import NothingHereEndpoint
 
 admin.autodiscover()
 
 urlpatterns = [
-    path("health/live", health.live),
-    path("health/ready", health.ready),
+    path("health/live", health.health_live),
+    path("health/ready", health.health_ready),
     path("metrics", metrics.metrics),
     path("api/v1/", include("pipeline.api.v1.urls")),
-    re_path("^api/", NothingHere.as_view()),
+    re_path("^api/", NothingHereEndpoint.as_view()),
     path("admin/", admin.site.urls),
     path("", include("pipeline.pages.urls")),
 ]

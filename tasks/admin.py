@@ -20,12 +20,12 @@ from tasks.models import (
     TaskType,
     TaskWorker,
 )
-from tasks.payloads import redacted
-from tasks.readonly_admin import ShownOnly
+from tasks.payloads import redact_payload
+from tasks.readonly_admin import ReadonlyAdmin
 
 
 @admin.register(Task)
-class TaskAdmin(ShownOnly):
+class TaskAdmin(ReadonlyAdmin):
     """Tasks, the newest first. Each action is in the task's history, with the name of the user."""
 
     ordering = ("-id",)
@@ -44,7 +44,7 @@ class TaskAdmin(ShownOnly):
     @admin.display(description="payload")
     def shown_payload(self, task: Task) -> Any:
         """Return the payload without the secrets of its type's schema."""
-        return redacted(task.type.schema, task.payload)
+        return redact_payload(task.type.schema, task.payload)
 
     @admin.action(description="Cancel", permissions=["operate"])
     def cancel(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
@@ -59,19 +59,19 @@ class TaskAdmin(ShownOnly):
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, unless their type is sensitive."""
-        self._each(request, tasks, dead_letters.replay)
+        self._each(request, tasks, dead_letters.replay_dead_letter)
 
     @admin.action(
         description="Replay dead letters, including sensitive types", permissions=["operate"]
     )
     def replay_sensitive(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Run dead tasks again, including types that need a confirmation."""
-        self._each(request, tasks, dead_letters.replay, confirmed=True)
+        self._each(request, tasks, dead_letters.replay_dead_letter, confirmed=True)
 
     @admin.action(description="Discard dead letters", permissions=["operate"])
     def discard(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Discard dead tasks."""
-        self._each(request, tasks, dead_letters.discard)
+        self._each(request, tasks, dead_letters.discard_dead_letter)
 
     def _each(
         self,
@@ -92,33 +92,33 @@ class TaskAdmin(ShownOnly):
 
 
 @admin.register(TaskType)
-class TaskTypeAdmin(ShownOnly):
+class TaskTypeAdmin(ReadonlyAdmin):
     list_display = ("__str__", "queue", "paused", "paused_by", "breaker", "cap", "max_attempts")
 
 
 @admin.register(TaskPause)
-class TaskPauseAdmin(ShownOnly):
+class TaskPauseAdmin(ReadonlyAdmin):
     list_display = ("type", "owner_id", "actor", "at")
     list_select_related = ("type",)
     ids = ("owner_id",)
 
 
 @admin.register(TaskOwnerBreaker)
-class TaskOwnerBreakerAdmin(ShownOnly):
+class TaskOwnerBreakerAdmin(ReadonlyAdmin):
     list_display = ("type", "owner_id", "breaker", "changed_at", "probe_at")
     list_select_related = ("type",)
     ids = ("owner_id",)
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ShownOnly):
+class ScheduleAdmin(ReadonlyAdmin):
     ordering = ("-id",)
     list_display = ("name", "cron", "zone", "type_key", "owner_id", "enabled", "next_at", "problem")
     ids = ("id", "owner_id")
 
 
 @admin.register(TaskAct)
-class TaskActAdmin(ShownOnly):
+class TaskActAdmin(ReadonlyAdmin):
     """Acts upon types and schedules, the newest first."""
 
     ordering = ("-id",)
@@ -127,6 +127,6 @@ class TaskActAdmin(ShownOnly):
 
 
 @admin.register(TaskWorker)
-class TaskWorkerAdmin(ShownOnly):
+class TaskWorkerAdmin(ReadonlyAdmin):
     list_display = ("name", "slots", "running", "sleeping", "beat_at", "started_at")
     beginnings = ("name",)

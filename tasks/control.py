@@ -10,11 +10,11 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from tasks.enqueue import wake_after_commit
+from tasks.enqueue import wake_workers_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.json import as_json
 from tasks.models import Task, TaskOwnerBreaker, TaskPause, TaskType
-from tasks.models.audit import TaskAct, note
+from tasks.models.audit import TaskAct, note_in_audit
 from tasks.models.statuses import Breaker, Status
 from tasks.sql.queues import PARKED_AT_ONCE, UNPARK
 
@@ -61,16 +61,16 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     (also when it is not the owner's), WrongStatus when it has ended otherwise.
     """
 
-    def announce() -> None:
+    def announce_cancel() -> None:
         with connection.cursor() as cursor:
             cursor.execute(_ANNOUNCE_CANCEL)
 
     with connection.cursor() as cursor:
         cursor.execute(_CANCEL, {"task": task_id, "owner": owner_id, "actor": actor})
         found = cursor.fetchone()
-    status = Status(found[0]) if found else _status_of(task_id, owner_id)
+    status = Status(found[0]) if found else _status_after_cancel(task_id, owner_id)
     if status is Status.CANCELLING:
-        transaction.on_commit(announce, robust=True)
+        transaction.on_commit(announce_cancel, robust=True)
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
@@ -89,7 +89,7 @@ def move_to_dead_letters(
         cursor.execute(_MOVE_TO_DEAD_LETTERS, given)
         if cursor.rowcount:
             return
-    raise WrongStatus(task_id, _status_of(task_id, owner_id), "pending")
+    raise WrongStatus(task_id, _status_after_cancel(task_id, owner_id), "pending")
 
 
 @transaction.atomic
@@ -101,17 +101,19 @@ def pause(
     With an owner only tasks of this owner wait, without one everybody's. Running tasks go on, new
     ones wait. Pausing twice is no error. Raises UnknownType.
     """
-    rows = _found(key, version, lock=owner_id is None)
+    rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
     if owner_id is None:
-        note(What.PAUSED, _named(key, version), actor=actor)
-        _change(rows, paused=True, paused_by=actor)
+        note_in_audit(What.PAUSED, _name_of_controlled_type(key, version), actor=actor)
+        _change_controlled_types(rows, paused=True, paused_by=actor)
         return
     pauses = [TaskPause(type_id=row.id, owner_id=owner_id, actor=actor) for row in rows]
     had = TaskPause.objects.filter(type__in=rows, owner_id=owner_id).count()
     TaskPause.objects.bulk_create(pauses, ignore_conflicts=True)
     if had < len(rows):
-        note(What.PAUSED, _named(key, version), actor=actor, owner_id=owner_id)
+        note_in_audit(
+            What.PAUSED, _name_of_controlled_type(key, version), actor=actor, owner_id=owner_id
+        )
 
 
 @transaction.atomic
@@ -123,32 +125,34 @@ def resume(
     Breakers close too: the owner's own or, without an owner, that of the type and those of all
     owners. Resuming twice is no error. Raises UnknownType.
     """
-    rows = _found(key, version, lock=owner_id is None)
+    rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
-    wake_after_commit()
+    wake_workers_after_commit()
     if owner_id is not None:
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
-            note(What.RESUMED, _named(key, version), actor=actor, owner_id=owner_id)
+            note_in_audit(
+                What.RESUMED, _name_of_controlled_type(key, version), actor=actor, owner_id=owner_id
+            )
         _close_owner_breakers(rows, actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers release the others
         return
-    note(What.RESUMED, _named(key, version), actor=actor)
+    note_in_audit(What.RESUMED, _name_of_controlled_type(key, version), actor=actor)
     for row in rows:
         if row.breaker == Breaker.OPEN:
-            note(What.BREAKER_CLOSED, str(row), actor=actor)
+            note_in_audit(What.BREAKER_CLOSED, str(row), actor=actor)
     _close_owner_breakers(rows, actor=actor)
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
-    _change(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
+    _change_controlled_types(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
 
-def paused_by_owner(owner_id: UUID) -> dict[str, str]:
+def types_paused_by_owner(owner_id: UUID) -> dict[str, str]:
     """Return the keys of the types that an owner has paused for itself, each with the actor."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
 
 
-def broken_for_owner(owner_id: UUID) -> dict[str, datetime]:
+def types_broken_for_owner(owner_id: UUID) -> dict[str, datetime]:
     """Return the keys of the types whose breaker is open for an owner alone, each with its time."""
     found = TaskOwnerBreaker.objects.filter(owner_id=owner_id, breaker=Breaker.OPEN)
     return dict(found.values_list("type__key", "changed_at"))
@@ -165,7 +169,7 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
     return task
 
 
-def _found(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
+def _controlled_types(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
     """Find the rows of a type; lock them only for what affects everybody: claims wait for it."""
     rows = TaskType.objects.filter(key=key).order_by("id")
     if lock:
@@ -185,19 +189,19 @@ def _close_owner_breakers(
     if owner_id is not None:
         found = found.filter(owner_id=owner_id)
     for each in found.select_related("type").order_by("id").select_for_update(of=("self",)):
-        note(What.BREAKER_CLOSED, str(each.type), actor=actor, owner_id=each.owner_id)
+        note_in_audit(What.BREAKER_CLOSED, str(each.type), actor=actor, owner_id=each.owner_id)
         each.breaker, each.probe_at = Breaker.CLOSED, None
         each.changed_at = Now()
         each.save(update_fields=["breaker", "probe_at", "changed_at"])
 
 
-def _named(key: str, version: int | None) -> str:
+def _name_of_controlled_type(key: str, version: int | None) -> str:
     return key if version is None else f"{key}@{version}"
 
 
-def _change(rows: list[TaskType], **columns: Any) -> None:
+def _change_controlled_types(rows: list[TaskType], **columns: Any) -> None:
     TaskType.objects.filter(id__in=[row.id for row in rows]).update(**columns)
 
 
-def _status_of(task_id: UUID, owner_id: UUID | None) -> Status:
+def _status_after_cancel(task_id: UUID, owner_id: UUID | None) -> Status:
     return Status(find_task(task_id, owner_id=owner_id).status)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from tasks import registry
 from tasks.control import find_task
-from tasks.enqueue import wake_after_commit
+from tasks.enqueue import wake_workers_after_commit
 from tasks.errors import ConfirmationNeeded, WrongStatus
 from tasks.models import Task, TaskType
 from tasks.models.statuses import Status
@@ -65,17 +65,17 @@ def dead_letters(
     return list(found[:limit])
 
 
-def replay(
+def replay_dead_letter(
     task_id: UUID, *, actor: str, owner_id: UUID | None = None, confirmed: bool = False
 ) -> None:
     """Run a dead task again, with all its attempts; its errors stay in its history.
 
     Raises TaskNotFound, WrongStatus, ConfirmationNeeded (for a sensitive type).
     """
-    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=None)
+    _replay_dead_letter(task_id, actor, owner_id, confirmed=confirmed, payload=None)
 
 
-def edit_and_replay(
+def edit_and_replay_dead_letter(
     task_id: UUID,
     payload: Any,
     *,
@@ -85,14 +85,16 @@ def edit_and_replay(
 ) -> None:
     """Run a dead task again with another payload.
 
-    Raises what `replay` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
+    Raises what `replay_dead_letter` raises, and InvalidPayload, PayloadTooLarge, UnknownType.
     """
     task = find_task(task_id, owner_id=owner_id)
-    checked = check_payload(registry.find(task.type.key, task.type.version), payload)
-    _replay_one(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
+    checked = check_payload(
+        registry.find_registered_type(task.type.key, task.type.version), payload
+    )
+    _replay_dead_letter(task_id, actor, owner_id, confirmed=confirmed, payload=checked.json)
 
 
-def replay_many(
+def replay_dead_letters(
     key: str,
     *,
     actor: str,
@@ -104,37 +106,41 @@ def replay_many(
 
     Raises ConfirmationNeeded.
     """
-    _confirm(key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed)
+    _require_confirmed_replay(
+        key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed
+    )
     given = {"task": None, "key": key, "limit": min(limit, MOST_AT_ONCE)}
-    count = _run(_REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None})
-    wake_after_commit()
+    count = _run_on_dead_letters(
+        _REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None}
+    )
+    wake_workers_after_commit()
     return count
 
 
-def discard(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
+def discard_dead_letter(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
     """Discard a dead task. Raises TaskNotFound, WrongStatus."""
     task = find_task(task_id, owner_id=owner_id)
-    if not _run(_DISCARD, {"task": task_id, "actor": actor}):
+    if not _run_on_dead_letters(_DISCARD, {"task": task_id, "actor": actor}):
         raise WrongStatus(task_id, task.status, "dead")
 
 
-def _replay_one(
+def _replay_dead_letter(
     task_id: UUID, actor: str, owner_id: UUID | None, *, confirmed: bool, payload: str | None
 ) -> None:
     task = find_task(task_id, owner_id=owner_id)
-    _confirm(task.type.key, task.type.sensitive, confirmed)
+    _require_confirmed_replay(task.type.key, task.type.sensitive, confirmed)
     given = {"task": task_id, "key": None, "limit": 1, "owner": owner_id}
-    if not _run(_REPLAY, given | {"actor": actor, "payload": payload}):
+    if not _run_on_dead_letters(_REPLAY, given | {"actor": actor, "payload": payload}):
         raise WrongStatus(task_id, task.status, "dead")
-    wake_after_commit()
+    wake_workers_after_commit()
 
 
-def _confirm(key: str, is_sensitive: bool, confirmed: bool) -> None:
+def _require_confirmed_replay(key: str, is_sensitive: bool, confirmed: bool) -> None:
     if is_sensitive and not confirmed:
         raise ConfirmationNeeded(key)
 
 
-def _run(statement: str, parameters: dict[str, Any]) -> int:
+def _run_on_dead_letters(statement: str, parameters: dict[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)

@@ -38,7 +38,7 @@ BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"
         "additionalProperties": False,
     },
 )
-def sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def demo_sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Sleep for a time and report progress; then, if asked to, fail, take all memory, or die."""
     seconds, then = float(payload.get("seconds", 0)), payload.get("then")
     if then == "ignore_cancel":
@@ -50,11 +50,11 @@ def sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         context.progress(int(slept * 1000), int(seconds * 1000), "asleep")
         time.sleep(min(STEP_SECONDS, seconds - slept))
     if not context.cancelled:
-        _misbehave(then)
+        _misbehave_in_demo(then)
     return {"slept_seconds": round(min(slept, seconds), 3)}
 
 
-def _misbehave(how: str | None) -> None:
+def _misbehave_in_demo(how: str | None) -> None:
     if how == "fail":
         raise RuntimeError("told to fail")
     if how == "fatal":

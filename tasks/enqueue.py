@@ -19,11 +19,11 @@ from tasks.models import Task
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
-_ENQUEUE = Statement(ENQUEUE, values)
+_ENQUEUE = PreparedStatement(ENQUEUE, prepared_row)
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Enqueue all tasks or none, in one statement; the results are in the same order."""
-    rows = [_row(n, task) for n, task in enumerate(tasks)]
-    found = _insert(rows)
+    rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
+    found = _insert_enqueued(rows)
     if len(found) < len(rows):  # the first use of a type in this database
-        registry.sync()
-        found |= _insert([row for row in rows if row["n"] not in found])
-    wake_after_commit()
+        registry.write_registered_types()
+        found |= _insert_enqueued([row for row in rows if row["n"] not in found])
+    wake_workers_after_commit()
     enqueued = []
     for row in rows:
         type_id, new_id = found[row["n"]]
@@ -86,45 +86,47 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     return enqueued
 
 
-def as_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
+def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
     For a statement of the caller that writes tasks along with something else. Raises what
-    `enqueue` raises. The caller then calls `wake_after_commit`. The rows of the types exist after
-    `migrate`, and once a worker has started.
+    `enqueue` raises. The caller then calls `wake_workers_after_commit`. The rows of the types
+    exist after `migrate`, and once a worker has started.
     """
-    rows = [_row(n, task) for n, task in enumerate(tasks)]
+    rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
     return as_json(rows), [UUID(row["id"]) for row in rows]
 
 
-def wake_after_commit() -> None:
+def wake_workers_after_commit() -> None:
     """Wake sleeping workers after the commit; once per transaction, however often it is called."""
-    if not any(entry[1] is wake for entry in connection.run_on_commit):
-        transaction.on_commit(wake, robust=True)
+    if not any(entry[1] is wake_workers for entry in connection.run_on_commit):
+        transaction.on_commit(wake_workers, robust=True)
 
 
-def wake() -> None:
+def wake_workers() -> None:
     """Wake sleeping workers now."""
     with connection.cursor() as cursor:
         cursor.execute(WAKE)
 
 
-def _insert(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
+def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
     """Insert rows; the statement is prepared, because planning takes longer than running it."""
     return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 
-def _row(n: int, task: NewTask) -> dict[str, Any]:
+def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
     checked = task.payload
     if not isinstance(checked, CheckedPayload):
-        spec = registry.find(task.key, task.version)
+        spec = registry.find_registered_type(task.key, task.version)
         checked = check_payload(spec, {} if checked is None else checked)
-    _within("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
-    _within("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
+    _refuse_to_enqueue_beyond("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
+    _refuse_to_enqueue_beyond("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:
-        _within("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
+        _refuse_to_enqueue_beyond("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
     if task.idempotency_key is not None:
-        _within("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
+        _refuse_to_enqueue_beyond(
+            "length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY
+        )
     request_id = task.request_id
     if request_id is None:
         request_id = str(log_fields().get("request_id", ""))
@@ -143,10 +145,10 @@ def _row(n: int, task: NewTask) -> dict[str, Any]:
         "owner_id": task.owner_id,
         "producer": task.producer,
         "request_id": request_id,
-        "trace": tracing.current(),
+        "trace": tracing.current_trace(),
     }
 
 
-def _within(name: str, value: float, lowest: float, highest: float) -> None:
+def _refuse_to_enqueue_beyond(name: str, value: float, lowest: float, highest: float) -> None:
     if not lowest <= value <= highest:
         raise OutOfRange(name, value, lowest, highest)

@@ -1,9 +1,9 @@
 """Events of tasks in order and without a gap, for readers that pass them on.
 
 The ids of events are drawn before their transactions commit, so a reader that remembers only the
-last id would miss what commits late. `since` therefore gives an event only when every transaction
-that was under way when its id was drawn has ended: usually within milliseconds, or as long as the
-longest writing transaction lasts.
+last id would miss what commits late. `events_since` therefore gives an event only when every
+transaction that was under way when its id was drawn has ended: usually within milliseconds, or as
+long as the longest writing transaction lasts.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Position:
     settles_at: int = 0
 
 
-def now() -> Position:
+def newest_event_position() -> Position:
     """Return the position from which only later events are read."""
-    newest, next_transaction, _ = _clock()
+    newest, next_transaction, _ = _event_clock()
     return Position(newest, newest, next_transaction)
 
 
-def since(
+def events_since(
     position: Position, *, kinds: Collection[str] = LIFECYCLE, limit: int = 1_000
 ) -> tuple[list[TaskEvent], Position]:
     """Return the next events of these kinds, in order, and the position to go on from.
@@ -55,7 +55,7 @@ def since(
     A reader that goes on from the returned position gets each event exactly once. An empty list
     means that nothing has settled yet: ask again in a moment.
     """
-    newest, next_transaction, oldest_transaction = _clock()
+    newest, next_transaction, oldest_transaction = _event_clock()
     if oldest_transaction < position.settles_at:
         return [], position
     readable = position.settled
@@ -69,7 +69,7 @@ def since(
     return found, Position(readable, max(newest, readable), next_transaction)
 
 
-def _clock() -> tuple[int, int, int]:
+def _event_clock() -> tuple[int, int, int]:
     """Return the newest id drawn, and the numbers of the next and the oldest open transaction.
 
     The statement reads the sequence before the snapshot of the transactions is looked at; every

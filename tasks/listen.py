@@ -47,14 +47,14 @@ class ReconnectWaits:
         self._ceiling_seconds = 0.0
 
 
-def direct_parameters() -> dict[str, Any]:
+def direct_connection_parameters() -> dict[str, Any]:
     """Return parameters for a psycopg connection to Django's database, in autocommit mode."""
     given = connections["default"].get_connection_params()
     own = {name: value for name, value in given.items() if name not in _OF_DJANGO}
     return _LISTENER | own | {"autocommit": True}
 
 
-def connect(channel: str, session: str = "SELECT") -> psycopg.Connection[Any]:
+def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connection[Any]:
     """Open a connection with Django's type adapters, in autocommit mode, that listens.
 
     `session` is a statement to run first, which sets up the session.
@@ -93,7 +93,7 @@ class Listener:
             return []
         try:
             if self._connection is None:
-                self._connection = connect(self._channel)
+                self._connection = connect_to_listen(self._channel)
                 self._waits.reset()
             return [note.payload for note in self._connection.notifies(timeout=0)]
         except psycopg.Error as error:

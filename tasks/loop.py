@@ -33,10 +33,12 @@ class Rest:
     def listening(self) -> Iterator[None]:
         """Stop on SIGTERM and SIGINT, inside this context; use it once."""
 
-        def stop(*_: object) -> None:
+        def stop_loop(*_: object) -> None:
             self.stopped = True
 
-        before = [(name, signal.signal(name, stop)) for name in (signal.SIGTERM, signal.SIGINT)]
+        before = [
+            (name, signal.signal(name, stop_loop)) for name in (signal.SIGTERM, signal.SIGINT)
+        ]
         wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         try:
             yield

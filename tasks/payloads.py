@@ -42,14 +42,17 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
         raise PayloadTooLarge(size, LARGEST_BYTES)
     if "\\u0000" in text:
         raise InvalidPayload(spec.key, [("", "text must not contain NUL characters")])
-    validator = _validator(spec)
+    validator = _payload_validator(spec)
     if not validator.is_valid(plain := json.loads(text)):
         found = sorted(validator.iter_errors(plain), key=lambda error: list(map(str, error.path)))
-        secrets = [value for value in secrets_in(validator.schema, plain) if value]
+        secrets = [value for value in secrets_in_payload(validator.schema, plain) if value]
         raise InvalidPayload(
             spec.key,
             [
-                (".".join(map(str, error.absolute_path)), hide(error.message, secrets))
+                (
+                    ".".join(map(str, error.absolute_path)),
+                    hide_payload_secrets(error.message, secrets),
+                )
                 for error in found[:MOST_PROBLEMS]
             ],
         )
@@ -57,7 +60,7 @@ def check_payload(spec: TaskSpec, payload: Any) -> CheckedPayload:
 
 
 @functools.lru_cache(maxsize=1024)
-def _validator(spec: TaskSpec) -> Validator:
+def _payload_validator(spec: TaskSpec) -> Validator:
     from jsonschema.validators import validator_for  # only where payloads are checked
 
     maker = validator_for(spec.schema)
@@ -65,58 +68,60 @@ def _validator(spec: TaskSpec) -> Validator:
     return maker(spec.schema, format_checker=maker.FORMAT_CHECKER)
 
 
-def redacted(schema: Any, payload: Any) -> Any:
+def redact_payload(schema: Any, payload: Any) -> Any:
     """Return a payload for pages, logs and events, with its secret values hidden.
 
     A property is secret where its schema says `"secret": true` or `"writeOnly": true`.
     """
     if not isinstance(schema, dict):
         return payload
-    if _is_secret(schema):
+    if _is_secret_payload_schema(schema):
         return HIDDEN
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
-        return {name: redacted(inner.get(name, other), value) for name, value in payload.items()}
+        return {
+            name: redact_payload(inner.get(name, other), value) for name, value in payload.items()
+        }
     if isinstance(payload, list):
-        return [redacted(schema.get("items", {}), value) for value in payload]
+        return [redact_payload(schema.get("items", {}), value) for value in payload]
     return payload
 
 
-def secrets_in(schema: Any, payload: Any) -> list[str]:
-    """Return the secret texts of a payload, longest first, for `hide`."""
-    return sorted(_collect(schema, payload), key=len, reverse=True)
+def secrets_in_payload(schema: Any, payload: Any) -> list[str]:
+    """Return the secret texts of a payload, longest first, for `hide_payload_secrets`."""
+    return sorted(_collect_secrets(schema, payload), key=len, reverse=True)
 
 
-def _collect(schema: Any, payload: Any) -> set[str]:
+def _collect_secrets(schema: Any, payload: Any) -> set[str]:
     if not isinstance(schema, dict):
         return set()
-    if _is_secret(schema):
-        return _texts(payload)
+    if _is_secret_payload_schema(schema):
+        return _secret_payload_texts(payload)
     found: set[str] = set()
     if isinstance(payload, dict):
         inner, other = schema.get("properties", {}), schema.get("additionalProperties", {})
         for name, value in payload.items():
-            found |= _collect(inner.get(name, other), value)
+            found |= _collect_secrets(inner.get(name, other), value)
     elif isinstance(payload, list):
         for value in payload:
-            found |= _collect(schema.get("items", {}), value)
+            found |= _collect_secrets(schema.get("items", {}), value)
     return found
 
 
-def _texts(value: Any) -> set[str]:
+def _secret_payload_texts(value: Any) -> set[str]:
     if isinstance(value, dict):
-        return set().union(*map(_texts, value.values()))
+        return set().union(*map(_secret_payload_texts, value.values()))
     if isinstance(value, list):
-        return set().union(*map(_texts, value))
+        return set().union(*map(_secret_payload_texts, value))
     text = str(value)
     return {text} if len(text) >= SHORTEST_SECRET else set()
 
 
-def _is_secret(schema: dict[str, Any]) -> bool:
+def _is_secret_payload_schema(schema: dict[str, Any]) -> bool:
     return schema.get("secret") is True or schema.get("writeOnly") is True
 
 
-def hide(text: str, secrets: list[str]) -> str:
+def hide_payload_secrets(text: str, secrets: list[str]) -> str:
     """Replace each secret in a text."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)

@@ -24,7 +24,7 @@ class BoundedPaginator(Paginator):
         return int(rows.count())
 
 
-class ShownOnly(admin.ModelAdmin):
+class ReadonlyAdmin(admin.ModelAdmin):
     """Read-only rows. Only services change them, which check and log every change."""
 
     paginator = BoundedPaginator
@@ -57,10 +57,10 @@ class ShownOnly(admin.ModelAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search by whole id, or by the beginning of a text: only what an index finds."""
-        return searched(queryset, search_term, self.ids, self.beginnings), False
+        return search_admin_rows(queryset, search_term, self.ids, self.beginnings), False
 
 
-def searched(
+def search_admin_rows(
     rows: QuerySet[Any], text: str, ids: tuple[str, ...], beginnings: tuple[str, ...]
 ) -> QuerySet[Any]:
     """Filter rows by id or by the beginning of a text; an empty search returns all."""
@@ -68,14 +68,14 @@ def searched(
     if not text:
         return rows
     wanted = Q(pk__in=())
-    for name, value in [(name, as_id(text)) for name in ids]:
+    for name, value in [(name, parse_searched_id(text)) for name in ids]:
         wanted |= Q(**{name: value}) if value else Q(pk__in=())
     for name in beginnings:
         wanted |= Q(**{f"{name}__startswith": text})
     return rows.filter(wanted)
 
 
-def as_id(text: str) -> UUID | None:
+def parse_searched_id(text: str) -> UUID | None:
     """Parse an id; None if the text is not one."""
     try:
         return UUID(text)
@@ -83,11 +83,11 @@ def as_id(text: str) -> UUID | None:
         return None
 
 
-def in_hex(name: str, label: str) -> Any:
+def admin_hex_column(name: str, label: str) -> Any:
     """Return a column that shows bytes as hexadecimal digits."""
 
     @admin.display(description=label)
-    def shown(_: admin.ModelAdmin, row: Model) -> str:
+    def shown_in_admin(_: admin.ModelAdmin, row: Model) -> str:
         return bytes(getattr(row, name)).hex()
 
-    return shown
+    return shown_in_admin

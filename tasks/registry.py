@@ -76,7 +76,7 @@ class TaskSpec:
 _specs: dict[tuple[str, int], TaskSpec] = {}
 
 
-def register(spec: TaskSpec) -> TaskSpec:
+def register_task_type(spec: TaskSpec) -> TaskSpec:
     """Register a type in this process. Raises ValueError if its name is taken."""
     name = (spec.key, spec.version)
     if not 1 <= spec.max_attempts <= MOST_ATTEMPTS:
@@ -107,19 +107,19 @@ def task_type(
     """
     hooks = Hooks(on_start, on_success, on_fail, on_end)
 
-    def wrap(handler: Handler) -> Handler:
-        register(TaskSpec(key=key, handler=handler, hooks=hooks, **limits))
+    def register_handler(handler: Handler) -> Handler:
+        register_task_type(TaskSpec(key=key, handler=handler, hooks=hooks, **limits))
         return handler
 
-    return wrap
+    return register_handler
 
 
-def known() -> Iterator[TaskSpec]:
+def registered_types() -> Iterator[TaskSpec]:
     """Iterate over the registered types in the order of their names."""
     yield from (_specs[name] for name in sorted(_specs))
 
 
-def find(key: str, version: int | None = None) -> TaskSpec:
+def find_registered_type(key: str, version: int | None = None) -> TaskSpec:
     """Find a registered type; the newest version unless one is named. Raises UnknownType."""
     if version is None:
         version = max((each for of, each in _specs if of == key), default=0)
@@ -144,7 +144,7 @@ WHERE (k.queue, k.max_attempts, k.cap, k.rate_count, k.rate_seconds, k.sensitive
 """
 
 
-def sync() -> dict[tuple[str, int], int]:
+def write_registered_types() -> dict[tuple[str, int], int]:
     """Write the registry to the database where it differs; return the row id of each type.
 
     Rows of types that this process does not know stay as they are: another release runs them.
@@ -161,7 +161,7 @@ def sync() -> dict[tuple[str, int], int]:
             "sensitive": spec.sensitive,
             "schema": spec.schema,
         }
-        for spec in known()
+        for spec in registered_types()
     ]
     with connection.cursor() as cursor:
         cursor.execute(_SYNC, [as_json(types)])

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from tasks.sql.breaker import FORGET_OWNER_COUNTS
-from tasks.stats.totals import fold
+from tasks.stats.totals import fold_totals
 
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400
@@ -39,10 +39,10 @@ _LOST_WORKERS = (
 _batch = [1_000]
 
 
-def clean_up() -> float:
+def clean_up_tasks() -> float:
     """Remove one batch of old rows; return the seconds until the next call."""
     start = time.monotonic()
-    removed = remove_ended(batch=_batch[0])
+    removed = remove_ended_tasks(batch=_batch[0])
     took = time.monotonic() - start
     if took > AIM_SECONDS:
         _batch[0] = max(SMALLEST_BATCH, int(_batch[0] * AIM_SECONDS / took))
@@ -50,24 +50,24 @@ def clean_up() -> float:
         _batch[0] = min(LARGEST_BATCH, 2 * _batch[0])
     if removed:
         return BETWEEN_SECONDS
-    fold()
-    _run(_OLD_ACTS)
-    _run(_LOST_WORKERS)
-    _run(FORGET_OWNER_COUNTS)
+    fold_totals()
+    _run_retention(_OLD_ACTS)
+    _run_retention(_LOST_WORKERS)
+    _run_retention(FORGET_OWNER_COUNTS)
     return REST_SECONDS
 
 
-def remove_ended(*, batch: int = LARGEST_BATCH) -> int:
+def remove_ended_tasks(*, batch: int = LARGEST_BATCH) -> int:
     """Remove a batch of old tasks with their events; return how many tasks.
 
     The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS define how old they must be.
     """
     kept = getattr(settings, "TASK_KEPT_SECONDS", KEPT_SECONDS)
     dead_kept = getattr(settings, "TASK_DEAD_KEPT_SECONDS", DEAD_KEPT_SECONDS)
-    return _run(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
+    return _run_retention(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
 
 
-def _run(statement: str, parameters: dict[str, Any] | None = None) -> int:
+def _run_retention(statement: str, parameters: dict[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)

@@ -34,7 +34,7 @@ class Decision:
     delay_seconds: float = 0.0
 
 
-def after_failure(
+def decide_retry(
     how: str,
     *,
     attempt: int,

@@ -19,7 +19,7 @@ except ImportError:
     otel = None  # type: ignore[assignment]  # the package is optional
 
 
-def current() -> str:
+def current_trace() -> str:
     """Return the active trace as a W3C traceparent; empty if there is none."""
     if otel is None or not otel.get_current_span().get_span_context().is_valid:
         return ""
@@ -34,11 +34,11 @@ def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractCon
     A failed run ends it as an error with only the exception's class: the message might contain a
     secret of the payload.
     """
-    return nullcontext() if otel is None else _span(type_name, enqueued_in, attributes)
+    return nullcontext() if otel is None else _traced_span(type_name, enqueued_in, attributes)
 
 
 @contextmanager
-def _span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
+def _traced_span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
     context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
     origin = otel.get_current_span(context).get_span_context()
     with otel.get_tracer("tasks").start_as_current_span(

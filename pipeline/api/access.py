@@ -31,12 +31,12 @@ def authorize(caller: Caller, action: Action) -> None:
             raise PermissionDenied("Only a company can do this.")
     elif caller.role is None:
         if not rule.allows_key(caller.scopes):
-            raise PermissionDenied(_missing(rule, of_key=True))
+            raise PermissionDenied(_missing_permission(rule, of_key=True))
     elif not rule.allows_member(caller.role):
-        raise PermissionDenied(_missing(rule, of_key=False))
+        raise PermissionDenied(_missing_permission(rule, of_key=False))
 
 
-def as_company(caller: Caller, action: Action) -> CompanyCaller:
+def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
     """Return the caller, who acts for a company and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, CompanyCaller):
@@ -44,7 +44,7 @@ def as_company(caller: Caller, action: Action) -> CompanyCaller:
     return caller
 
 
-def as_person(caller: Caller, action: Action) -> PersonCaller:
+def authorize_person(caller: Caller, action: Action) -> PersonCaller:
     """Return the caller, who is an applicant and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, PersonCaller):
@@ -57,17 +57,17 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
         facts = job_facts(job_id)
-    if not sees(caller, facts.company_id, facts.status):
+    if not has_access_to_job(caller, facts.company_id, facts.status):
         raise JobNotFound
     return facts
 
 
-def sees(caller: Caller, company_id: UUID, status: str) -> bool:
+def has_access_to_job(caller: Caller, company_id: UUID, status: str) -> bool:
     """Return whether a caller can see a job of that company in that status."""
-    return status != JobStatus.DRAFT or is_of(caller, company_id)
+    return status != JobStatus.DRAFT or has_access_as_company(caller, company_id)
 
 
-def is_of(caller: Caller, company_id: UUID) -> bool:
+def has_access_as_company(caller: Caller, company_id: UUID) -> bool:
     """Return whether a caller acts for that company."""
     return isinstance(caller, CompanyCaller) and caller.company_id == company_id
 
@@ -79,7 +79,7 @@ def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller
     facts = visible_job(caller, job_id)
     if isinstance(caller, CompanyCaller) and caller.company_id != facts.company_id:
         raise JobNotFound
-    return as_company(caller, action), facts
+    return authorize_company(caller, action), facts
 
 
 def own_application(
@@ -87,7 +87,7 @@ def own_application(
 ) -> tuple[PersonCaller, ApplicationFacts]:
     """Return an application of the caller's own."""
     facts = _known_application(caller, application_id)
-    return as_person(caller, action), facts
+    return authorize_person(caller, action), facts
 
 
 def received_application(
@@ -95,7 +95,7 @@ def received_application(
 ) -> tuple[CompanyCaller, ApplicationFacts]:
     """Return an application to a job of the caller's company, with which they may do that."""
     facts = _known_application(caller, application_id)
-    return as_company(caller, action), facts
+    return authorize_company(caller, action), facts
 
 
 def seen_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
@@ -110,17 +110,17 @@ def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
     authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):
         return applicant_known_to(caller.company_id, applicant_id)
-    if not is_person(caller, applicant_id):
+    if not has_access_as_person(caller, applicant_id):
         raise ApplicantNotFound
     return read_applicant(applicant_id)
 
 
-def knows(caller: Caller, company_id: UUID, applicant_id: UUID) -> bool:
+def has_access_to_applicant(caller: Caller, company_id: UUID, applicant_id: UUID) -> bool:
     """Return whether a caller sent or received an application."""
-    return is_of(caller, company_id) or is_person(caller, applicant_id)
+    return has_access_as_company(caller, company_id) or has_access_as_person(caller, applicant_id)
 
 
-def is_person(caller: Caller, applicant_id: UUID) -> bool:
+def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
     """Return whether a caller is that applicant."""
     return isinstance(caller, PersonCaller) and caller.applicant_id == applicant_id
 
@@ -131,12 +131,12 @@ def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts
     facts = caller.subject
     if not isinstance(facts, ApplicationFacts):
         facts = application_facts(application_id)
-    if not knows(caller, facts.company_id, facts.applicant_id):
+    if not has_access_to_applicant(caller, facts.company_id, facts.applicant_id):
         raise ApplicationNotFound
     return facts
 
 
-def _missing(rule: Rule, *, of_key: bool) -> str:
+def _missing_permission(rule: Rule, *, of_key: bool) -> str:
     """Return the reason why a key, or a member, cannot do something."""
     if of_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."

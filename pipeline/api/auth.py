@@ -20,13 +20,13 @@ from applicants.services import FIND_TOKEN, applicant_exists
 from jobs import keys
 from jobs.models import User
 from jobs.selectors import locked_companies, roles_of
-from jobs.services import FIND_KEY, note_use
+from jobs.services import FIND_KEY, note_key_use
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
-from pipeline.api.parameters import as_id, refuse
+from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL
-from tasks.sql.prepared import Statement, run
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 CONFIRM = (
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
@@ -35,7 +35,7 @@ CONFIRM = (
 C = TypeVar("C")
 
 # The facts of what an address names, by the name of its id there.
-_SUBJECTS: tuple[tuple[str, Statement[Any]], ...] = (
+_SUBJECTS: tuple[tuple[str, PreparedStatement[Any]], ...] = (
     ("job", JOB_FACTS),
     ("application", APPLICATION_FACTS),
 )
@@ -58,7 +58,7 @@ class BearerAuthentication(BaseAuthentication):
         context = request.parser_context or {}
         is_without = request.method in getattr(context.get("view"), "without_facts", ())
         named = {} if is_without else context.get("kwargs", {})  # ids of which facts are wanted
-        caller = _caller_with(bearer[1], named) if bearer else None
+        caller = _authenticate_secret(bearer[1], named) if bearer else None
         if caller is None:
             raise AuthenticationFailed
         request._request.META[ACCEPTED_CREDENTIAL] = True
@@ -88,16 +88,16 @@ class SessionAuthentication(BaseAuthentication):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
-            if company_id := _company(request, list(roles)):
+            if company_id := _company_of_session(request, list(roles)):
                 caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
             applicant_id = applicant_id_of(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
                 return None
             caller = PersonCaller(applicant_id)
-        check = CSRFCheck(_no_answer)
+        check = CSRFCheck(_no_csrf_answer)
         check.process_request(browser)
-        if why := check.process_view(browser, _no_answer, (), {}):
+        if why := check.process_view(browser, _no_csrf_answer, (), {}):
             raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
@@ -120,45 +120,45 @@ def refuse_long_signed_in(request: Request) -> None:
         browser.user = theirs
 
 
-def _caller_with(secret: str, address: Mapping[str, Any]) -> Caller | None:
+def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | None:
     """Return whom a secret stands for; what the address names is read in the same round trip."""
     if secret.startswith(keys.PREFIX):
-        digest = keys.digest_of(secret)
-        for key, subject in _with_subject(FIND_KEY, digest, address):
-            note_use(key)
+        digest = keys.api_key_digest(secret)
+        for key, subject in _credential_and_subject(FIND_KEY, digest, address):
+            note_key_use(key)
             return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
-        digest = tokens.digest_of(secret)
-        for token, subject in _with_subject(FIND_TOKEN, digest, address):
+        digest = tokens.token_digest(secret)
+        for token, subject in _credential_and_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
     return None
 
 
-def _with_subject(
-    credential: Statement[C], digest: bytes, address: Mapping[str, Any]
+def _credential_and_subject(
+    credential: PreparedStatement[C], digest: bytes, address: Mapping[str, Any]
 ) -> list[tuple[C, Subject]]:
-    statements: list[Statement[Any]] = [credential]
+    statements: list[PreparedStatement[Any]] = [credential]
     parameters: dict[str, Any] = {"digest": digest}
     for name, statement in _SUBJECTS:
         if isinstance(address.get(f"{name}_id"), UUID):
             statements.append(statement)
             parameters[name] = address[f"{name}_id"]
-    found = run(statements, parameters)
+    found = run_prepared(statements, parameters)
     subject = found[-1][0] if len(found) > 1 and found[-1] else None
     return [(known, subject) for known in found[0]]
 
 
-def _company(request: Request, theirs: list[UUID]) -> UUID | None:
+def _company_of_session(request: Request, theirs: list[UUID]) -> UUID | None:
     named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
     if named:
-        company_id = as_id(named)
+        company_id = parameter_as_id(named)
         if company_id not in theirs:
             raise NotFound
         return company_id
     if len(theirs) > 1:
-        refuse("company", "You belong to several companies. Name the one you act for.")
+        refuse_parameter("company", "You belong to several companies. Name the one you act for.")
     return theirs[0] if theirs else None
 
 
-def _no_answer(_: HttpRequest) -> HttpResponse:
+def _no_csrf_answer(_: HttpRequest) -> HttpResponse:
     return HttpResponse()

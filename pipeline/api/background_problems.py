@@ -13,14 +13,14 @@ _DETAILS: dict[type[Exception], str] = {
 }
 
 
-def reason_of(exc: BaseException | None) -> BaseException | None:
+def background_reason(exc: BaseException | None) -> BaseException | None:
     """Return the refusal; in a batch, that of the first refused task."""
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
 def background_detail(exc: BaseException | None) -> str | None:
     """Return the text of a refusal of background work; None for any other error."""
-    reason = reason_of(exc)
+    reason = background_reason(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
     text = _DETAILS.get(type(reason), str(reason))
@@ -30,19 +30,21 @@ def background_detail(exc: BaseException | None) -> str | None:
 def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
     """Return the fields that a refusal of background work names, each with its JSON pointer."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
-    match reason_of(exc):
+    match background_reason(exc):
         case InvalidPayload(problems=problems):
             escaped = [(path.replace("~", "~0").replace("/", "~1"), why) for path, why in problems]
             return [
-                _error("/".join([f"{start}/payload", *(path.split(".") if path else [])]), why)
+                _background_error(
+                    "/".join([f"{start}/payload", *(path.split(".") if path else [])]), why
+                )
                 for path, why in escaped
             ]
         case OutOfRange(name=name) as reason:
-            return [_error(f"{start}/{name}", str(reason))]
+            return [_background_error(f"{start}/{name}", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
-            return [_error(f"{start}/type", str(reason))]
-    return [_error(start, str(exc))] if start else []
+            return [_background_error(f"{start}/type", str(reason))]
+    return [_background_error(start, str(exc))] if start else []
 
 
-def _error(pointer: str, why: str) -> dict[str, str]:
+def _background_error(pointer: str, why: str) -> dict[str, str]:
     return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}

@@ -9,7 +9,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.rendering import as_json
+from pipeline.api.rendering import render_json
 
 _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
@@ -30,17 +30,17 @@ def version_tag(*versions: int) -> str:
 
 def weak_tag(payload: Any) -> str:
     """Return an ETag over everything that a payload shows, but what only tells the time."""
-    return f'W/"{sha256(as_json(_without_server_time(payload))).hexdigest()[:32]}"'
+    return f'W/"{sha256(render_json(_tagged_payload(payload))).hexdigest()[:32]}"'
 
 
-def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
+def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
     """Return a payload with its ETag; 304 without it if the client has that state already.
 
     If-None-Match is compared weakly (RFC 9110, 13.1.2).
     """
     headers = {"ETag": tag}
     seen = request.META.get("HTTP_IF_NONE_MATCH", "").strip()
-    if seen == "*" or _opaque(tag) in map(_opaque, _TAG.findall(seen)):
+    if seen == "*" or _opaque_tag(tag) in map(_opaque_tag, _TAG.findall(seen)):
         return Response(status=304, headers=headers)
     return Response(payload, headers=headers)
 
@@ -53,17 +53,15 @@ def tags_to_match(request: Request) -> list[str] | None:
     return ["*"] if header.strip() == "*" else _TAG.findall(header)
 
 
-def _opaque(tag: str) -> str:
+def _opaque_tag(tag: str) -> str:
     return tag.removeprefix("W/")
 
 
-def _without_server_time(payload: Any) -> Any:
+def _tagged_payload(payload: Any) -> Any:
     if isinstance(payload, dict):
         return {
-            name: _without_server_time(value)
+            name: _tagged_payload(value)
             for name, value in payload.items()
             if name not in _TELLS_THE_TIME
         }
-    return (
-        [_without_server_time(item) for item in payload] if isinstance(payload, list) else payload
-    )
+    return [_tagged_payload(item) for item in payload] if isinstance(payload, list) else payload

@@ -16,9 +16,9 @@ from rest_framework.views import APIView
 
 from pipeline.api import idempotency, throttles
 from pipeline.api.callers import caller_of
-from pipeline.api.conditional import answer_with_tag, weak_tag
-from pipeline.api.pagination import link_to_next
-from pipeline.api.parsing import MOST_BYTES, refuse_unfit_body
+from pipeline.api.conditional import conditional_answer, weak_tag
+from pipeline.api.pagination import link_to_next_page
+from pipeline.api.parsing import MOST_BYTES, refuse_unparsable_body
 
 
 class Endpoint(APIView):
@@ -35,19 +35,19 @@ class Endpoint(APIView):
 
     def get_parsers(self) -> list[Any]:
         """Return the parsers of bodies: they keep nothing, so all requests share them."""
-        return _made_once(tuple(self.parser_classes))
+        return _endpoint_parts(tuple(self.parser_classes))
 
     def get_authenticators(self) -> list[Any]:
         """Return the shared authenticators."""
-        return _made_once(tuple(self.authentication_classes))
+        return _endpoint_parts(tuple(self.authentication_classes))
 
     def get_renderers(self) -> list[Any]:
         """Return the shared renderers."""
-        return _made_once(tuple(self.renderer_classes))
+        return _endpoint_parts(tuple(self.renderer_classes))
 
     def get_content_negotiator(self) -> Any:
         """Return the shared negotiator."""
-        return _made_once((self.content_negotiation_class,))[0]
+        return _endpoint_parts((self.content_negotiation_class,))[0]
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -63,22 +63,22 @@ class Endpoint(APIView):
 
         Then who calls, how often, and whether this very request was answered before.
         """
-        refuse_unfit_body(request, self.most_bytes)
+        refuse_unparsable_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
         if request.method in self.allowed_methods:
-            idempotency.begin(request)
+            idempotency.begin_idempotent(request)
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the caller; wrong credentials count against the client's address."""
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:
-            throttles.check_call(request, None)
+            throttles.throttle_call(request, None)
             raise
 
     def check_throttles(self, request: Request) -> None:
         """Count the call. Raises Throttled."""
-        throttles.check_call(request, caller_of(request))
+        throttles.throttle_call(request, caller_of(request))
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
         """Return the answer to what was raised; or the one that was given before."""
@@ -91,12 +91,12 @@ class Endpoint(APIView):
     ) -> HttpResponseBase:
         """Return the final answer, kept under the request's key and with its rate limit headers."""
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
-        idempotency.finish(request, final, secret=self.answers_hold_secrets)
-        throttles.add_headers(request, final)
+        idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
+        throttles.add_throttle_headers(request, final)
         return final
 
 
-class NothingHere(Endpoint):
+class NothingHereEndpoint(Endpoint):
     """Every address under /api/ that is none."""
 
     authentication_classes = ()
@@ -107,34 +107,34 @@ class NothingHere(Endpoint):
 
 
 @cache
-def _made_once(classes: tuple[type, ...]) -> list[Any]:
+def _endpoint_parts(classes: tuple[type, ...]) -> list[Any]:
     return [each() for each in classes]
 
 
-def body_of(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
+def endpoint_body(request: Request, shape: type[Serializer[Any]], **options: Any) -> dict[str, Any]:
     """Return the request's body in the given shape. Raises ValidationError, ParseError."""
     data = request.data
     if not options:
         # A shared serializer, never bound to a request: making fields costs more than reading. The
         # one below says what is wrong as the framework does.
         with suppress(ValidationError):
-            return dict(_made_once((shape,))[0].run_validation(data))
+            return dict(_endpoint_parts((shape,))[0].run_validation(data))
     serializer = shape(data=data, **options)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
 
 
-def page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
+def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
     """Return a page of a list, with the link to the next one."""
-    return Response(payload, headers=link_to_next(request, payload["next_cursor"]))
+    return Response(payload, headers=link_to_next_page(request, payload["next_cursor"]))
 
 
-def tagged_answer(request: Request, payload: Mapping[str, Any], tag: str = "") -> Response:
+def endpoint_answer(request: Request, payload: Mapping[str, Any], tag: str = "") -> Response:
     """Answer a read with a weak ETag and, for a list, the link to the next page.
 
     `tag`: a version of what the payload shows; made from the payload if there is none.
     """
-    response = answer_with_tag(request, payload, tag or weak_tag(payload))
-    for name, value in link_to_next(request, payload.get("next_cursor")).items():
+    response = conditional_answer(request, payload, tag or weak_tag(payload))
+    for name, value in link_to_next_page(request, payload.get("next_cursor")).items():
         response[name] = value
     return response

@@ -12,19 +12,19 @@ LONGEST_NAME = 100
 
 def field_errors(detail: Any) -> list[dict[str, str]]:
     """Return the refused fields of a validation error, each with its JSON pointer; at most 50."""
-    return list(islice(_flatten("", detail), MOST_ERRORS))
+    return list(islice(_flatten_field_errors("", detail), MOST_ERRORS))
 
 
-def _flatten(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
+def _flatten_field_errors(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             whole = name == "non_field_errors"
             escaped = str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")  # RFC 6901
-            yield from _flatten(pointer if whole else f"{pointer}/{escaped}", inner)
+            yield from _flatten_field_errors(pointer if whole else f"{pointer}/{escaped}", inner)
     elif isinstance(detail, list):
         for number, inner in enumerate(detail):
             inside = isinstance(inner, Mapping)  # of the objects of a list, which one
-            yield from _flatten(f"{pointer}/{number}" if inside else pointer, inner)
+            yield from _flatten_field_errors(f"{pointer}/{number}" if inside else pointer, inner)
     else:
         code = str(getattr(detail, "code", "invalid")).upper()
         yield {"pointer": pointer, "code": code, "detail": str(detail)}

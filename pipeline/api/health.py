@@ -10,52 +10,57 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.database.errors import ClusterError
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.selectors.health import (
-    decay_worker_seen,
-    migrations_are_applied,
-    task_worker_seen,
+    health_of_decay_worker,
+    health_of_migrations,
+    health_of_task_worker,
 )
 
 
 @never_cache
 @require_safe
-def live(request: HttpRequest) -> JsonResponse:
+def health_live(request: HttpRequest) -> JsonResponse:
     """Answer 200 as long as the process runs, without any look-up."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
-def ready(request: HttpRequest) -> JsonResponse:
+def health_ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 if everything needed is reachable; else 503, naming what is missing since when.
 
     Of a worker it is the last sign of life, null if it was never seen.
     """
-    missing = _missing()
+    missing: dict[str, datetime | None]
+    try:
+        is_migrated = health_of_migrations()
+        seen = (
+            {}
+            if not is_migrated
+            else {
+                "decay_worker": health_of_decay_worker(),
+                "task_worker": health_of_task_worker(),
+            }
+        )
+    except (OperationalError, InterfaceError, ClusterError):
+        missing = {"database": _outage.begin()}
+    else:
+        _outage.end()
+        missing = {name: last.at for name, last in seen.items() if not last.is_alive}
+        if not is_migrated:
+            missing = {"migrations": None}
     body = {
         "status": "unavailable" if missing else "ok",
         "missing": list(missing),
-        "since": {name: at and stamp(at) for name, at in missing.items()},
+        "since": {name: at and logged_time(at) for name, at in missing.items()},
     }
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
     return response
 
 
-def _missing() -> dict[str, datetime | None]:
-    """Return what is missing, and when it was last there, as far as anybody knows."""
-    try:
-        if not migrations_are_applied():
-            return {"migrations": None}
-        workers = {"decay_worker": decay_worker_seen(), "task_worker": task_worker_seen()}
-    except (OperationalError, InterfaceError, ClusterError):
-        return {"database": _outage.begin()}
-    _outage.end()
-    return {name: seen.at for name, seen in workers.items() if not seen.is_alive}
-
-
-class _Outage:
+class _HealthOutage:
     """Time at which this process first found the database missing."""
 
     def __init__(self) -> None:
@@ -69,4 +74,4 @@ class _Outage:
         self._since = None
 
 
-_outage = _Outage()
+_outage = _HealthOutage()

@@ -21,9 +21,9 @@ from rest_framework.response import Response
 
 from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
 from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
-from pipeline.api.parameters import refuse
+from pipeline.api.parameters import refuse_parameter
 from pipeline.limits import idempotency
-from pipeline.limits.idempotency import Claim, InUse, Kept, Reused
+from pipeline.limits.idempotency import IdempotencyClaim, InUse, Kept, Reused
 from pipeline.web.client_address import client_address
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Answered(Exception):
         self.response = response
 
 
-def begin(request: Request) -> None:
+def begin_idempotent(request: Request) -> None:
     """Take the request's key, if it is a POST with one, before anything is done.
 
     Raises Answered with the first answer, ValidationError when the key is none, and
@@ -53,14 +53,14 @@ def begin(request: Request) -> None:
         return
     key = key.strip()
     if not _KEY.fullmatch(key):
-        refuse(HEADER, "A key has 1 to 255 characters.")
+        refuse_parameter(HEADER, "A key has 1 to 255 characters.")
     try:
         body = sha256(request._request.body).hexdigest()
     except UnreadablePostError:
         raise ParseError("The body could not be read.") from None
-    fingerprint = _digest("POST", request.get_full_path(), body)
-    match idempotency.claim(_record_id(request, key, fingerprint), fingerprint):
-        case Claim() as claim:
+    fingerprint = _idempotency_digest("POST", request.get_full_path(), body)
+    match idempotency.claim_key(_idempotency_record_id(request, key, fingerprint), fingerprint):
+        case IdempotencyClaim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
             headers = kept.headers | {"Idempotent-Replayed": "true"}
@@ -71,39 +71,39 @@ def begin(request: Request) -> None:
             raise IdempotencyKeyInUse
 
 
-def row_id(request: Request) -> UUID | None:
+def idempotent_row_id(request: Request) -> UUID | None:
     """Return the id of the row that a request makes: the same at each try. None without a key.
 
     A service that gets it and finds the row gives that row, and so a try after a crash is answered
     with what the first one made.
     """
-    claim = _claim_of(request)
+    claim = _idempotency_claim(request)
     return claim.row_id if claim else None
 
 
-def finish(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
+def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
     """Keep the answer to a request that took a key, or let the key be used again.
 
     `secret`: the answer must not be stored. The work is done by now, so that a database that is
     lost here changes no answer: the claim then runs out, and a retry finds the row.
     """
-    claim = _claim_of(request)
+    claim = _idempotency_claim(request)
     if claim is None:
         return
     status = response.status_code
     can_be_sent_again = status in (401, 409, 415, 429) or status >= 500
     try:
         if secret or can_be_sent_again or not isinstance(response, Response):
-            idempotency.release(claim)
+            idempotency.release_key(claim)
         else:
             response.render()
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
-            idempotency.keep(claim, status=status, headers=headers, body=response.content)
+            idempotency.keep_answer(claim, status=status, headers=headers, body=response.content)
     except DatabaseError:
         logger.warning("the answer to a request with a key could not be kept", exc_info=True)
 
 
-def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
+def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
     """Return a digest of the caller and the key.
 
     Anonymous callers are told apart by address, which they may share. Their digest includes the
@@ -111,15 +111,15 @@ def _record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
     """
     match caller_of(request):
         case CompanyCaller(company_id=company_id, actor_id=actor_id):
-            return _digest("company", str(company_id), str(actor_id), key)
+            return _idempotency_digest("company", str(company_id), str(actor_id), key)
         case PersonCaller(applicant_id=applicant_id):
-            return _digest("person", str(applicant_id), key)
-    return _digest("nobody", client_address(request), fingerprint.hex(), key)
+            return _idempotency_digest("person", str(applicant_id), key)
+    return _idempotency_digest("nobody", client_address(request), fingerprint.hex(), key)
 
 
-def _digest(*parts: str) -> bytes:
+def _idempotency_digest(*parts: str) -> bytes:
     return sha256("\n".join(parts).encode()).digest()
 
 
-def _claim_of(request: Request) -> Claim | None:
+def _idempotency_claim(request: Request) -> IdempotencyClaim | None:
     return getattr(request, "idempotency_claim", None)

@@ -20,9 +20,9 @@ from prometheus_client.registry import Collector
 from pipeline.api.task_metrics import task_families
 from pipeline.config import env
 from pipeline.database.errors import ClusterError
-from pipeline.stats.site_gauges import Vitals, read_vitals
-from pipeline.web.client_address import is_from_this_machine
-from pipeline.web.request_metrics import exposition
+from pipeline.stats.site_gauges import Vitals, read_site_vitals
+from pipeline.web.client_address import is_client_this_machine
+from pipeline.web.request_metrics import metrics_exposition
 
 
 @never_cache
@@ -32,51 +32,57 @@ def metrics(request: HttpRequest) -> HttpResponse:
     given = request.META.get("HTTP_AUTHORIZATION", "").encode()
     wanted = f"Bearer {env.METRICS_TOKEN}".encode()
     has_token = bool(env.METRICS_TOKEN) and secrets.compare_digest(given, wanted)
-    if not (has_token or is_from_this_machine(request)):
+    if not (has_token or is_client_this_machine(request)):
         raise Http404
     registry = CollectorRegistry()
-    registry.register(_Standing())
-    return HttpResponse(exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    registry.register(_MetricsCollector())
+    return HttpResponse(
+        metrics_exposition() + generate_latest(registry), content_type=CONTENT_TYPE_LATEST
+    )
 
 
-class _Standing(Collector):
+class _MetricsCollector(Collector):
     """Collect gauges of lines and background work; or report that the database is unreachable."""
 
     def collect(self) -> Iterable[Metric]:
         """Return the numbers; of the lines in one query."""
         try:
-            found = [*_families(read_vitals()), *task_families()]
+            found = [*_metric_families(read_site_vitals()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):
-            return [_gauge("database_up", "Whether the database answers.", 0)]
-        return [_gauge("database_up", "Whether the database answers.", 1), *found]
+            return [_metric_gauge("database_up", "Whether the database answers.", 0)]
+        return [_metric_gauge("database_up", "Whether the database answers.", 1), *found]
 
 
-def _families(vitals: Vitals) -> Iterator[Metric]:
-    yield _by_status("jobs", "Jobs.", vitals.jobs.items())
-    yield _by_status("applications", "Live applications.", vitals.applications.items())
-    yield _gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
-    yield _gauge(
+def _metric_families(vitals: Vitals) -> Iterator[Metric]:
+    yield _metric_by_status("jobs", "Jobs.", vitals.jobs.items())
+    yield _metric_by_status("applications", "Live applications.", vitals.applications.items())
+    yield _metric_gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
+    yield _metric_gauge(
         "seats_idle_with_eligible",
         "Free seats of open jobs for which somebody eligible waits. Should be 0.",
         vitals.idle_seats_with_eligible,
     )
-    yield _gauge("overdue_settlements", "Jobs that have to be settled now.", vitals.overdue_jobs)
-    yield _gauge(
+    yield _metric_gauge(
+        "overdue_settlements", "Jobs that have to be settled now.", vitals.overdue_jobs
+    )
+    yield _metric_gauge(
         "oldest_overdue_seconds",
         "For how long the first of them has been waiting; 0 if there is none.",
         vitals.oldest_overdue_seconds,
     )
     if vitals.decay_heartbeat_seconds is not None:
         age = vitals.decay_heartbeat_seconds
-        yield _gauge("decay_heartbeat_age_seconds", "When the decay worker was last seen.", age)
+        yield _metric_gauge(
+            "decay_heartbeat_age_seconds", "When the decay worker was last seen.", age
+        )
     yield CounterMetricFamily("nextinline_events", "Events in all logs.", value=vitals.events)
 
 
-def _gauge(name: str, about: str, value: float) -> Metric:
+def _metric_gauge(name: str, about: str, value: float) -> Metric:
     return GaugeMetricFamily(f"nextinline_{name}", about, value=value)
 
 
-def _by_status(name: str, about: str, counts: Iterable[tuple[str, int]]) -> Metric:
+def _metric_by_status(name: str, about: str, counts: Iterable[tuple[str, int]]) -> Metric:
     family = GaugeMetricFamily(f"nextinline_{name}", about, labels=["status"])
     for status, count in counts:
         family.add_metric([status], count)

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from pipeline.api import parameters
-from pipeline.api.parameters import refuse
+from pipeline.api.parameters import refuse_parameter, whole_parameter
 from pipeline.selectors.paging import Page, decode_cursor
 
 DEFAULT_LIMIT, MOST = 50, 200
@@ -17,12 +16,12 @@ DEFAULT_LIMIT, MOST = 50, 200
 T = TypeVar("T")
 
 
-def limit_of(request: Request) -> int:
+def page_limit(request: Request) -> int:
     """Return the page size that the client asks for."""
-    return parameters.whole(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
+    return whole_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
-def place_after(request: Request, *kinds: type) -> tuple[Any, ...] | None:
+def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the row after which a page starts, or None for the first page.
 
     The kinds are those of `decode_cursor`. Raises ValidationError.
@@ -31,29 +30,31 @@ def place_after(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     if text is None:
         return None
     place = decode_cursor(text, *kinds)
-    return place or refuse("cursor", "This cursor does not belong to this list.")
+    return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
 
 
-def seq_after(request: Request) -> int:
+def cursor_seq(request: Request) -> int:
     """Return the seq after which a page starts: of the cursor, else `after_seq`, else 0."""
-    given = parameters.whole(request, "after_seq", low=0) or 0
-    place = place_after(request, int)
+    given = whole_parameter(request, "after_seq", low=0) or 0
+    place = cursor_place(request, int)
     return place[0] if place else given
 
 
-def number_after(request: Request) -> int | None:
+def cursor_number(request: Request) -> int | None:
     """Return the number after which a page starts, or None for the first page."""
-    place = place_after(request, int)
+    place = cursor_place(request, int)
     return place[0] if place else None
 
 
-def id_after(request: Request) -> UUID | None:
+def cursor_id(request: Request) -> UUID | None:
     """Return the id after which a page starts, or None for the first page."""
-    place = place_after(request, UUID)
+    place = cursor_place(request, UUID)
     return place[0] if place else None
 
 
-def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]) -> dict[str, Any]:
+def paginated(
+    page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]
+) -> dict[str, Any]:
     """Return a page as clients see it; `after` gives the cursor behind a row."""
     return {
         "data": [shape(row) for row in page.rows],
@@ -61,7 +62,7 @@ def listing(page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str])
     }
 
 
-def link_to_next(
+def link_to_next_page(
     request: Request, next_cursor: str | None, *, parameter: str = "cursor"
 ) -> dict[str, str]:
     """Return the Link header to the next page: this request's address with another cursor.

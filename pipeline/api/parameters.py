@@ -13,7 +13,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
 from applicants.models import EMAIL_LENGTH
-from pipeline.api.parsing import is_fit
+from pipeline.api.parsing import is_parsable_text
 
 # The largest number that a log can count to.
 LARGEST = 2**63 - 1
@@ -28,12 +28,14 @@ _HASH = re.compile(r"[0-9a-fA-F]{64}")
 Choice = TypeVar("Choice", bound=StrEnum | TextChoices)
 
 
-def refuse(name: str, why: str) -> NoReturn:
+def refuse_parameter(name: str, why: str) -> NoReturn:
     """Refuse a parameter. Raises ValidationError."""
     raise ValidationError({name: [ErrorDetail(why, "invalid")]})
 
 
-def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST) -> int | None:
+def whole_parameter(
+    request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST
+) -> int | None:
     """Return a whole number between the two, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
@@ -42,11 +44,11 @@ def whole(request: Request, name: str, *, low: int = -LARGEST, high: int = LARGE
     if number is None or not low <= number <= high:
         least = "" if low < 0 and high == LARGEST else f" from {low}"
         most = "" if high == LARGEST else f" to {high}"
-        refuse(name, f"Must be a whole number{least}{most}.")
+        refuse_parameter(name, f"Must be a whole number{least}{most}.")
     return number
 
 
-def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
+def choice_parameter(request: Request, name: str, choices: type[Choice]) -> Choice | None:
     """Return one of some words, or None if it is not given."""
     text = request.query_params.get(name)
     if text is None:
@@ -54,58 +56,60 @@ def choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
     try:
         return choices(text)
     except ValueError:
-        refuse(name, f"Must be one of {', '.join(each.value for each in choices)}.")
+        refuse_parameter(name, f"Must be one of {', '.join(each.value for each in choices)}.")
 
 
-def search(request: Request) -> str:
+def search_parameter(request: Request) -> str:
     """Return the search text; empty if there is none."""
     text = request.query_params.get("search", "").strip()
-    if len(text) > LONGEST_SEARCH or not is_fit(text):
-        refuse("search", f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
+    if len(text) > LONGEST_SEARCH or not is_parsable_text(text):
+        refuse_parameter(
+            "search", f"Must have at most {LONGEST_SEARCH} characters, none of them NUL."
+        )
     return text
 
 
-def short_text(request: Request, name: str) -> str | None:
+def text_parameter(request: Request, name: str) -> str | None:
     """Return a text of some length, or None if it is not given."""
     text = request.query_params.get(name)
-    if text is not None and (len(text) > LONGEST_SEARCH or not is_fit(text)):
-        refuse(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
+    if text is not None and (len(text) > LONGEST_SEARCH or not is_parsable_text(text)):
+        refuse_parameter(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
     return text
 
 
-def address(request: Request) -> str:
+def address_parameter(request: Request) -> str:
     """Return the email address in the query. Raises ValidationError without one."""
     text = request.query_params.get("email", "").strip()
-    if not 0 < len(text) <= EMAIL_LENGTH or not is_fit(text):
-        refuse("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
+    if not 0 < len(text) <= EMAIL_LENGTH or not is_parsable_text(text):
+        refuse_parameter("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
     return text
 
 
-def moment(request: Request, *names: str) -> datetime | None:
+def moment_parameter(request: Request, *names: str) -> datetime | None:
     """Return a time with its offset, under any of the names, or None if it is not given."""
     for name in names:
         if name in request.query_params:
             # An unescaped + in a query arrives as a space, which a time never contains.
-            found = as_moment(request.query_params[name].replace(" ", "+"))
+            found = parameter_as_moment(request.query_params[name].replace(" ", "+"))
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
-            return found or refuse(name, why)
+            return found or refuse_parameter(name, why)
     return None
 
 
-def digest(request: Request, name: str) -> str | None:
+def digest_parameter(request: Request, name: str) -> str | None:
     """Return a SHA-256 in hexadecimal digits, or None if it is not given."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
-        refuse(name, "Must be 64 hexadecimal digits.")
+        refuse_parameter(name, "Must be 64 hexadecimal digits.")
     return text
 
 
-def as_id(text: str) -> UUID | None:
+def parameter_as_id(text: str) -> UUID | None:
     """Return the id in a text; None if it is not in the form of ours."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
-def as_moment(text: str) -> datetime | None:
+def parameter_as_moment(text: str) -> datetime | None:
     """Return the time that a text is; None if it is none."""
     try:
         if _TIME.fullmatch(text):

@@ -41,11 +41,11 @@ class StrictJSONParser(JSONParser):
         try:
             value = json.loads(
                 stream.read().decode("utf-8"),
-                object_pairs_hook=_object,
-                parse_int=_integer,
-                parse_constant=_refuse_constant,
+                object_pairs_hook=_parse_object,
+                parse_int=_parse_integer,
+                parse_constant=_refuse_parsed_constant,
             )
-            _check_strings(value)
+            _check_parsed_strings(value)
         except _Unfit as error:
             raise ParseError(str(error)) from None
         except UnicodeDecodeError:
@@ -72,7 +72,7 @@ class CSVParser(BaseParser):
         return iter(partial(stream.read, PIECE_BYTES), b"")
 
 
-def refuse_unfit_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
+def refuse_unparsable_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
     """Refuse a body by its headers alone. Raises PayloadTooLarge, LengthRequired."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal():
@@ -83,36 +83,36 @@ def refuse_unfit_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
         raise LengthRequired
 
 
-def is_fit(text: str) -> bool:
+def is_parsable_text(text: str) -> bool:
     """Return whether a string can be stored and sent again."""
     return not _UNFIT.search(text)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _Unfit("The body repeats a name within one object.")
     return found
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
         raise _Unfit("The body holds a number with too many digits.") from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _refuse_parsed_constant(name: str) -> NoReturn:
     raise _Unfit(f"The body holds {name}, which is no number in JSON.")
 
 
-def _check_strings(value: Any) -> None:
-    if isinstance(value, str) and not is_fit(value):
+def _check_parsed_strings(value: Any) -> None:
+    if isinstance(value, str) and not is_parsable_text(value):
         raise _Unfit("The body holds a string with NUL or a lone surrogate.")
     if isinstance(value, dict):
         for name, item in value.items():
-            _check_strings(name)
-            _check_strings(item)
+            _check_parsed_strings(name)
+            _check_parsed_strings(item)
     elif isinstance(value, list):
         for item in value:
-            _check_strings(item)
+            _check_parsed_strings(item)

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound
 from pipeline.api import errors as api
-from pipeline.api.background_problems import background_detail, background_errors, reason_of
+from pipeline.api.background_problems import background_detail, background_errors, background_reason
 from pipeline.api.field_errors import field_errors
 from pipeline.background import errors as work
 from pipeline.database.errors import ClusterError
@@ -169,7 +169,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
         trace = None if kind is BUSY else exc
         logger.log(severity, "%s: %s", kind.code, type(exc).__name__, exc_info=trace)
-    headers = headers_of(kind, exc)
+    headers = problem_headers(kind, exc)
     body = problem(kind, context["request"], exc)
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
 
@@ -180,15 +180,15 @@ def problem_type_of(exc: BaseException | None) -> ProblemType:
         exc.__cause__, psycopg.errors.LockNotAvailable
     ):
         return BUSY
-    if takes_too_long(exc):
+    if is_timeout_problem(exc):
         return TOO_SLOW
-    ancestors = type(reason_of(exc)).__mro__
+    ancestors = type(background_reason(exc)).__mro__
     return next(
         (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
     )
 
 
-def takes_too_long(exc: BaseException | None) -> bool:
+def is_timeout_problem(exc: BaseException | None) -> bool:
     """Return whether the database gave up a statement that took too long."""
     return isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.QueryCanceled
@@ -199,7 +199,7 @@ def problem(
     kind: ProblemType, request: HttpRequest, exc: BaseException | None = None
 ) -> dict[str, Any]:
     """Return the body of a problem, with the short envelope as its last member."""
-    detail = _detail(kind, exc)
+    detail = _problem_detail(kind, exc)
     return {
         "type": kind.type,
         "title": kind.title,
@@ -216,18 +216,18 @@ def problem(
     }
 
 
-def headers_of(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
+def problem_headers(kind: ProblemType, exc: BaseException | None = None) -> dict[str, str]:
     """Return the headers that belong to a problem."""
     headers = {}
     if kind is NOT_AUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
-    wait = getattr(reason_of(exc), "wait", None) or kind.retry_after_seconds
+    wait = getattr(background_reason(exc), "wait", None) or kind.retry_after_seconds
     if wait:
         headers["Retry-After"] = str(round(wait))
     return headers
 
 
-def _detail(kind: ProblemType, exc: BaseException | None) -> str:
+def _problem_detail(kind: ProblemType, exc: BaseException | None) -> str:
     if kind is not NOT_FOUND and (told := background_detail(exc)):
         return told
     if isinstance(exc, line.LineError):

@@ -13,7 +13,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -32,7 +32,7 @@ class JSONRenderer(BaseRenderer):
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else as_json(data)
+        return b"" if data is None else render_json(data)
 
 
 class NumberJSONRenderer(JSONRenderer):
@@ -48,7 +48,7 @@ class NumberJSONRenderer(JSONRenderer):
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else as_number_json(data)
+        return b"" if data is None else render_number_json(data)
 
 
 class Negotiation(DefaultContentNegotiation):
@@ -64,27 +64,27 @@ class Negotiation(DefaultContentNegotiation):
         return super().select_renderer(request, renderers, format_suffix)
 
 
-def as_json(data: Any) -> bytes:
+def render_json(data: Any) -> bytes:
     """Return the bytes of a payload of text, whole numbers, ids and times.
 
-    They are those of `as_number_json`, which is slower.
+    They are those of `render_number_json`, which is slower.
     """
     try:
-        return orjson.dumps(data, _plain, _OPTIONS)
+        return orjson.dumps(data, _render_plain, _OPTIONS)
     except orjson.JSONEncodeError:  # more than 64 bits, or keys that are not plain strings
-        return as_number_json(data)
+        return render_number_json(data)
 
 
-def as_number_json(data: Any) -> bytes:
+def render_number_json(data: Any) -> bytes:
     """Return the bytes of a payload that may hold any number."""
-    text = json.dumps(data, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(data, default=_render_plain, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 
 
-def _plain(value: object) -> str:
+def _render_plain(value: object) -> str:
     match value:
         case UUID():
             return str(value)
         case datetime():
-            return stamp(value)
+            return logged_time(value)
     raise TypeError(f"{type(value)} does not belong in a payload")

@@ -85,19 +85,19 @@ def describes(
     answers = gives if isinstance(gives, Mapping) else {status: gives}
     operation = Operation(name, tag, action, answers, **more)
 
-    def attach(method: Method) -> Method:
+    def attach_schema(method: Method) -> Method:
         setattr(method, OPERATION, operation)
         return method
 
-    return attach
+    return attach_schema
 
 
-def whole(low: int, high: int | None = None, **more: Any) -> Schema:
+def whole_schema(low: int, high: int | None = None, **more: Any) -> Schema:
     """Return the schema of a whole number between the two."""
     limits = {"minimum": low} if high is None else {"minimum": low, "maximum": high}
     return {"type": "integer", "format": "int64"} | limits | more
 
 
-def choices(names: type[Enum]) -> Schema:
+def choices_schema(names: type[Enum]) -> Schema:
     """Return the schema of a string that is one of some words."""
     return {"type": "string", "enum": [each.value for each in names]}

@@ -12,7 +12,17 @@ from prometheus_client.core import (
 )
 from prometheus_client.utils import floatToGoString
 
-from tasks.stats import site
+from tasks.stats.site import (
+    site_dead_depth,
+    site_depth,
+    site_enqueued,
+    site_oldest_age_seconds,
+    site_open_breakers,
+    site_open_owner_breakers,
+    site_running,
+    site_workers_alive,
+)
+from tasks.stats.totals import run_totals
 
 # Tasks are counted when they come in for so long only; how runs end is counted for ever.
 WINDOW_SECONDS = 300.0
@@ -21,47 +31,52 @@ WINDOW_SECONDS = 300.0
 def task_families() -> Iterator[Metric]:
     """Yield the numbers of `tasks.stats.site`, each by one statement."""
     depth: dict[tuple[str, ...], float] = {
-        (name, str(priority)): count for (name, priority), count in site.depth().items()
+        (name, str(priority)): count for (name, priority), count in site_depth().items()
     }
-    yield _gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
-    yield _gauge(
+    yield _task_gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
+    yield _task_gauge(
         "tasks_oldest_pending_seconds",
         "For how long the oldest due task has been waiting.",
         ["priority"],
-        {(str(priority),): age for priority, age in site.oldest_age_seconds().items()},
+        {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
-    yield _gauge("tasks_running", "Tasks that workers have.", ["type"], _one(site.running()))
-    yield _gauge(
-        "tasks_dead", "Dead letters that wait for a person.", ["type"], _one(site.dead_depth())
+    yield _task_gauge(
+        "tasks_running", "Tasks that workers have.", ["type"], _by_task_type(site_running())
     )
-    yield _gauge(
+    yield _task_gauge(
+        "tasks_dead",
+        "Dead letters that wait for a person.",
+        ["type"],
+        _by_task_type(site_dead_depth()),
+    )
+    yield _task_gauge(
         "tasks_breaker_open",
         "Types that are held back for everybody because too many of their runs fail.",
         ["type"],
-        {(name,): 1 for name in site.open_breakers()},
+        {(name,): 1 for name in site_open_breakers()},
     )
-    yield _gauge(
+    yield _task_gauge(
         "tasks_owner_breakers_open",
         "Companies for which alone a type is held back because too many of their runs fail.",
         ["type"],
-        _one(site.open_owner_breakers()),
+        _by_task_type(site_open_owner_breakers()),
     )
-    yield _gauge(
+    yield _task_gauge(
         "task_workers",
         "Workers that gave a sign of life within a minute.",
         [],
-        {(): site.workers_alive()},
+        {(): site_workers_alive()},
     )
-    yield from _runs()
-    yield _gauge(
+    yield from _task_run_families()
+    yield _task_gauge(
         "tasks_enqueued_5m",
         "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
         [],
-        {(): site.enqueued(within_seconds=WINDOW_SECONDS)},
+        {(): site_enqueued(within_seconds=WINDOW_SECONDS)},
     )
 
 
-def _runs() -> Iterator[Metric]:
+def _task_run_families() -> Iterator[Metric]:
     runs = CounterMetricFamily(
         "nextinline_task_runs",
         "How runs ended; a retried or dead one has failed as well; expired: its lease did.",
@@ -70,7 +85,7 @@ def _runs() -> Iterator[Metric]:
     seconds = HistogramMetricFamily(
         "nextinline_task_run_seconds", "How long runs took, however they ended.", labels=["type"]
     )
-    for name, of in sorted(site.totals().items()):
+    for name, of in sorted(run_totals().items()):
         for result, count in of.ends.items():
             runs.add_metric([name, result], count)
         buckets = [(floatToGoString(bound), count) for bound, count in of.at_most()]
@@ -79,11 +94,11 @@ def _runs() -> Iterator[Metric]:
     yield seconds
 
 
-def _one(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+def _by_task_type(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
     return {(name,): count for name, count in counts.items()}
 
 
-def _gauge(
+def _task_gauge(
     name: str, about: str, labels: list[str], values: Mapping[tuple[str, ...], float]
 ) -> Metric:
     family = GaugeMetricFamily(f"nextinline_{name}", about, labels=labels)

@@ -10,7 +10,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from pipeline.api.callers import CompanyCaller, PersonCaller
-from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_named
+from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_against_named_rate
 from pipeline.web.client_address import client_address
 
 
@@ -20,20 +20,20 @@ def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> N
     `subject` is whose rate it is: a client's address, a credential, an email address. Raises
     Throttled (429, Retry-After) when nothing is left of it; a refused request does not count.
     """
-    counted = count_named(name, subject)
+    counted = count_against_named_rate(name, subject)
     if counted is None:
         return
-    _counted_so_far(request).append(counted)
+    _throttle_counts(request).append(counted)
     if not counted.tally.allowed:
         raise Throttled(wait=counted.tally.wait_seconds)
 
 
-def note_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
+def note_throttle_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
     """Report a rate that was counted elsewhere in the headers of the answer."""
-    _counted_so_far(request).append(CountedRate(name, rate, tally))
+    _throttle_counts(request).append(CountedRate(name, rate, tally))
 
 
-def check_call(request: Request, caller: Any) -> None:
+def throttle_call(request: Request, caller: Any) -> None:
     """Count a call of the API: by credential, or by address if there is none. Raises Throttled."""
     match caller:
         case CompanyCaller(actor_id=actor_id):
@@ -44,12 +44,12 @@ def check_call(request: Request, caller: Any) -> None:
             check_throttle(request, "anonymous", client_address(request))
 
 
-def add_headers(request: Request, response: HttpResponseBase) -> None:
+def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:
     """Report the remaining rates in headers (draft-ietf-httpapi-ratelimit-headers).
 
     Of a rate that was counted for two subjects, the smaller remainder is reported.
     """
-    by_room = sorted(_counted_so_far(request), key=lambda each: -each.tally.remaining)
+    by_room = sorted(_throttle_counts(request), key=lambda each: -each.tally.remaining)
     rates = {each.name: each for each in by_room}.values()
     if rates:
         response["RateLimit-Policy"] = ", ".join(
@@ -60,7 +60,7 @@ def add_headers(request: Request, response: HttpResponseBase) -> None:
         )
 
 
-def _counted_so_far(request: Request | HttpRequest) -> list[CountedRate]:
+def _throttle_counts(request: Request | HttpRequest) -> list[CountedRate]:
     """Return the rates counted for this request, on the plain request however it is wrapped."""
     plain = getattr(request, "_request", request)
     counted: list[CountedRate] = getattr(plain, "throttles", None) or []

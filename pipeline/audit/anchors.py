@@ -28,7 +28,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 
 FIRST = "0" * 64  # in the place of the hash of a line before the first
@@ -97,7 +97,7 @@ def _new_heads(since: str | None, known: dict[str, int]) -> list[Anchor]:
         jobs = jobs.filter(id__in=changed.values_list("job_id", flat=True).distinct())
     rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
     return [
-        Anchor(job_id, seq, bytes(head).hex(), stamp(now))
+        Anchor(job_id, seq, bytes(head).hex(), logged_time(now))
         for job_id, seq, head, now in rows
         if known.get(str(job_id)) != seq
     ]

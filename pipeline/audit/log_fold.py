@@ -23,7 +23,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import GENESIS, chained_hash
 from pipeline.models import Event
-from pipeline.selectors.past_states import Place
+from pipeline.selectors.past_states import PastPlace
 
 
 class BadRow(Exception):
@@ -60,7 +60,7 @@ class Fold:
         self.next_ticket = 0
         self.opened_at: datetime | None = None
         self.closed_at: datetime | None = None
-        self.places: dict[UUID, Place] = {}
+        self.places: dict[UUID, PastPlace] = {}
         self.counts: Counter[str] = Counter()
         self.unverified: set[UUID] = set()
 
@@ -121,7 +121,9 @@ class Fold:
             raise BadRow(event.seq, f"{event.event} to {event.to_status} cannot follow {before}")
         after = Status(str(event.to_status))
         if place is None:
-            place = self.places[application_id] = Place(application_id, event.at, after, event.at)
+            place = self.places[application_id] = PastPlace(
+                application_id, event.at, after, event.at
+            )
         if event.from_status:
             self.counts[place.status] -= 1
         self.counts[after] += 1
@@ -141,7 +143,7 @@ class Fold:
             place.ended_at = event.at
 
     def _check_verification(
-        self, event: Event, place: Place, stood: tuple[int | None, int | None]
+        self, event: Event, place: PastPlace, stood: tuple[int | None, int | None]
     ) -> None:
         """Check that nobody unverified holds a seat, and that being verified moves nobody."""
         was_unverified = place.application_id in self.unverified

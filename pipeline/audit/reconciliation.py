@@ -12,7 +12,7 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.audit.log_fold import Fold
 from pipeline.domain.states import Status
 from pipeline.models import Application
-from pipeline.selectors.past_states import Place
+from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
     "status outcome decay_count ticket tie eligible_at verify_by acknowledge_by deadline_extended "
@@ -20,19 +20,21 @@ COMPARED = (
 ).split()
 
 
-def differences_between(fold: Fold, job: Job) -> list[str]:
+def reconcile(fold: Fold, job: Job) -> list[str]:
     """Return every difference as a sentence: applications, counters, the job's row, the hints."""
     rows = {
         row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
     }
     return [
-        *_applications(fold.places, rows),
-        *_job(fold, job, rows),
-        *_hints(job, rows),
+        *_reconcile_applications(fold.places, rows),
+        *_reconcile_job(fold, job, rows),
+        *_reconcile_hints(job, rows),
     ]
 
 
-def _applications(places: dict[UUID, Place], rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_applications(
+    places: dict[UUID, PastPlace], rows: dict[UUID, Application]
+) -> Iterator[str]:
     for application_id in sorted(places.keys() | rows.keys()):
         place, row = places.get(application_id), rows.get(application_id)
         if place is None or row is None:
@@ -41,10 +43,10 @@ def _applications(places: dict[UUID, Place], rows: dict[UUID, Application]) -> I
             continue
         for name in COMPARED:
             logged, live = getattr(place, name), getattr(row, name)
-            yield from _unequal(f"application {application_id}: {name}", logged, live)
+            yield from _reconcile_values(f"application {application_id}: {name}", logged, live)
 
 
-def _job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     counted = Counter(row.status for row in rows.values())
     for status, counter in (
         (Status.ACTIVE, "active_count"),
@@ -54,7 +56,7 @@ def _job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         if counted[status] != getattr(job, counter):
             yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
     unverified = sum(row.status == Status.WAITLIST and not row.is_verified for row in rows.values())
-    yield from _unequal("job: unverified_count", unverified, job.unverified_count)
+    yield from _reconcile_values("job: unverified_count", unverified, job.unverified_count)
     logged: dict[str, Any] = {
         "status": fold.job["status"],
         "capacity": fold.job["capacity"],
@@ -66,10 +68,10 @@ def _job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
     }
     for name, value in logged.items():
-        yield from _unequal(f"job: {name}", value, getattr(job, name))
+        yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
 
 
-def _hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     waiting = [row for row in rows.values() if row.status == Status.WAITLIST]
     lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
     if job.head_ticket > lowest:
@@ -83,6 +85,6 @@ def _hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
 
-def _unequal(what: str, logged: object, live: object) -> Iterator[str]:
+def _reconcile_values(what: str, logged: object, live: object) -> Iterator[str]:
     if logged != live:
         yield f"{what} is {live}, the log says {logged}"

@@ -12,7 +12,12 @@ from uuid import UUID
 
 from jobs.policies import Policy
 from pipeline.domain.states import Status
-from pipeline.selectors.past_states import Place, everybody_after, moment_of, stretch_after
+from pipeline.selectors.past_states import (
+    PastPlace,
+    past_moment_of,
+    past_places_after,
+    past_stretch_after,
+)
 
 
 @dataclass(slots=True)
@@ -26,9 +31,9 @@ class Line:
     capacity: int
     policy: Policy
     policy_version: int
-    active: list[Place] = field(default_factory=list)
-    pending: list[Place] = field(default_factory=list)
-    waitlist: list[Place] = field(default_factory=list)
+    active: list[PastPlace] = field(default_factory=list)
+    pending: list[PastPlace] = field(default_factory=list)
+    waitlist: list[PastPlace] = field(default_factory=list)
     # The number of people before the next page of those who waited; None on the last page.
     next_after: int | None = None
 
@@ -45,12 +50,12 @@ def replay_page(
 
     At most `limit` of them, and only with the first of them who held a seat.
     """
-    line = _line_at(job_id, seq, as_of)
-    places = stretch_after(job_id, line.seq, after=after, limit=limit + 1)
+    line = _replayed_line_at(job_id, seq, as_of)
+    places = past_stretch_after(job_id, line.seq, after=after, limit=limit + 1)
     waiting = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist = waiting[:limit]
     line.next_after = after + limit if len(waiting) > limit else None
-    _add_seats(line, places)
+    _add_replayed_seats(line, places)
     return line
 
 
@@ -62,9 +67,9 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
 
     Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
     """
-    line = _line_at(job_id, seq, as_of)
-    places = everybody_after(job_id, line.seq)
-    _add_seats(line, places)
+    line = _replayed_line_at(job_id, seq, as_of)
+    places = past_places_after(job_id, line.seq)
+    _add_replayed_seats(line, places)
     line.waitlist = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
     verified = (place for place in line.waitlist if place.is_verified)
@@ -73,8 +78,8 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
     return line
 
 
-def _line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
-    moment = moment_of(job_id, seq=seq, as_of=as_of, shown=0)
+def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
+    moment = past_moment_of(job_id, seq=seq, as_of=as_of, shown=0)
     return Line(
         job_id=job_id,
         seq=moment.seq,
@@ -86,7 +91,7 @@ def _line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
     )
 
 
-def _add_seats(line: Line, places: Iterable[Place]) -> None:
+def _add_replayed_seats(line: Line, places: Iterable[PastPlace]) -> None:
     """Fill the lists of seats, each in its order."""
     seats = {Status.ACTIVE: line.active, Status.PENDING_ACKNOWLEDGMENT: line.pending}
     for place in places:

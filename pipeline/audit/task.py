@@ -35,6 +35,6 @@ def anchor_logs(payload: dict[str, Any], context: Context) -> dict[str, int]:
         ) from None
 
 
-def ensure_anchoring() -> None:
+def ensure_anchoring_task() -> None:
     """Schedule it. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+    schedules.ensure_schedule("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

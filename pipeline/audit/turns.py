@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipeline.database.statement_time import bound_heavy_read
+from pipeline.database.instants import one_instant
+from pipeline.database.statement_time import limit_statement_time
 from pipeline.domain.errors import LogReadersBusy
-from pipeline.selectors.paging import one_instant
 from tasks.advisory_locks import HEAVY_READ_TURN
 
 # A shorter log is read at once.
@@ -19,7 +19,7 @@ LONGEST_SECONDS = 5.0  # for one statement
 
 
 @contextmanager
-def heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
+def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
     """Read a log of that many events; a long one as of one instant, within bounds, in a turn.
 
     Raises LogReadersBusy when another read of the company's has the turn.
@@ -29,7 +29,7 @@ def heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
         return
     with one_instant():
         take_turn(company_id)
-        bound_heavy_read(LONGEST_SECONDS)
+        limit_statement_time(LONGEST_SECONDS)
         yield
 
 

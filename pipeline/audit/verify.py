@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from jobs.models import Job
 from pipeline.audit.log_fold import BadRow, Fold
-from pipeline.audit.reconciliation import differences_between
+from pipeline.audit.reconciliation import reconcile
 from pipeline.audit.turns import LONG_LOG, take_turn
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
@@ -63,14 +63,14 @@ def verify_job(
         if job is None:
             raise JobNotFound
         if in_turn:
-            _take_turn()
+            _take_turn_to_verify()
             if job.seq > LONG_LOG:
                 take_turn(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = Fold(job_id)
         try:
-            _follow(fold, job)
-            verdict.differences = differences_between(fold, job)[:MOST_DIFFERENCES]
+            _verify_events(fold, job)
+            verdict.differences = reconcile(fold, job)[:MOST_DIFFERENCES]
         except BadRow as bad:
             verdict.chain, verdict.first_bad_seq = "broken", bad.seq
             verdict.differences = [f"seq {bad.seq}: {bad}"]
@@ -82,7 +82,7 @@ def verify_job(
         return verdict
 
 
-def _take_turn() -> None:
+def _take_turn_to_verify() -> None:
     with connection.cursor() as cursor:
         for turn in range(TURNS):
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [VERIFY_TURN, turn])
@@ -91,7 +91,7 @@ def _take_turn() -> None:
     raise VerifierBusy
 
 
-def _follow(fold: Fold, job: Job) -> None:
+def _verify_events(fold: Fold, job: Job) -> None:
     """Fold the whole log, up to the job's own seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.take(event)

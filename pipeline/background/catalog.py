@@ -66,20 +66,20 @@ COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 DEMO_TYPES = {"demo.sleep"}
 
 
-def company_types() -> list[CompanyType]:
+def catalogued_company_types() -> list[CompanyType]:
     """Return the types that a company may start and this process can check."""
-    known = {kind.key for kind in registry.known()}
-    return [each for each in _ALL if each.key in known and not is_switched_off(each.key)]
+    known = {kind.key for kind in registry.registered_types()}
+    return [each for each in _ALL if each.key in known and not is_switched_off_in_catalog(each.key)]
 
 
-def is_switched_off(key: str) -> bool:
+def is_switched_off_in_catalog(key: str) -> bool:
     """Tell whether a type is for trying out, on a site that has switched those off."""
     return key in DEMO_TYPES and not settings.DEMO_TASKS
 
 
-def known_types() -> list[KnownType]:
+def catalogued_types() -> list[KnownType]:
     """Return the types that a company may start, with their rows; in one query."""
-    kinds = [registry.find(about.key) for about in company_types()]
+    kinds = [registry.find_registered_type(about.key) for about in catalogued_company_types()]
     found = TaskType.objects.filter(key__in=COMPANY_TYPES)
     rows = {(row.key, row.version): row for row in found}
     return [
@@ -88,6 +88,6 @@ def known_types() -> list[KnownType]:
     ]
 
 
-def known_type(key: str) -> KnownType | None:
-    """Return one of `known_types`; None if a company may not start it."""
-    return next((each for each in known_types() if each.about.key == key), None)
+def catalogued_type(key: str) -> KnownType | None:
+    """Return one of `catalogued_types`; None if a company may not start it."""
+    return next((each for each in catalogued_types() if each.about.key == key), None)

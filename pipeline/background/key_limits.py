@@ -59,3 +59,13 @@ def create_limited_key(
     )
     limit_key(key_id=row.id, types=types, per_minute=per_minute)
     return row, key
+
+
+def limits_of_key(key_id: UUID | None) -> Producer | None:
+    """Return the limits that an owner set for a key; None without a key or without limits."""
+    return Producer.objects.filter(key_id=key_id).first() if key_id else None
+
+
+def limits_of_keys(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
+    """Return the limits of some keys' background work, where set; in one query."""
+    return Producer.objects.in_bulk(list(key_ids))

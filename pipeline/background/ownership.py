@@ -14,7 +14,7 @@ from tasks.errors import InvalidPayload
 NAMES = {"job_id": "There is no such job.", "import_id": "There is no such import."}
 
 
-def foreign_ids(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:
+def ids_not_owned(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:
     """Return a refusal for each payload with a foreign id, by number; one query per kind of id."""
     named: list[tuple[int, str, UUID | None]] = []
     for number, (_key, payload) in enumerate(works):

@@ -10,9 +10,11 @@ from django.db import transaction
 
 from jobs.models import Company
 from pipeline.background.errors import TooManySchedules
-from pipeline.background.ownership import foreign_ids
-from pipeline.background.start import check_type, limits_of_key
+from pipeline.background.key_limits import limits_of_key
+from pipeline.background.ownership import ids_not_owned
+from pipeline.background.start import check_type_to_start
 from pipeline.domain.errors import ScheduleNotFound
+from pipeline.selectors.paging import Page
 from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
@@ -52,7 +54,7 @@ def create_schedule(
     """Make a schedule of a company, in the name of `actor`; it first runs at its next time.
 
     With a `schedule_id` it is made once, however often it is asked for. Raises TooManySchedules,
-    BadSchedule, and what `pipeline.background.start.start` raises of type and payload.
+    BadSchedule, and what `pipeline.background.start.start_tasks` raises of type and payload.
     """
     Company.objects.select_for_update(no_key=True).get(id=company_id)
     theirs = Schedule.objects.filter(owner_id=company_id)
@@ -63,7 +65,7 @@ def create_schedule(
     schedule = Schedule(owner_id=company_id, **{name: getattr(plan, name) for name in FIELDS})
     if schedule_id:
         schedule.id = schedule_id
-    _check(company_id, schedule, key_id)
+    _check_schedule(company_id, schedule, key_id)
     return save_schedule(schedule, actor=actor)
 
 
@@ -81,12 +83,12 @@ def change_schedule(
     Its next time stays unless the times change. Raises ScheduleNotFound, and the errors of
     `create_schedule`.
     """
-    schedule = _locked(company_id, schedule_id)
+    schedule = _lock_schedule(company_id, schedule_id)
     next_at, had_problem = schedule.next_at, bool(schedule.problem)
     for name in FIELDS:
         if name in changes:
             setattr(schedule, name, changes[name])
-    _check(company_id, schedule, key_id)
+    _check_schedule(company_id, schedule, key_id)
     save_schedule(schedule, actor=actor)
     if not had_problem and not any(name in changes for name in _WHEN):
         schedule.next_at = next_at
@@ -97,10 +99,10 @@ def change_schedule(
 @transaction.atomic
 def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
     """Delete a schedule; the tasks it has started stay. Raises ScheduleNotFound."""
-    schedules.delete_schedule(_locked(company_id, schedule_id), actor=actor)
+    schedules.delete_schedule(_lock_schedule(company_id, schedule_id), actor=actor)
 
 
-def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
+def _lock_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
     """Lock a schedule, so that the scheduler cannot advance it. Raises ScheduleNotFound."""
     theirs = Schedule.objects.filter(owner_id=company_id, id=schedule_id)
     found = theirs.select_for_update().first()
@@ -109,9 +111,25 @@ def _locked(company_id: UUID, schedule_id: UUID) -> Schedule:
     return found
 
 
-def _check(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
+def _check_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
     """Refuse what this company, or this key, may not start; the engine checks the rest."""
-    check_type(schedule.type_key, limits_of_key(key_id))
-    foreign = foreign_ids(company_id, [(schedule.type_key, schedule.payload)])
+    check_type_to_start(schedule.type_key, limits_of_key(key_id))
+    foreign = ids_not_owned(company_id, [(schedule.type_key, schedule.payload)])
     if foreign:
         raise foreign[0]
+
+
+def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> Page[Schedule]:
+    """Return a company's schedules, newest first."""
+    found = Schedule.objects.filter(owner_id=company_id).order_by("-id")
+    if after:
+        found = found.filter(id__lt=after)
+    return Page.cut(list(found[: limit + 1]), limit)
+
+
+def schedule_of(company_id: UUID, schedule_id: UUID) -> Schedule:
+    """Return a schedule of a company. Raises ScheduleNotFound."""
+    found = Schedule.objects.filter(owner_id=company_id, id=schedule_id).first()
+    if found is None:
+        raise ScheduleNotFound
+    return found

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from pipeline.background.catalog import COMPANY_TYPES, is_switched_off
+from pipeline.background.catalog import COMPANY_TYPES, is_switched_off_in_catalog
 from pipeline.background.errors import (
     Backlogged,
     DemoSwitchedOff,
@@ -21,16 +21,17 @@ from pipeline.background.errors import (
     TypeNotAllowed,
     WorkError,
 )
-from pipeline.background.ownership import foreign_ids
-from pipeline.background.tasks import waiting_of
-from pipeline.limits.rate_limit import Rate, Tally, count
+from pipeline.background.key_limits import limits_of_key
+from pipeline.background.ownership import ids_not_owned
+from pipeline.background.tasks import waiting_tasks_of
+from pipeline.database.instants import database_now
+from pipeline.limits.rate_limit import Rate, Tally, count_against_rate
 from pipeline.models import Producer
-from pipeline.selectors.paging import database_now
 from tasks import registry
 from tasks.enqueue import LONGEST_DELAY_SECONDS, Enqueued, NewTask, enqueue_many
 from tasks.errors import OutOfRange, TaskError, UnknownType
 from tasks.payloads import check_payload
-from tasks.stats import site
+from tasks.stats.site import site_backlog
 
 security = logging.getLogger("security")
 
@@ -56,7 +57,7 @@ class TaskRequest:
     idempotency_key: str | None = None
 
 
-def start(
+def start_tasks(
     *,
     company_id: UUID,
     producer: str,
@@ -75,16 +76,18 @@ def start(
     """
     allowed = limits_of_key(key_id)
     now = database_now() if any(request.run_after for request in requests) else None
-    checked = [_check(request, company_id, producer, allowed, now) for request in requests]
-    foreign = foreign_ids(company_id, [(request.key, request.payload) for request in requests])
+    checked = [
+        _check_task_to_start(request, company_id, producer, allowed, now) for request in requests
+    ]
+    foreign = ids_not_owned(company_id, [(request.key, request.payload) for request in requests])
     tasks = []
     for number, task in enumerate(checked):
         error = task if isinstance(task, Exception) else foreign.get(number)
         if error is not None:
             raise error if len(requests) == 1 else TaskRequestRefused(number, error)
         tasks.append(cast(NewTask, task))
-    _refuse_overflow(company_id, len(tasks))
-    _count(producer, len(tasks), allowed, on_count)
+    _refuse_start_on_overflow(company_id, len(tasks))
+    _count_started(producer, len(tasks), allowed, on_count)
     enqueued = enqueue_many(tasks)
     for made, request in zip(enqueued, requests, strict=True):
         if request.key.endswith(".export"):
@@ -93,7 +96,7 @@ def start(
     return enqueued
 
 
-def _check(
+def _check_task_to_start(
     request: TaskRequest,
     company_id: UUID,
     producer: str,
@@ -106,8 +109,8 @@ def _check(
     """
     run_after, delay_seconds = request.run_after, request.delay_seconds
     try:
-        check_type(request.key, allowed)
-        spec = registry.find(request.key, request.version)
+        check_type_to_start(request.key, allowed)
+        spec = registry.find_registered_type(request.key, request.version)
         payload = check_payload(spec, {} if request.payload is None else request.payload)
         if run_after is not None and now is not None:
             ahead_seconds = (run_after - now) / timedelta(seconds=1)
@@ -130,40 +133,37 @@ def _check(
     )
 
 
-def may_start(key_id: UUID | None) -> Container[str]:
+def types_to_start(key_id: UUID | None) -> Container[str]:
     """Return the types that an API key may start; without a key, all that companies may start."""
     allowed = limits_of_key(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
 
 
-def limits_of_key(key_id: UUID | None) -> Producer | None:
-    """Return the limits that an owner set for a key; None without a key or without limits."""
-    return Producer.objects.filter(key_id=key_id).first() if key_id else None
-
-
-def check_type(key: str, allowed: Producer | None = None) -> None:
+def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
     """Refuse a type that no company may start, or not with this key.
 
     Raises UnknownType (DemoSwitchedOff for one that is there to try things out), TypeNotAllowed.
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
-    if is_switched_off(key):
+    if is_switched_off_in_catalog(key):
         raise DemoSwitchedOff(key)
     if allowed is not None and allowed.types is not None and key not in allowed.types:
         raise TypeNotAllowed(key)
 
 
-def _refuse_overflow(company_id: UUID, more: int) -> None:
+def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
     """Refuse work behind a full backlog, of this company or of all. Counts only to the limit."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
-    if waiting_of(company_id, most=own) + more > own:
+    if waiting_tasks_of(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
-    if site.backlog(whole) + more > whole:
+    if site_backlog(whole) + more > whole:
         raise Backlogged(own=False, limit=whole, wait=ROOM_AGAIN_SECONDS)
 
 
-def _count(producer: str, cost: int, allowed: Producer | None, on_count: OnCount | None) -> None:
+def _count_started(
+    producer: str, cost: int, allowed: Producer | None, on_count: OnCount | None
+) -> None:
     """Count against the key's own rate, or the site's. Raises RateExceeded, TooManyAtOnce."""
     given = settings.THROTTLE_RATES[RATE]
     if allowed is not None and allowed.per_minute is not None:
@@ -173,7 +173,7 @@ def _count(producer: str, cost: int, allowed: Producer | None, on_count: OnCount
     rate = Rate(*given)
     if cost > rate.limit:
         raise TooManyAtOnce(count=cost, limit=rate.limit, seconds=rate.seconds)
-    tally = count(RATE, producer, rate, cost)
+    tally = count_against_rate(RATE, producer, rate, cost)
     if on_count is not None:
         on_count(rate, tally)
     if not tally.allowed:

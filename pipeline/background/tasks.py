@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, Value, Window
+from django.db.models.functions import Lead
 
 from jobs.models import ApiKey, User
-from pipeline.domain.errors import ScheduleNotFound
-from pipeline.models import Producer
 from pipeline.selectors.paging import Page
+from tasks import control
 from tasks.control import find_task
-from tasks.models import Schedule, Task, TaskEvent
-from tasks.models.statuses import Status
+from tasks.models import EventKind, Schedule, Task, TaskEvent, TaskType
+from tasks.models.statuses import HELD, Breaker, Status
+
+# How many of a company's newest tasks are looked at to count those that ended lately.
+MOST_READ = 2_000
+# Dead letters of a type are counted up to this number, and one more.
+MOST_COUNTED = 1_000
 
 _WAITING = """
 SELECT count(*) FROM (
@@ -35,7 +43,7 @@ def tasks_of(
     limit: int,
 ) -> Page[Task]:
     """Return a company's tasks with their types, newest first; `after` continues behind a task."""
-    found = _owned(company_id, type_key).order_by("-id")
+    found = _owned_tasks(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
     if after:
@@ -43,11 +51,11 @@ def tasks_of(
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def dead_of(
+def dead_tasks_of(
     company_id: UUID, *, type_key: str | None = None, after: UUID | None = None, limit: int
 ) -> Page[Task]:
     """Return a company's dead letters with their types, the oldest first."""
-    found = _owned(company_id, type_key).filter(status=Status.DEAD).order_by("id")
+    found = _owned_tasks(company_id, type_key).filter(status=Status.DEAD).order_by("id")
     if after:
         found = found.filter(id__gt=after)
     return Page.cut(list(found[: limit + 1]), limit)
@@ -60,10 +68,10 @@ def task_of(company_id: UUID, task_id: UUID) -> Task:
 
 def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Return some tasks of a company with their types, by id, in one query."""
-    return _owned(company_id, None).in_bulk(list(ids))
+    return _owned_tasks(company_id, None).in_bulk(list(ids))
 
 
-def events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
+def events_of_task(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
     """Return a task's events, oldest first; `after` continues after an event's id."""
     found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
     if after:
@@ -71,14 +79,14 @@ def events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[Ta
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def waiting_of(company_id: UUID, *, most: int) -> int:
+def waiting_tasks_of(company_id: UUID, *, most: int) -> int:
     """Count a company's waiting tasks, up to `most`."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [company_id, most])
         return int(cursor.fetchone()[0])
 
 
-def actor_parts(actor: str) -> tuple[str, UUID | None]:
+def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
     """Return the kind of an actor of tasks (key, member, schedule, worker or system).
 
     The second part is the actor's id.
@@ -92,21 +100,23 @@ def actor_parts(actor: str) -> tuple[str, UUID | None]:
     return ("system" if kind in _SITES_OWN else "worker"), None
 
 
-def actors_named(actors: Iterable[str]) -> dict[str, str]:
+def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
     """Return each actor of tasks as text: key, member or schedule; in three queries.
 
     A worker is called just that, and our own people are the site: the names of our machines and
     theirs are nobody's business.
     """
-    parts = {actor: actor_parts(actor) for actor in actors}
+    parts = {actor: task_actor_parts(actor) for actor in actors}
 
-    def ids(kind: str) -> list[UUID]:
+    def task_actor_ids(kind: str) -> list[UUID]:
         return [thing for of, thing in parts.values() if of == kind and thing is not None]
 
     names = {
-        "key": _named(ApiKey, "name", "the key “{}”", ids("key")),
-        "member": _named(User, "email", "{}", ids("member")),
-        "schedule": _named(Schedule, "name", "the schedule “{}”", ids("schedule")),
+        "key": _task_actors_of_kind(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "member": _task_actors_of_kind(User, "email", "{}", task_actor_ids("member")),
+        "schedule": _task_actors_of_kind(
+            Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
+        ),
     }
     return {
         actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that is gone")
@@ -114,12 +124,7 @@ def actors_named(actors: Iterable[str]) -> dict[str, str]:
     }
 
 
-def limits_of(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
-    """Return the limits of some keys' background work, where set; in one query."""
-    return Producer.objects.in_bulk(list(key_ids))
-
-
-def _named(
+def _task_actors_of_kind(
     model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
 ) -> dict[UUID | None, str]:
     if not ids:
@@ -128,22 +133,115 @@ def _named(
     return {row_id: words.format(name) for row_id, name in rows}
 
 
-def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> Page[Schedule]:
-    """Return a company's schedules, newest first."""
-    found = Schedule.objects.filter(owner_id=company_id).order_by("-id")
-    if after:
-        found = found.filter(id__lt=after)
-    return Page.cut(list(found[: limit + 1]), limit)
-
-
-def schedule_of(company_id: UUID, schedule_id: UUID) -> Schedule:
-    """Return a schedule of a company. Raises ScheduleNotFound."""
-    found = Schedule.objects.filter(owner_id=company_id, id=schedule_id).first()
-    if found is None:
-        raise ScheduleNotFound
-    return found
-
-
-def _owned(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
+def _owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
     found = Task.objects.select_related("type").filter(owner_id=company_id)
     return found.filter(type__key=type_key) if type_key else found
+
+
+def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
+    """Return the company's tasks that workers have now, the one that began last first."""
+    held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
+    return list(held.order_by("-started_at", "-id")[:limit])
+
+
+class RecentlyDone(NamedTuple):
+    """Number of a company's tasks done within the hour; `more` if there may be more."""
+
+    done: int
+    more: bool
+    now: datetime
+
+
+_RECENTLY_DONE = """
+WITH clock AS MATERIALIZED (SELECT statement_timestamp() AS now)
+SELECT count(*) FILTER (WHERE t.status = 'SUCCEEDED' AND t.finished_at > now - interval '1 hour'),
+       count(t.*) = %(most)s AND min(t.created_at) > min(now) - interval '1 hour', min(clock.now)
+FROM clock LEFT JOIN LATERAL (
+    SELECT status, finished_at, created_at FROM tasks_task
+    WHERE owner_id = %(owner)s ORDER BY id DESC LIMIT %(most)s) t ON true
+"""
+
+
+def recently_done_tasks(company_id: UUID) -> RecentlyDone:
+    """Count the done tasks among the company's newest; also read the database's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
+        done, more, now = cursor.fetchone()
+    return RecentlyDone(done, bool(more), now)
+
+
+class DeadOfType(NamedTuple):
+    """A company's dead letters of a type: how many (up to MOST_COUNTED + 1), and the newest."""
+
+    key: str
+    is_sensitive: bool
+    number: int
+    newest_error: dict[str, str] | None
+    newest_at: datetime
+
+
+_DEAD = """
+SELECT k.key, bool_or(k.sensitive), sum(d.count)::int,
+       (array_agg(d.error ORDER BY d.at DESC))[1], max(d.at)
+FROM tasks_tasktype k CROSS JOIN LATERAL (
+    SELECT count(*) AS count, max(finished_at) AS at,
+           (array_agg(errors -> -1 ORDER BY finished_at DESC))[1] AS error
+    FROM (SELECT finished_at, errors FROM tasks_task
+          WHERE status = 'DEAD' AND type_id = k.id AND owner_id = %(owner)s
+          ORDER BY id DESC LIMIT %(most)s) newest) d
+WHERE d.count > 0 GROUP BY k.key ORDER BY max(d.at) DESC
+"""
+
+
+def dead_tasks_by_type(company_id: UUID) -> list[DeadOfType]:
+    """Return the company's dead letters, type by type; that with the newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DEAD, {"owner": company_id, "most": MOST_COUNTED + 1})
+        rows = cursor.fetchall()
+    return [
+        DeadOfType(key, sensitive, number, json.loads(error) if error else None, at)
+        for key, sensitive, number, error, at in rows
+    ]
+
+
+def last_event_id_of_task(task_id: UUID) -> int:
+    """Return the id of a task's last event; it changes with every event."""
+    last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
+    return next((row[0] for row in last), 0)
+
+
+def paused_task_types(company_id: UUID) -> set[str]:
+    """Return the types that do not start for this company: paused by it.
+
+    A type may be paused by the company or stopped for everyone.
+    """
+    return {*control.types_paused_by_owner(company_id), *stopped_task_types()[0]}
+
+
+def stopped_task_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
+    """Return the types that are paused for everybody, and those whose breaker is open.
+
+    Both hold the types' keys. With a company, its own open breakers count too.
+    """
+    rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
+    found = list(rows.values_list("key", "paused", "breaker"))
+    stopped = {key for key, paused, _ in found if paused}
+    broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
+    return stopped, broken | {*(control.types_broken_for_owner(company_id) if company_id else ())}
+
+
+def task_events_for_people(
+    task_id: UUID, *, after: int | None = None, limit: int
+) -> Page[TaskEvent]:
+    """Return a task's events for people, oldest first.
+
+    Of progress that follows on progress only the last is told: work that takes long tells of it
+    twice a second. `after` continues behind an event's id. Reads all events of the task.
+    """
+    following = Window(Lead("kind", default=Value("")), order_by="id")
+    happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)
+    progress = EventKind.PROGRESS
+    found = happened.exclude(kind=progress, next_kind=progress).order_by("id")
+    if after:
+        found = found.filter(id__gt=after)
+    return Page.cut(list(found[: limit + 1]), limit)

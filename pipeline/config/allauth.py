@@ -13,7 +13,7 @@ CODE_SECONDS = 600
 _STAFF = "pipeline.pages.staff"
 
 
-def account_settings(rates: Rates) -> dict[str, Any]:
+def allauth_settings(rates: Rates) -> dict[str, Any]:
     """Return Django's settings for allauth; `rates` are the site's, for codes.
 
     Emails caused by one client are limited, and those to one address. allauth counts in the default

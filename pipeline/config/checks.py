@@ -15,7 +15,7 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 @register(Tags.security)
 def public_site_has_a_database(**_: Any) -> list[CheckMessage]:
     """Warn at every start when others are to reach the site, but nothing says where its data is."""
-    if settings.EMBEDDED_POSTGRES is None or not _is_public():
+    if settings.EMBEDDED_POSTGRES is None or not _is_public_site():
         return []
     text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
     what = " So this is a site for one machine: its database is embedded, its cookies are plain"
@@ -32,13 +32,13 @@ def deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
     if settings.DEV_MAIL:
         text = "Emails would be kept on this machine, codes that sign in among them."
         found.append(Error(text, hint=_HINT, id="pipeline.E002"))
-    if not _is_public():
+    if not _is_public_site():
         hint = "Set SITE_URL to the public address: links in emails lead there."
         found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
     return found
 
 
-def _is_public() -> bool:
+def _is_public_site() -> bool:
     names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
     return not all(_is_of_this_machine(name.strip("[]")) for name in names)
 

@@ -121,7 +121,7 @@ _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
-def throttle_rates() -> dict[str, tuple[int, int] | None]:
+def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
     """Return each named rate as (limit, seconds); None where THROTTLE_… says off.
 
     Raises ImproperlyConfigured when one is neither off nor like 5/15min.
@@ -143,7 +143,7 @@ def throttle_rates() -> dict[str, tuple[int, int] | None]:
     return rates
 
 
-def trusted_proxies() -> list[IPv4Network | IPv6Network]:
+def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
     """Return the networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
     networks = []
     for text in (each.strip() for each in _env.list("TRUSTED_PROXIES", default=[])):
@@ -163,7 +163,7 @@ def secret_key() -> str:
     between processes and sign everybody out at each restart. Also when the key is weak.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return _strong("SECRET_KEY", given)
+        return _strong_secret_key("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -187,10 +187,10 @@ def secret_key_fallbacks() -> list[str]:
     Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
     """
     name = "SECRET_KEY_FALLBACKS"
-    return [_strong(name, key.strip()) for key in _env.list(name, default=[])]
+    return [_strong_secret_key(name, key.strip()) for key in _env.list(name, default=[])]
 
 
-def _strong(name: str, key: str) -> str:
+def _strong_secret_key(name: str, key: str) -> str:
     if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
         raise ImproperlyConfigured(
             f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
@@ -199,7 +199,7 @@ def _strong(name: str, key: str) -> str:
     return key
 
 
-def debug() -> bool:
+def debug_from_env() -> bool:
     """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
     if DEBUG and DATABASE_URL:
         raise ImproperlyConfigured(
@@ -238,7 +238,7 @@ def _database_of(name: str, url: str) -> dict[str, Any]:
     )
 
 
-def mail_settings() -> dict[str, Any]:
+def mail_settings_from_env() -> dict[str, Any]:
     """Return Django's EMAIL_ settings: the server of EMAIL_URL, and the class of EMAIL_BACKEND.
 
     EMAIL_BACKEND may be any of Django's or a library's; ANYMAIL holds that library's settings as a

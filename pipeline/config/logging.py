@@ -18,12 +18,12 @@ _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def without_secrets(text: str) -> str:
+def log_without_secrets(text: str) -> str:
     """Remove the secrets in addresses from a text: those of the links in emails."""
     return _SECRET.sub(r"\1…", text)
 
 
-def is_expected(record: logging.LogRecord) -> bool:
+def is_expected_log_record(record: logging.LogRecord) -> bool:
     """Return whether a traceback says nothing: of a refusal, or of a lock that was not free."""
     status, error = getattr(record, "status_code", None), (record.exc_info or (None, None))[1]
     is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
@@ -36,7 +36,7 @@ class JSONFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line."""
-        return json.dumps(_fields_of(record), default=repr)
+        return json.dumps(_fields_of_log_record(record), default=repr)
 
 
 class TextFormatter(logging.Formatter):
@@ -44,7 +44,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as text. Local variables are not shown: they hold keys and addresses."""
-        fields = _fields_of(record)
+        fields = _fields_of_log_record(record)
         names = ("timestamp", "level", "event", "logger")
         at, level, event, logger = (fields.pop(name) for name in names)
         below = [fields.pop(name) for name in ("exception", "stack") if name in fields]
@@ -65,18 +65,18 @@ def configure_logging(*, level: str, as_json: bool) -> None:
     )
 
 
-def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def _fields_of_log_record(record: logging.LogRecord) -> dict[str, Any]:
     given = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     given.pop("request", None)  # Django adds it to its lines; as text it is the address again
     fields = {
-        "event": without_secrets(record.getMessage()),
+        "event": log_without_secrets(record.getMessage()),
         **log_fields(),
         "logger": record.name,
         "level": record.levelname.lower(),
         **given,
         "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat()[:-6] + "Z",
     }
-    if record.exc_info and record.exc_info[0] and not is_expected(record):
+    if record.exc_info and record.exc_info[0] and not is_expected_log_record(record):
         fields["exception"] = logging.Formatter().formatException(record.exc_info)
     if record.stack_info:
         fields["stack"] = record.stack_info

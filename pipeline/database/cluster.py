@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.database.binaries import find_binaries, reachable_copy
-from pipeline.database.data_dir import home_of, make_reachable, socket_dir_of
-from pipeline.database.file_locks import Seat, alone
-from pipeline.database.roles import prepare_cluster
+from pipeline.database.data_dir import data_dir_of, make_dir_reachable, socket_dir_of
+from pipeline.database.file_locks import SharedFileLock, hold_file_lock
+from pipeline.database.roles import prepare_roles_of_cluster
 from pipeline.database.server import PORT, SUPERUSER, Server, server_user
 
 __all__ = ["PORT", "Cluster"]
@@ -23,22 +23,22 @@ class Cluster:
 
     def __init__(self, base: Path, **conf: str) -> None:
         self._user = server_user()
-        self.base = home_of(base, self._user)
+        self.base = data_dir_of(base, self._user)
         self.socket_dir = socket_dir_of(self.base)
         self._conf = conf
-        self._seat: Seat | None = None
+        self._seat: SharedFileLock | None = None
 
     def ensure(self) -> None:
         """Start the server if necessary, and count this process among its users until it ends.
 
         Quick when the server is up. Raises ClusterError if it cannot be started.
         """
-        make_reachable(self.base, self._user)
-        with alone(self.base / "start.lock") as lock:
+        make_dir_reachable(self.base, self._user)
+        with hold_file_lock(self.base / "start.lock") as lock:
             if not (self._seat and self._seat.is_mine()):  # once per process, before the start
                 if self._seat:
                     self._seat.forget()
-                self._seat = Seat(self.base / "users.lock")
+                self._seat = SharedFileLock(self.base / "users.lock")
                 atexit.register(self.release)
             if not self.server.is_ready():
                 self.server.start(lock=lock)
@@ -46,13 +46,13 @@ class Cluster:
 
     def prepare_roles(self) -> None:
         """Create the roles of owner and application, and hand them the database."""
-        prepare_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
+        prepare_roles_of_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def release(self) -> None:
         """Leave the server's users; the last one stops it. Runs at exit."""
         if self._seat is None or not self._seat.is_mine() or not self.base.exists():
             return
-        with alone(self.base / "start.lock"):
+        with hold_file_lock(self.base / "start.lock"):
             if self._seat.leave():
                 self.server.stop()
             self._seat = None

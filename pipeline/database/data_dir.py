@@ -17,24 +17,24 @@ from pathlib import Path
 from pipeline.database.errors import ClusterError
 
 ROOTS_FOLDER = Path("/var/lib")  # only root can create names there
-SHORT_FOLDER = Path("/tmp")  # noqa: S108 -- what is found there is checked by `make_private`
+SHORT_FOLDER = Path("/tmp")  # noqa: S108 -- what is found there is checked by `make_dir_private`
 
 # Bytes of a socket's path, without the closing zero: sun_path has 108 on Linux, 104 elsewhere.
 SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
 SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
 
 
-def open_to_all(path: Path) -> bool:
+def is_dir_open_to_all(path: Path) -> bool:
     """Return whether any user can walk to `path`; directories still to be made count as open."""
     return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
 
 
-def home_of(base: Path, user: pwd.struct_passwd | None) -> Path:
+def data_dir_of(base: Path, user: pwd.struct_passwd | None) -> Path:
     """Return `base`, or a folder under /var/lib when `user` cannot reach `base`."""
     base = base.resolve()
-    if user is None or open_to_all(base):
+    if user is None or is_dir_open_to_all(base):
         return base
-    return ROOTS_FOLDER / f"embedded-postgres-{_tag(base)}"
+    return ROOTS_FOLDER / f"embedded-postgres-{_dir_tag(base)}"
 
 
 def socket_dir_of(base: Path) -> Path:
@@ -45,15 +45,15 @@ def socket_dir_of(base: Path) -> Path:
     inside = base / "run"
     too_long = len(os.fsencode(inside)) + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES
     if too_long or re.search(r"""[,'"\\\x00-\x1f]""", str(inside)):
-        return SHORT_FOLDER / f"pg-{os.geteuid()}-{_tag(base)}"
+        return SHORT_FOLDER / f"pg-{os.geteuid()}-{_dir_tag(base)}"
     return inside
 
 
-def _tag(path: Path) -> str:
+def _dir_tag(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
-def make_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
+def make_dir_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
     """Create `path` with its parents; `user`, if given, can walk there whatever the umask says.
 
     Raises ClusterError if `path` belongs to somebody else: PostgreSQL would refuse it, and root
@@ -65,24 +65,24 @@ def make_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
                 folder.mkdir()
                 if user is not None:
                     folder.chmod(0o755)
-    _check_owner(path, {os.geteuid()})
+    _check_dir_owner(path, {os.geteuid()})
 
 
-def make_private(path: Path, user: pwd.struct_passwd | None) -> Path:
+def make_dir_private(path: Path, user: pwd.struct_passwd | None) -> Path:
     """Create the directory `path` for the server alone: mode 0700, owned by `user` if given.
 
     Inside it everybody is trusted, which is safe because nobody else gets in. Raises ClusterError
     if something there belongs to somebody else, or is a link.
     """
     path.mkdir(mode=0o700, exist_ok=True)
-    _check_owner(path, {os.geteuid(), user.pw_uid} if user else {os.geteuid()})
+    _check_dir_owner(path, {os.geteuid(), user.pw_uid} if user else {os.geteuid()})
     if user:
         os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
     path.chmod(0o700)
     return path
 
 
-def _check_owner(path: Path, allowed: set[int]) -> None:
+def _check_dir_owner(path: Path, allowed: set[int]) -> None:
     if path.is_symlink() or path.stat().st_uid not in allowed:
         raise ClusterError(
             f"{path} belongs to another user (or is a link). Run as its owner, "

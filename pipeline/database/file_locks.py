@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def open_lock(path: Path) -> int:
+def open_lock_file(path: Path) -> int:
     """Open the lock file `path`, which no other user may open, or they could block us."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[int]:
+def hold_file_lock(path: Path) -> Iterator[int]:
     """Hold the exclusive lock on `path` while the block runs; yield its descriptor.
 
     A child that inherits the descriptor keeps the lock for as long as it lives.
     """
-    lock = open_lock(path)
+    lock = open_lock_file(path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
@@ -28,11 +28,11 @@ def alone(path: Path) -> Iterator[int]:
         os.close(lock)
 
 
-class Seat:
+class SharedFileLock:
     """Seat of this process among the users of a shared server."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = open_lock(path)
+        self._lock = open_lock_file(path)
         self._owner = os.getpid()
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 

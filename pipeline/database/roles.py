@@ -54,7 +54,7 @@ GRANT SELECT ON django_migrations TO {role}
 """
 
 
-def prepare_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
+def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
     """Create both roles in an embedded cluster, and hand its database over to them.
 
     What an earlier release has created as superuser becomes the owner's.
@@ -70,7 +70,7 @@ def prepare_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
 
 
 @contextmanager
-def migrating() -> Iterator[None]:
+def in_migrating_role() -> Iterator[None]:
     """Let Django's connection be that of the role that migrates, if the site has one of its own.
 
     Afterwards the application's role exists, and has its rights on every table.
@@ -95,7 +95,7 @@ def migrating() -> Iterator[None]:
         connection.settings_dict.update(application)
 
 
-def may_rewrite_log() -> bool:
+def role_may_rewrite_log() -> bool:
     """Tell whether the role of this connection could change what the log says."""
     with connection.cursor() as cursor:
         cursor.execute(

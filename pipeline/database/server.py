@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.database.binaries import Binaries
-from pipeline.database.data_dir import make_private
+from pipeline.database.data_dir import make_dir_private
 from pipeline.database.errors import ClusterError
-from pipeline.database.stale_locks import forget_if_foreign
+from pipeline.database.stale_locks import remove_stale_lock
 
 PORT = 5432  # no port is opened; it is only a part of the socket's name
 SUPERUSER = "postgres"
@@ -104,8 +104,8 @@ class Server:
         A first start that is cut off holds on to `lock` until it has really ended. Raises
         ClusterError with the end of the log.
         """
-        make_private(self.log.parent, self.user)
-        make_private(self.socket_dir, self.user)
+        make_dir_private(self.log.parent, self.user)
+        make_dir_private(self.socket_dir, self.user)
         if not self.data.exists():
             self._create(lock)
         # At each start, so that changes of `conf` or the folder apply.
@@ -125,7 +125,7 @@ class Server:
         """Run initdb in a side folder, then rename: an interrupted run leaves nothing half-made."""
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
-        make_private(half_made, self.user)
+        make_dir_private(half_made, self.user)
         options = [] if self._is_durable() else ["--no-sync"]
         # The same order of letters on every machine, and lower() beyond ASCII.
         if self.binaries.major >= BUILTIN_LOCALE_SINCE:
@@ -176,7 +176,7 @@ class Server:
 
     def _forget_foreign_locks(self) -> None:
         for lock_file in (self.data / "postmaster.pid", Path(f"{self.socket}.lock")):
-            forget_if_foreign(lock_file, self.base)
+            remove_stale_lock(lock_file, self.base)
 
     def _control(self, verb: str, *options: object) -> bool:
         return self._run("pg_ctl", verb, "-w", "-D", self.data, *options).returncode == 0

@@ -14,17 +14,17 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
-def forget_if_foreign(lock_file: Path, base: Path) -> None:
+def remove_stale_lock(lock_file: Path, base: Path) -> None:
     """Remove `lock_file` if the process it names is alive and no server of a folder in `base`."""
     with suppress(OSError, ValueError, IndexError):
         process_id = abs(int(lock_file.read_text().split()[0]))
         with suppress(PermissionError):  # then it is alive
             os.kill(process_id, 0)  # raises ProcessLookupError when it is not
-        if not _serves(process_id, base):
+        if not _is_lock_in_use(process_id, base):
             lock_file.unlink()
 
 
-def _serves(process_id: int, base: Path) -> bool:
+def _is_lock_in_use(process_id: int, base: Path) -> bool:
     """Return whether that process is a server of ours, working in a data folder in `base`.
 
     A process that is dead but not yet collected has no working directory, and serves nothing.

@@ -11,7 +11,7 @@ SELECT set_config('statement_timeout', %s, true), set_config('work_mem', '32MB',
 """
 
 
-def bound_heavy_read(seconds: float) -> None:
+def limit_statement_time(seconds: float) -> None:
     """Bound each statement of this transaction, which reads much."""
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, [f"{seconds * 1_000:.0f}"])

@@ -159,7 +159,7 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 }
 
 
-def after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
+def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move; None is before the application. Raises IllegalMove.
 
     `verified`: if the application is. Nobody unverified gets a seat, and only they are verified.

@@ -17,8 +17,8 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from jobs.models import Job
-from pipeline.exports.rows import APPLICATION_COLUMNS, applications_to, log_until
-from pipeline.line.event_log import canonical, stamp
+from pipeline.exports.rows import APPLICATION_COLUMNS, rows_of_applications, rows_of_log
+from pipeline.line.event_log import canonical_log_row, logged_time
 
 LOG_COLUMNS = (
     "seq",
@@ -45,14 +45,14 @@ LONG_LOG = 5_000
 Row = dict[str, Any]
 
 
-def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
+def formatted_lines(job: Job, what: str, format: str) -> Iterator[str]:
     """Return the lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
 
     As of one instant: the job's log up to the head that `job` has, its applications as they are
     when the first line is read. The first line of CSV names the columns. Raises KeyError for
     anything else.
     """
-    if not is_known(what, format):
+    if not is_known_format(what, format):
         raise KeyError(f"{what}.{format}")
     columns, rows = _ROWS[what]
     if format == "csv":
@@ -64,18 +64,20 @@ def lines_of(job: Job, what: str, format: str) -> Iterator[str]:
     return (f"{text}\n" for text in texts)
 
 
-def is_known(what: str, format: str) -> bool:
+def is_known_format(what: str, format: str) -> bool:
     """Return True if there is such a file."""
     return what in _ROWS and format in TYPES
 
 
-def name_of(job: Job, what: str, format: str) -> str:
+def formatted_file_name(job: Job, what: str, format: str) -> str:
     """Return a file's name: the job's title, the content and the time, in plain letters."""
     title = slugify(job.posting.title)[:60] or "job"
     return f"{title}-{what}-{timezone.localtime():%Y-%m-%d-%H%M}.{format}"
 
 
-def in_pieces(lines: Iterable[str], *, characters: int, first_at_once: bool) -> Iterator[bytes]:
+def formatted_pieces(
+    lines: Iterable[str], *, characters: int, first_at_once: bool
+) -> Iterator[bytes]:
     """Join lines into pieces of about that many characters; no line is split.
 
     `first_at_once` gives out the first line alone, for whoever waits for a sign that it begins.
@@ -98,13 +100,13 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff
 
 def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
     """Write rows as RFC 4180 CSV; the first line names the columns."""
-    writer = csv.writer(_Line())
+    writer = csv.writer(_CSVLine())
     yield writer.writerow(columns)
     for row in rows:
-        yield writer.writerow([safe_cell(row[name]) for name in columns])
+        yield writer.writerow([safe_csv_cell(row[name]) for name in columns])
 
 
-def safe_cell(value: Any) -> Any:
+def safe_csv_cell(value: Any) -> Any:
     """Return a cell that no spreadsheet runs: a formula gets an apostrophe in front."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -115,33 +117,33 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
-def plain_cell(text: str) -> str:
-    """Return a cell without the apostrophe of `safe_cell`, so that an export can be imported."""
-    return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
+def plain_csv_cell(text: str) -> str:
+    """Return a cell without the apostrophe of `safe_csv_cell`, to import what was exported."""
+    return text[1:] if text.startswith("'") and safe_csv_cell(text[1:]) == text else text
 
 
-class _Line:
+class _CSVLine:
     """Target for the csv writer that returns each line."""
 
     def write(self, line: str) -> str:
         return line
 
 
-def _applications(job: Job) -> Iterator[Row]:
-    for row in applications_to(job.id):
-        values = [stamp(value) if isinstance(value, datetime) else value for value in row]
+def _format_applications(job: Job) -> Iterator[Row]:
+    for row in rows_of_applications(job.id):
+        values = [logged_time(value) if isinstance(value, datetime) else value for value in row]
         plain = [str(value) if isinstance(value, UUID) else value for value in values]
         yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
 
 
-def _log(job: Job) -> Iterator[Row]:
+def _format_log(job: Job) -> Iterator[Row]:
     """Return the fields that the hash covers, exactly as it covers them, and the two hashes."""
-    for event in log_until(job.id, job.seq):
+    for event in rows_of_log(job.id, job.seq):
         hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
-        yield json.loads(canonical(event)) | hashes
+        yield json.loads(canonical_log_row(event)) | hashes
 
 
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
-    "applications": (APPLICATION_COLUMNS, _applications),
-    "log": (LOG_COLUMNS, _log),
+    "applications": (APPLICATION_COLUMNS, _format_applications),
+    "log": (LOG_COLUMNS, _format_log),
 }

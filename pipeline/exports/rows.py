@@ -62,7 +62,7 @@ ORDER BY a.applied_at, a.id
 """
 
 
-def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
+def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
 
     As of one instant: the database keeps the answer to the one statement until it has been read.
@@ -73,7 +73,7 @@ def applications_to(job_id: UUID) -> Iterator[tuple[Any, ...]]:
             yield from rows
 
 
-def log_until(job_id: UUID, head: int) -> Iterator[Event]:
+def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     """Read a job's log up to a seq, oldest first. Its rows never change.
 
     The log is therefore read as of one instant.

@@ -34,16 +34,16 @@ LIMITS: dict[str, Any] = {
 @task_type(key="applications.export", **LIMITS)
 def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     """Write every application to a job into a file: {"file_id", "rows"}."""
-    return _export("applications", payload, context)
+    return _export_in_task("applications", payload, context)
 
 
 @task_type(key="log.export", **LIMITS)
 def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     """Write a job's log with its hashes into a file: {"file_id", "rows"}."""
-    return _export("log", payload, context)
+    return _export_in_task("log", payload, context)
 
 
-def _export(what: str, payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     if context.owner_id is None:
         raise Fatal("an export is made for a company")
     try:

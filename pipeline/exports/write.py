@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pipeline.domain.errors import JobNotFound
-from pipeline.exports.formats import TYPES, in_pieces, lines_of, name_of
+from pipeline.exports.formats import TYPES, formatted_file_name, formatted_lines, formatted_pieces
 from pipeline.files.write import FileWriter, remove_files
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
@@ -57,13 +57,13 @@ def write_export(
         company_id=company_id,
         job_id=job_id,
         task_id=task_id,
-        name=name_of(job, what, format),
+        name=formatted_file_name(job, what, format),
         content_type=TYPES[format],
     )
     # About how many rows there will be: the line goes on while it is read.
     total = job.seq if what == "log" else Application.objects.filter(job_id=job_id).count()
-    counted = _Counted(lines_of(job, what, format), rows=-1 if format == "csv" else 0)
-    for piece in in_pieces(counted, characters=PIECE, first_at_once=False):
+    counted = _Counted(formatted_lines(job, what, format), rows=-1 if format == "csv" else 0)
+    for piece in formatted_pieces(counted, characters=PIECE, first_at_once=False):
         if is_cancelled():
             remove_files(StoredFile.objects.filter(id=writer.file_id, company_id=company_id))
             return None

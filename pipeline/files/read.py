@@ -11,7 +11,7 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.models import StoredFile, StoredPart
 
 
-def file_of(company_id: UUID, file_id: UUID) -> StoredFile:
+def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
     """Return a file that was made for a company to take away. Raises StoredFileNotFound.
 
     One that is not complete yet, or whose time is over, is not there either.
@@ -24,7 +24,7 @@ def file_of(company_id: UUID, file_id: UUID) -> StoredFile:
     return found
 
 
-def pieces_of(file_id: UUID) -> Iterator[bytes]:
+def read_file_pieces(file_id: UUID) -> Iterator[bytes]:
     """Read a file part by part: one part in memory, one short query each.
 
     Raises StoredFileNotFound when the file goes while it is read (its time is over, or somebody in

@@ -28,14 +28,14 @@ INSERT INTO pipeline_storedpart (file_id, number, data) VALUES (%s, %s, %s)
 """
 
 
-def keep_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
+def write_file_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
     """Store parts of a file, each with its number."""
     with connection.cursor() as cursor, connection.wrap_database_errors:
         rows = [(file_id, number, data) for number, data in parts]
         psycopg.Cursor(cursor.connection).executemany(_KEEP, rows)
 
 
-def hold_new_files() -> None:
+def hold_file_writes() -> None:
     """Hold back new files until this transaction ends; their writers then read its changes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
@@ -127,7 +127,7 @@ class FileWriter:
             with transaction.atomic():
                 if not self._mine.select_for_update().exists():  # another run began it anew
                     raise StoredFileNotFound
-                keep_parts(self.file_id, [(self._number, data[:end])])
+                write_file_parts(self.file_id, [(self._number, data[:end])])
             self._number += 1
             self._size_bytes += end
             data = data[end:]

@@ -23,14 +23,14 @@ from jobs.models import Job, JobStatus
 from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.read_file import read_file
-from pipeline.imports.rows import Refusal, Row, rows_in
+from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.line.admission import admit
-from pipeline.line.lock import People, lock_job, read_people
+from pipeline.line.lock import LockedPeople, lock_and_read_people, lock_job
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRun
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # About how long a batch may hold the job's lock; others come in between two batches.
 LOCK_SECONDS = 0.1
@@ -55,13 +55,13 @@ WITH taken AS (
 SELECT data FROM taken ORDER BY number
 """
 
-_KEEP_REFUSED = Statement(
+_KEEP_REFUSED = PreparedStatement(
     """
 INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
 SELECT run_id, row, reason, name, email
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """,
-    values,
+    prepared_row,
 )
 
 
@@ -69,9 +69,9 @@ FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 class Batch:
     """Some rows and their results, in the order of the file."""
 
-    rows: list[Row]
+    rows: list[ImportRow]
     accepted: int = 0
-    refused: list[tuple[Row, Refusal]] = field(default_factory=list)
+    refused: list[tuple[ImportRow, Refusal]] = field(default_factory=list)
     lock_seconds: float = 0.0
 
 
@@ -90,64 +90,60 @@ def admit_rows(
     The file is read first, if it is not yet.
     """
     with transaction.atomic(durable=True):
-        read_file(_lock_run(import_id))
+        read_file(_lock_import_to_admit(import_id))
     parts = FIRST_PARTS
     while True:
         try:
-            run, batch = _take_batch(import_id, parts)
+            run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
-            run, batch = _end_early(import_id), Batch([])
+            run, batch = _end_admission_early(import_id), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
         if is_cancelled():
             return run
-        parts = _fitting(parts, batch.lock_seconds)
+        parts = parts_to_admit(parts, batch.lock_seconds)
 
 
-def _fitting(parts: int, seconds: float) -> int:
+def parts_to_admit(parts: int, seconds: float) -> int:
     """Return the number of parts for the next batch, from the time that this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
 
 
 @transaction.atomic(durable=True)
-def _take_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    run = _lock_run(import_id)
+def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
+    run = _lock_import_to_admit(import_id)
     batch = Batch([])
     if run.finished_at:
         return run, batch
-    batch.rows = _take_rows(run, parts)
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
+        batch.rows = [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
     if not batch.rows:
-        return _end(run, ImportRun.Ending.COMPLETE), batch
-    people = _people(run, batch)
+        return _end_admission(run, ImportRun.Ending.COMPLETE), batch
+    people = _people_to_admit(run, batch)
     begun = time.perf_counter()
     job = lock_job(run.file.job_id)
-    _decide(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
+    _admit_rows_of_batch(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
     if batch.accepted:
         write(job)
-    _count(run, batch)
+    _count_admitted(run, batch)
 
-    def note_time() -> None:
+    def note_admission_time() -> None:
         batch.lock_seconds = time.perf_counter() - begun
 
-    transaction.on_commit(note_time)
+    transaction.on_commit(note_admission_time)
     return run, batch
 
 
-def _lock_run(import_id: UUID) -> ImportRun:
+def _lock_import_to_admit(import_id: UUID) -> ImportRun:
     """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
 
 
-def _take_rows(run: ImportRun, parts: int) -> list[Row]:
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
-        return [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
-
-
-def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
+def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     """Find or create the rows' applicants, by address, before the job is locked.
 
     Raises JobNotOpen, before anything of anybody is kept.
@@ -163,7 +159,9 @@ def _people(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     return find_or_create_applicants(addresses)
 
 
-def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor) -> None:
+def _admit_rows_of_batch(
+    job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor
+) -> None:
     """Take the rows in, in their order, each by the rule by which one applies.
 
     Raises JobNotOpen.
@@ -171,7 +169,7 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
     settle_due(job)
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
-    known = read_people(job, applicant_ids=people.values())
+    known = lock_and_read_people(job, applicant_ids=people.values())
     for row in batch.rows:
         applicant_id = people.get(row.email)
         refusal = row.refusal or _admit_row(job, known, row, applicant_id, actor)
@@ -182,7 +180,7 @@ def _decide(job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor)
 
 
 def _admit_row(
-    job: LockedJob, known: People, row: Row, applicant_id: UUID | None, actor: Actor
+    job: LockedJob, known: LockedPeople, row: ImportRow, applicant_id: UUID | None, actor: Actor
 ) -> Refusal | None:
     if applicant_id is None:
         return Refusal.BAD_EMAIL
@@ -196,7 +194,7 @@ def _admit_row(
     return None
 
 
-def _count(run: ImportRun, batch: Batch) -> None:
+def _count_admitted(run: ImportRun, batch: Batch) -> None:
     if batch.refused:
         records = [
             {
@@ -216,23 +214,23 @@ def _count(run: ImportRun, batch: Batch) -> None:
 
 
 @transaction.atomic(durable=True)
-def _end_early(import_id: UUID) -> ImportRun:
+def _end_admission_early(import_id: UUID) -> ImportRun:
     """End an import into a closed or paused job; the remaining rows stay in the file."""
-    run = _lock_run(import_id)
+    run = _lock_import_to_admit(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     ending = _ENDINGS.get(JobStatus(status))
-    return _end(run, ending) if ending else run  # it was opened again just now
+    return _end_admission(run, ending) if ending else run  # it was opened again just now
 
 
-def _end(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+def _end_admission(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
     run.ending = ending
     ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
     run.refresh_from_db(fields=["finished_at"])
     return run
 
 
-def left_of(run: ImportRun) -> int:
+def rows_left_to_admit(run: ImportRun) -> int:
     """Return the number of rows that were neither accepted nor refused."""
     return run.total_rows - run.next_row

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.exports.formats import csv_lines, in_pieces
+from pipeline.exports.formats import csv_lines, formatted_pieces
 from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
 from tasks.models import Task
@@ -23,7 +23,7 @@ PIECE = 64 * 1_024  # characters, roughly
 
 
 @dataclass(frozen=True, slots=True)
-class SeenImport:
+class ImportProgress:
     """Import with the status of its task ("" once that is removed)."""
 
     run: ImportRun
@@ -40,14 +40,18 @@ class SeenImport:
         return self.run.finished_at is not None or self.task_status in ("", *_ENDED)
 
 
-def import_of(company_id: UUID, import_id: UUID) -> SeenImport:
+def import_of(company_id: UUID, import_id: UUID) -> ImportProgress:
     """Return an import of a company's. Raises StoredFileNotFound."""
-    return _seen(ImportRun.objects.filter(file_id=import_id, file__company_id=company_id))
+    return _import_progress(
+        ImportRun.objects.filter(file_id=import_id, file__company_id=company_id)
+    )
 
 
-def import_of_task(company_id: UUID, task_id: UUID) -> SeenImport:
+def import_of_task(company_id: UUID, task_id: UUID) -> ImportProgress:
     """Return the import that a task takes in. Raises StoredFileNotFound."""
-    return _seen(ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id))
+    return _import_progress(
+        ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id)
+    )
 
 
 def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
@@ -56,12 +60,12 @@ def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRu
     return list(runs.select_related("file").order_by("-file_id")[:limit])
 
 
-def refusals_of(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
+def refusals_of_import(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
     """Return the first rows that an import refused, in the order of the file."""
     return list(ImportRefusal.objects.filter(run=run).order_by("row")[:limit])
 
 
-def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
+def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     """Read every row that was not imported: number, name, address and reason.
 
     Once the import is over, those to which it did not come, too. In the order of the file; a slice
@@ -71,7 +75,9 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
     refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
     while some := list(refusals.filter(row__gt=last)[:SLICE]):
         for refusal in some:
-            yield _told(refusal.row, refusal.name, refusal.email, words_for(refusal.reason))
+            yield _refused_import_row(
+                refusal.row, refusal.name, refusal.email, words_for_import_refusal(refusal.reason)
+            )
         last = some[-1].row
     if not seen.is_over:
         return
@@ -80,33 +86,33 @@ def refused_rows(seen: SeenImport) -> Iterator[dict[str, object]]:
     last = -1
     while part := parts.filter(number__gt=last).first():
         for row in rows_in(bytes(part.data)):
-            reason = words_for(row.refusal) if row.refusal else why
-            yield _told(row.number, row.name, row.email, reason)
+            reason = words_for_import_refusal(row.refusal) if row.refusal else why
+            yield _refused_import_row(row.number, row.name, row.email, reason)
         last = part.number
 
 
-def report_of(seen: SeenImport) -> Iterator[bytes]:
+def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
     """Return the report as CSV, in UTF-8.
 
     It begins with the byte order mark that spreadsheets look for.
     """
     yield b"\xef\xbb\xbf"
-    lines = csv_lines(REPORT_COLUMNS, refused_rows(seen))
-    yield from in_pieces(lines, characters=PIECE, first_at_once=False)
+    lines = csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
+    yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 
-def words_for(reason: str) -> str:
+def words_for_import_refusal(reason: str) -> str:
     """Return the text of a refusal; an unknown reason, from a later release, as it is."""
     return WORDS[Refusal(reason)] if reason in WORDS else reason
 
 
-def _seen(runs: QuerySet[ImportRun]) -> SeenImport:
+def _import_progress(runs: QuerySet[ImportRun]) -> ImportProgress:
     run = runs.select_related("file").first()
     if run is None:
         raise StoredFileNotFound
     tasks = Task.objects.filter(id__in=[run.file.task_id] if run.file.task_id else [])
-    return SeenImport(run, tasks.values_list("status", flat=True).first() or "")
+    return ImportProgress(run, tasks.values_list("status", flat=True).first() or "")
 
 
-def _told(row: int, name: str, email: str, reason: str) -> dict[str, object]:
+def _refused_import_row(row: int, name: str, email: str, reason: str) -> dict[str, object]:
     return {"row": row, "name": name, "email": email, "reason": reason}

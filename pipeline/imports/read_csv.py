@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.exports.formats import plain_cell
-from pipeline.imports.rows import Refusal, Row
+from pipeline.exports.formats import plain_csv_cell
+from pipeline.imports.rows import ImportRow, Refusal
 
 MOST_BYTES = 16 * 2**20
 MOST_ROWS = 100_000
@@ -30,22 +30,22 @@ _NOT_TEXT = (
 )
 
 
-def read_rows(content: Iterable[bytes]) -> Iterator[Row]:
+def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
     """Return the rows of a CSV file, in their order; blank ones are left out.
 
     Raises ImportFileRefused when the file as a whole cannot be read, which may be after some rows.
     """
     seen: set[str] = set()
-    for number, name, email in _cells(_lines(_texts(content))):
-        refusal = _refusal(name, email, seen)
+    for number, name, email in _csv_cells(_csv_lines(_csv_texts(content))):
+        refusal = _csv_row_refusal(name, email, seen)
         if refusal is None:
             seen.add(email)
         kept_name = _CONTROL.sub(" ", name)[:NAME_LENGTH]
         kept_email = _CONTROL.sub(" ", email)[:LONGEST_KEPT_ADDRESS]
-        yield Row(number, kept_name, kept_email, refusal)
+        yield ImportRow(number, kept_name, kept_email, refusal)
 
 
-def check_size(size: int) -> None:
+def check_csv_size(size: int) -> None:
     """Refuse a file of that many bytes if it is too large. Raises ImportFileRefused."""
     if size > MOST_BYTES:
         megabytes = MOST_BYTES // 2**20
@@ -54,13 +54,13 @@ def check_size(size: int) -> None:
         )
 
 
-def check_start(start: bytes) -> None:
+def check_csv_start(start: bytes) -> None:
     """Look at the beginning of a file: text, with known columns. Raises ImportFileRefused."""
     decoder = getincrementaldecoder("utf-8-sig")()
-    _columns(next(_lines([_text(decoder, start[:LONGEST_LINE])]), ""))
+    _csv_columns(next(_csv_lines([_csv_text(decoder, start[:LONGEST_LINE])]), ""))
 
 
-def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
+def _csv_row_refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
     if not name:
         return Refusal.NO_NAME
     if len(name) > NAME_LENGTH:
@@ -74,9 +74,9 @@ def _refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
     return Refusal.DUPLICATE if email in seen else None
 
 
-def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
+def _csv_cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
     """Return the number, the name and the address of each row that is not blank."""
-    delimiter, name_at, email_at = _columns(next(lines, ""))
+    delimiter, name_at, email_at = _csv_columns(next(lines, ""))
     number, found = 1, 0
     try:
         for row in csv.reader(lines, delimiter=delimiter, strict=True):
@@ -90,7 +90,7 @@ def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
                 raise ImportFileRefused(
                     what=f"The file has more than {MOST_ROWS:,} rows. Cut it into smaller files."
                 )
-            yield number, _cell(row, name_at), normal_address(_cell(row, email_at))
+            yield number, _csv_cell(row, name_at), normal_address(_csv_cell(row, email_at))
     except csv.Error:
         quotes = "a quotation mark is misplaced or never closed"
         raise ImportFileRefused(what=f"Row {number + 1:,} cannot be read: {quotes}.") from None
@@ -98,11 +98,11 @@ def _cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
         raise ImportFileRefused(what="The file has no rows below the names of the columns.")
 
 
-def _cell(row: list[str], at: int) -> str:
-    return plain_cell(row[at].strip()).strip() if at < len(row) else ""
+def _csv_cell(row: list[str], at: int) -> str:
+    return plain_csv_cell(row[at].strip()).strip() if at < len(row) else ""
 
 
-def _columns(header: str) -> tuple[str, int, int]:
+def _csv_columns(header: str) -> tuple[str, int, int]:
     """Return the delimiter, and the positions of name and address."""
     if not header.strip():
         raise ImportFileRefused(what=f"The file is empty. {_HOW}")
@@ -124,7 +124,7 @@ def _columns(header: str) -> tuple[str, int, int]:
     raise ImportFileRefused(what=f"The first line names no known columns. {_HOW}")
 
 
-def _lines(texts: Iterable[str]) -> Iterator[str]:
+def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
     """Return the lines of a text, each with its end: LF, CR LF, or CR alone."""
     kept = ""
     for text in texts:
@@ -136,16 +136,16 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
         yield kept
 
 
-def _texts(content: Iterable[bytes]) -> Iterator[str]:
+def _csv_texts(content: Iterable[bytes]) -> Iterator[str]:
     decoder, size = getincrementaldecoder("utf-8-sig")(), 0
     for piece in content:
         size += len(piece)
-        check_size(size)
-        yield _text(decoder, piece)
-    yield _text(decoder, b"", final=True)
+        check_csv_size(size)
+        yield _csv_text(decoder, piece)
+    yield _csv_text(decoder, b"", final=True)
 
 
-def _text(decoder: object, piece: bytes, *, final: bool = False) -> str:
+def _csv_text(decoder: object, piece: bytes, *, final: bool = False) -> str:
     try:
         text: str = decoder.decode(piece, final)  # type: ignore[attr-defined]  # has no public type
     except UnicodeDecodeError:

@@ -9,9 +9,9 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.files.write import keep_parts
-from pipeline.imports.read_csv import read_rows
-from pipeline.imports.rows import Row
+from pipeline.files.write import write_file_parts
+from pipeline.imports.read_csv import read_csv_rows
+from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredPart
 
 # The fewest rows that are taken in at a time; with the longest names still a small part.
@@ -28,7 +28,9 @@ def read_file(run: ImportRun) -> None:
         return
     file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
     try:
-        file.rows, file.size_bytes = _store(file.id, read_rows(_bytes_of(file.id)))
+        file.rows, file.size_bytes = _store_read_rows(
+            file.id, read_csv_rows(_bytes_of_unread_file(file.id))
+        )
     except ImportFileRefused as error:
         StoredPart.objects.filter(file_id=file.id).delete()
         ImportRun.objects.filter(file_id=file.id).update(
@@ -49,12 +51,12 @@ def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
     """Find and lock the imports in whose unread bytes one of some texts in small letters stands."""
     unread = ImportRun.objects.select_for_update(of=("self",)).filter(is_read=False)
     for run in unread.select_related("file").order_by("file_id"):
-        whole = b"".join(_bytes_of(run.file_id)).decode(errors="replace").lower()
+        whole = b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace").lower()
         if any(text in whole for text in texts):
             yield run
 
 
-def _bytes_of(file_id: UUID) -> Iterator[bytes]:
+def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
     """Read a stored file as it came; one part in memory at a time."""
     parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
     last: int | None = None
@@ -63,7 +65,7 @@ def _bytes_of(file_id: UUID) -> Iterator[bytes]:
         last = part.number
 
 
-def _store(file_id: UUID, rows: Iterator[Row]) -> tuple[int, int]:
+def _store_read_rows(file_id: UUID, rows: Iterator[ImportRow]) -> tuple[int, int]:
     """Store the rows in parts; return how many rows and bytes there are."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
@@ -72,7 +74,7 @@ def _store(file_id: UUID, rows: Iterator[Row]) -> tuple[int, int]:
         parts.append((number, data))
         count, number, size = count + len(some), number + 1, size + len(data)
         if len(parts) == PARTS_AT_ONCE:
-            keep_parts(file_id, parts)
+            write_file_parts(file_id, parts)
             parts.clear()
-    keep_parts(file_id, parts)
+    write_file_parts(file_id, parts)
     return count, size

@@ -40,7 +40,7 @@ LEFT_WORDS = {
 }
 
 
-class Row(NamedTuple):
+class ImportRow(NamedTuple):
     """A row of the file. `number` is counted as a spreadsheet counts; the columns' names are 1.
 
     `email` is in the spelling under which addresses are kept, whether it is one or not. `refusal`
@@ -57,7 +57,9 @@ class Row(NamedTuple):
         return json.dumps(self, ensure_ascii=False).encode() + b"\n"
 
 
-def rows_in(part: bytes) -> list[Row]:
+def rows_in(part: bytes) -> list[ImportRow]:
     """Return the rows in a stored piece of lines that `as_line` gave."""
     rows = (json.loads(line) for line in part.split(b"\n") if line)
-    return [Row(number, name, email, why and Refusal(why)) for number, name, email, why in rows]
+    return [
+        ImportRow(number, name, email, why and Refusal(why)) for number, name, email, why in rows
+    ]

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from pipeline.background.start import TaskRequest, check_type, limits_of_key, start
+from pipeline.background.key_limits import limits_of_key
+from pipeline.background.start import TaskRequest, check_type_to_start, start_tasks
 from pipeline.domain.states import Actor
 from pipeline.imports.store import store_import
 from pipeline.models import StoredFile
@@ -31,11 +32,11 @@ def start_import(
 
     `content` is the file in pieces, `name` what it is called, `actor` the member or key that the
     log will name. With a `file_id` it is done once, however often it is asked for. Raises what
-    `store_import` and `start` raise.
+    `store_import` and `start_tasks` raise.
     """
-    if first := _first(company_id, file_id):
+    if first := _import_started_before(company_id, file_id):
         return first
-    check_type(IMPORT, limits_of_key(key_id))  # before all that reading
+    check_type_to_start(IMPORT, limits_of_key(key_id))  # before all that reading
     try:
         with transaction.atomic():
             import_id = store_import(
@@ -47,18 +48,18 @@ def start_import(
                 file_id=file_id,
             )
             order = TaskRequest(IMPORT, {"import_id": str(import_id)})
-            (task,) = start(
+            (task,) = start_tasks(
                 company_id=company_id, producer=producer, requests=[order], key_id=key_id
             )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
     except IntegrityError:  # another try was still at it
-        if first := _first(company_id, file_id):
+        if first := _import_started_before(company_id, file_id):
             return first
         raise
     return task
 
 
-def _first(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
+def _import_started_before(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
     """Return the task that an earlier try started. File and task are committed together."""
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None

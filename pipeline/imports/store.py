@@ -14,8 +14,8 @@ from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen
 from pipeline.domain.states import Actor
 from pipeline.files.quota import refuse_beyond_quota
-from pipeline.files.write import FILE_KEPT_DAYS, keep_parts
-from pipeline.imports.read_csv import check_size, check_start
+from pipeline.files.write import FILE_KEPT_DAYS, write_file_parts
+from pipeline.imports.read_csv import check_csv_size, check_csv_start
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
 
@@ -58,7 +58,7 @@ def store_import(
         content_type="text/csv",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
-    file.size_bytes = _store(file.id, content)
+    file.size_bytes = _store_import_parts(file.id, content)
     refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
@@ -66,22 +66,22 @@ def store_import(
     return file.id
 
 
-def _store(file_id: UUID, content: Iterable[bytes]) -> int:
+def _store_import_parts(file_id: UUID, content: Iterable[bytes]) -> int:
     """Store the bytes in parts; return how many there are. Raises ImportFileRefused."""
     size, number, kept = 0, FIRST_RAW, b""
     for piece in content:
         size += len(piece)
-        check_size(size)
+        check_csv_size(size)
         kept += piece
         if len(kept) >= RAW_BYTES:
-            number = _keep(file_id, number, kept)
+            number = _store_import_part(file_id, number, kept)
             kept = b""
-    _keep(file_id, number, kept)
+    _store_import_part(file_id, number, kept)
     return size
 
 
-def _keep(file_id: UUID, number: int, data: bytes) -> int:
+def _store_import_part(file_id: UUID, number: int, data: bytes) -> int:
     if number == FIRST_RAW:
-        check_start(data)
-    keep_parts(file_id, [(number, data)])
+        check_csv_start(data)
+    write_file_parts(file_id, [(number, data)])
     return number + 1

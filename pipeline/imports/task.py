@@ -6,7 +6,7 @@ import time
 from typing import Any
 from uuid import UUID
 
-from pipeline.imports.admit import admit_rows, left_of
+from pipeline.imports.admit import admit_rows, rows_left_to_admit
 from pipeline.models import ImportRun, StoredFile
 from pipeline.notifications.delivery import wait_until_sent
 from tasks.context import Context
@@ -44,10 +44,10 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
     handed over before the next batch, so that they neither pile up nor go with the process.
     """
 
-    def after_batch(run: ImportRun) -> None:
+    def report_import_batch(run: ImportRun) -> None:
         note = f"{run.accepted:,} accepted, {run.refused:,} refused"
         context.progress(run.next_row, run.total_rows, note)
-        _send_mails(context, BETWEEN_BATCHES_SECONDS)
+        _send_import_mails(context, BETWEEN_BATCHES_SECONDS)
 
     import_id = UUID(payload["import_id"])
     file = StoredFile.objects.filter(id=import_id).first()
@@ -57,21 +57,21 @@ def import_applications(payload: dict[str, Any], context: Context) -> dict[str, 
         run = admit_rows(
             import_id,
             is_cancelled=lambda: context.cancelled,
-            after_batch=after_batch,
+            after_batch=report_import_batch,
         )
     except ImportRun.DoesNotExist:
         raise Discard("the file is no longer there") from None
-    _send_mails(context, AT_THE_END_SECONDS)
+    _send_import_mails(context, AT_THE_END_SECONDS)
     return {
         "accepted": run.accepted,
         "refused": run.refused,
         "total": run.total_rows,
-        "left": left_of(run),
+        "left": rows_left_to_admit(run),
         "ending": run.ending or "STOPPED",
     } | ({"trouble": run.trouble} if run.trouble else {})
 
 
-def _send_mails(context: Context, most_seconds: float) -> None:
+def _send_import_mails(context: Context, most_seconds: float) -> None:
     """Wait for the mails that this process is sending; shorter when it has to come to its end."""
     end = time.monotonic() + most_seconds
     while left := wait_until_sent(_LOOK_SECONDS):

@@ -2,7 +2,7 @@
 
 A claim is taken before the work and settled after it, each in a commit of its own that does not
 wait for the disk: what a crash of the database loses here, the id of the row that was made (see
-`Claim.row_id`) makes good, because the log on disk keeps the order of commits.
+`IdempotencyClaim.row_id`) makes good, because the log on disk keeps the order of commits.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _WITHOUT_WAITING_FOR_THE_DISK = "SET LOCAL synchronous_commit TO off"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdempotencyClaim:
     """The right to do what was asked under a key, until it is kept or released."""
 
     id: bytes
@@ -102,7 +102,7 @@ class InUse:
     """The request is being worked on."""
 
 
-def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse:
+def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept | Reused | InUse:
     """Claim a key for a request, or return the state of the earlier claim."""
     run = uuid4()
     parameters: dict[str, Any] = {
@@ -116,7 +116,7 @@ def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {_CLAIM}", parameters)
         cursor.nextset()
         if taken := cursor.fetchone():
-            return Claim(record_id, fingerprint, run, taken[0])
+            return IdempotencyClaim(record_id, fingerprint, run, taken[0])
         cursor.execute(_READ, parameters)
         row = cursor.fetchone()
     if row is None:  # it has just been removed: the client comes again
@@ -127,17 +127,19 @@ def claim(record_id: bytes, fingerprint: bytes) -> Claim | Kept | Reused | InUse
     return InUse() if status is None else Kept(status, json.loads(headers), bytes(body))
 
 
-def keep(claim: Claim, *, status: int, headers: Mapping[str, str], body: bytes) -> None:
+def keep_answer(
+    claim: IdempotencyClaim, *, status: int, headers: Mapping[str, str], body: bytes
+) -> None:
     """Keep the answer. Does nothing if the claim was lost to a later try."""
     _write(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
 
 
-def release(claim: Claim) -> None:
+def release_key(claim: IdempotencyClaim) -> None:
     """Release the key for any request; the same request still makes the same row."""
     _write(_RELEASE, claim)
 
 
-def _write(statement: str, claim: Claim, **values: Any) -> None:
+def _write(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}",

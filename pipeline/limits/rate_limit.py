@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # Take some, and return in how many seconds all are back; no row if too few are left.
 #
@@ -23,7 +23,7 @@ from tasks.sql.prepared import Statement, values
 #
 # The table has no write-ahead log, so the commit waits for no disk. Every call of the API runs
 # this, so it is prepared: that takes a third off its time.
-_COUNT = Statement(
+_COUNT = PreparedStatement(
     """
 INSERT INTO pipeline_throttle AS t (id, empty_at)
 VALUES (%(id)s, statement_timestamp() + %(step)s::float8 * interval '1 second')
@@ -33,15 +33,15 @@ WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
 """,
-    values,
+    prepared_row,
 )
 
-_LOOK = Statement(
+_LOOK = PreparedStatement(
     """
 SELECT extract(epoch FROM empty_at - clock_timestamp())::float8
 FROM pipeline_throttle WHERE id = %(id)s
 """,
-    values,
+    prepared_row,
 )
 
 
@@ -77,7 +77,7 @@ class CountedRate:
     tally: Tally
 
 
-def count_named(name: str, subject: str) -> CountedRate | None:
+def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
     """Count one against a rate of settings.THROTTLE_RATES; None if the setting switches it off.
 
     The API and the pages count alike, so their calls add up.
@@ -86,10 +86,10 @@ def count_named(name: str, subject: str) -> CountedRate | None:
     if given is None:
         return None
     rate = Rate(*given)
-    return CountedRate(name, rate, count(name, subject, rate))
+    return CountedRate(name, rate, count_against_rate(name, subject, rate))
 
 
-def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
+def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
     """Count one against the rate of that name for that subject; a refused call does not count.
 
     `cost`: the number of calls that it counts as. All are taken or none; never more than the limit.
@@ -104,12 +104,12 @@ def count(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
             allowed=False, remaining=0, reset_seconds=rate.seconds, wait_seconds=rate.seconds
         )
     if taken := _COUNT.first(**row):
-        return _tally(rate, taken[0], cost, allowed=True)
+        return _tally_of_rate(rate, taken[0], cost, allowed=True)
     left = _LOOK.first(id=row["id"])
-    return _tally(rate, left[0] if left else 0.0, cost, allowed=False)
+    return _tally_of_rate(rate, left[0] if left else 0.0, cost, allowed=False)
 
 
-def _tally(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
+def _tally_of_rate(rate: Rate, used_seconds: float, cost: int, *, allowed: bool) -> Tally:
     free_seconds = rate.seconds - used_seconds
     remaining = math.floor(free_seconds / rate.step_seconds + 1e-6)
     wait = rate.step_seconds * (1 if allowed else cost) - free_seconds

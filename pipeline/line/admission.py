@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
 from pipeline.domain.states import VERIFY_WITHIN, Actor, ActorKind, Move
-from pipeline.line.lock import History, read_application
+from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.models import Application
@@ -38,8 +38,11 @@ def admit(
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
-        return _take_over(job, history.unverified, name=name, actor=actor)
-    _refuse_others(history, actor)
+        return _admit_own_application(job, history.unverified, name=name, actor=actor)
+    if history.live:
+        raise AlreadyApplied
+    if history.decided and actor.kind is not ActorKind.COMPANY:
+        raise AlreadyDecided
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
         "id": application_id or uuid7(),
@@ -65,19 +68,14 @@ def admit(
     return application
 
 
-def _refuse_others(history: History, actor: Actor) -> None:
-    if history.live:
-        raise AlreadyApplied
-    if history.decided and actor.kind is not ActorKind.COMPANY:
-        raise AlreadyDecided
-
-
-def _take_over(job: LockedJob, application_id: UUID, *, name: str, actor: Actor) -> Application:
+def _admit_own_application(
+    job: LockedJob, application_id: UUID, *, name: str, actor: Actor
+) -> Application:
     """Verify a person's application at its place and rename it; a free seat is theirs at once.
 
     The person cannot be erased before this change is committed.
     """
-    application = job.people.get(application_id) or read_application(job, application_id)
+    application = job.people.get(application_id) or read_locked_application(job, application_id)
     if not application.is_verified:
         mark_verified(job, application, actor=actor)
     if name != application.name:

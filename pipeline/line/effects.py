@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.domain.states import OUTCOMES, Move, Outcome, Status
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application
+from pipeline.models import Application, ApplicationRow
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
@@ -59,20 +59,20 @@ def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
     return job.next_ticket - 1, tie
 
 
-def replay_facts(application: Application) -> dict[str, Any]:
+def effects_for_replay(application: Application) -> dict[str, Any]:
     """Return what the log's data holds of an application after a move: all that replay needs."""
     known = {
         "decay_count": application.decay_count,
         "ticket": application.ticket,
         "tie": application.tie,
-        "deadline": application.acknowledge_by and stamp(application.acknowledge_by),
-        "eligible_at": application.eligible_at and stamp(application.eligible_at),
-        "verify_by": application.verify_by and stamp(application.verify_by),
+        "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
+        "eligible_at": application.eligible_at and logged_time(application.eligible_at),
+        "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}
 
 
-def has_just_missed(application: Application) -> bool:
+def has_just_missed(application: Application | ApplicationRow) -> bool:
     """Tell if a person's last event is a miss: whoever waits after an offer has missed it."""
     back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
     return back_in_line or application.outcome == Outcome.LAPSED

@@ -14,7 +14,7 @@ GENESIS = bytes(32)
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class LogEntry:
     """One row of the log. `sealed` chains it to the row before it."""
 
     job_id: UUID
@@ -34,41 +34,41 @@ class Entry:
     prev_hash: bytes
     hash: bytes = b""
 
-    def sealed(self) -> Entry:
+    def sealed(self) -> LogEntry:
         """Return this row with its hash."""
         self.hash = chained_hash(self.prev_hash, self)
         return self
 
 
-def stamp(moment: datetime) -> str:
+def logged_time(moment: datetime) -> str:
     """Write a time as the log's data holds it: UTC, always with six digits of microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-def unstamp(text: str | None) -> datetime | None:
-    """Read a time that `stamp` wrote."""
+def parse_logged_time(text: str | None) -> datetime | None:
+    """Read a time that `logged_time` wrote."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def chained_hash(prev_hash: bytes, row: Any) -> bytes:
     """Hash a previous hash and the canonical form of this Entry or Event with SHA-256."""
-    return sha256(prev_hash + canonical(row)).digest()
+    return sha256(prev_hash + canonical_log_row(row)).digest()
 
 
-def canonical(row: Any) -> bytes:
+def canonical_log_row(row: Any) -> bytes:
     """Encode what a row's hash covers: every field but the row's id and the two hashes.
 
     Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
     """
-    at = stamp(row.at)
+    at = logged_time(row.at)
     facts = {
-        "actor_id": _text(row.actor_id),
+        "actor_id": _logged_id(row.actor_id),
         "actor_kind": row.actor_kind,
-        "application": _text(row.application_id),
+        "application": _logged_id(row.application_id),
         "at": at,
         "cause_seq": row.cause_seq,
         "data": row.data,
-        "effective_at": at if row.effective_at is row.at else stamp(row.effective_at),
+        "effective_at": at if row.effective_at is row.at else logged_time(row.effective_at),
         "event": row.event,
         "from_status": row.from_status,
         "job": str(row.job_id),
@@ -83,5 +83,5 @@ def canonical(row: Any) -> bytes:
 _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
-def _text(value: UUID | None) -> str | None:
+def _logged_id(value: UUID | None) -> str | None:
     return None if value is None else str(value)

@@ -7,10 +7,10 @@ from typing import Any
 from jobs.models import JobStatus
 from pipeline.domain.states import Move, Status
 from pipeline.line import sql
-from pipeline.line.lock import as_application
+from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
-from pipeline.line.round_trips import fetch
+from pipeline.line.round_trips import fetch_in_one_trip
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
@@ -23,8 +23,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     if job.status is not JobStatus.OPEN or not job.seats_free or not job.people_waiting:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
-    (rows,) = fetch(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [job.attach(as_application(row[:-1])) for row in rows]
+    (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
+    chosen = [job.attach(locked_application(row[:-1])) for row in rows]
     if chosen:
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
         for application in chosen:
@@ -35,18 +35,14 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         # over newcomers: a miss can give a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
     if job.seats_free and job.people_waiting:
-        _await_cooldown(job)
+        cooldown: Any = {"job": job.id, "now": job.now}
+        (rows,) = fetch_in_one_trip(sql.READ_NEXT_COOLDOWN, parameters=cooldown)
+        ends = [end for (end,) in rows if end]
+        ends += [
+            person.eligible_at
+            for person in job.changed.values()
+            if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
+        ]
+        if ends:
+            job.due(min(ends))
     return len(chosen)
-
-
-def _await_cooldown(job: LockedJob) -> None:
-    """Make the job due when the first cool-down in its line ends."""
-    (rows,) = fetch(sql.READ_NEXT_COOLDOWN, parameters={"job": job.id, "now": job.now})
-    ends = [end for (end,) in rows if end]
-    ends += [
-        person.eligible_at
-        for person in job.changed.values()
-        if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
-    ]
-    if ends:
-        job.due(min(ends))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from tasks.enqueue import NewTask
 
-Derive = Callable[[LockedJob, list[Entry]], list[NewTask]]
+Derive = Callable[[LockedJob, list[LogEntry]], list[NewTask]]
 
 _derivations: list[Derive] = []
 

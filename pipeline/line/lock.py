@@ -19,7 +19,7 @@ from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import Row, fetch
+from pipeline.line.round_trips import Row, fetch_in_one_trip
 from pipeline.models import Application
 
 
@@ -46,7 +46,7 @@ class Person:
     history: History
 
 
-class People:
+class LockedPeople:
     """People who apply to a job, by id and by address. Nobody erased is among them.
 
     None of them can be erased until the change ends.
@@ -70,19 +70,19 @@ class People:
 
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
-    (rows,) = fetch(sql.LOCK_JOB, parameters={"job": job_id})
-    return _locked(rows)
+    (rows,) = fetch_in_one_trip(sql.LOCK_JOB, parameters={"job": job_id})
+    return _locked_job(rows)
 
 
 def lock_job_of(application_id: UUID) -> LockedJob:
     """Lock the job of an application, and read that application. Raises ApplicationNotFound."""
-    rows, found = fetch(
+    rows, found = fetch_in_one_trip(
         sql.LOCK_JOB_OF, sql.READ_APPLICATION, parameters={"application": application_id}
     )
     if not found:
         raise ApplicationNotFound
-    job = _locked(rows)
-    job.attach(as_application(found[0]))
+    job = _locked_job(rows)
+    job.attach(locked_application(found[0]))
     return job
 
 
@@ -92,7 +92,7 @@ def lock_job_for(
     applicant_ids: Collection[UUID] = (),
     emails: Collection[str] = (),
     application_ids: Collection[UUID] = (),
-) -> tuple[LockedJob, People]:
+) -> tuple[LockedJob, LockedPeople]:
     """Lock a job, and read people's histories there, by their ids or their addresses.
 
     An address that nobody has becomes an applicant. Applications of the given ids that exist
@@ -108,49 +108,49 @@ def lock_job_for(
     before = [*([sql.MAKE_PEOPLE] if emails else []), sql.HOLD_PEOPLE]
     after = [sql.READ_APPLICATIONS] if application_ids else []
     texts = [*before, sql.LOCK_JOB, sql.READ_PEOPLE, *after]
-    found = dict(zip(texts, fetch(*texts, parameters=values), strict=True))
-    job = _locked(found[sql.LOCK_JOB])
+    found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
+    job = _locked_job(found[sql.LOCK_JOB])
     for row in found.get(sql.READ_APPLICATIONS, ()):
-        job.attach(as_application(row))
-    return job, People(found[sql.READ_PEOPLE])
+        job.attach(locked_application(row))
+    return job, LockedPeople(found[sql.READ_PEOPLE])
 
 
-def read_people(
+def lock_and_read_people(
     job: LockedJob, *, applicant_ids: Collection[UUID] = (), emails: Collection[str] = ()
-) -> People:
+) -> LockedPeople:
     """Read people's histories at a locked job, after a settlement that may have changed them."""
     values = {"job": job.id, "applicants": list(applicant_ids), "emails": list(emails)}
-    (rows,) = fetch(sql.READ_PEOPLE, parameters=values)
-    return People(rows)
+    (rows,) = fetch_in_one_trip(sql.READ_PEOPLE, parameters=values)
+    return LockedPeople(rows)
 
 
-def read_application(job: LockedJob, application_id: UUID) -> Application:
+def read_locked_application(job: LockedJob, application_id: UUID) -> Application:
     """Return an application of a locked job, read if need be. Raises ApplicationNotFound."""
     if known := job.people.get(application_id):
         return known
-    (rows,) = fetch(sql.READ_APPLICATION, parameters={"application": application_id})
+    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
     if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
         raise ApplicationNotFound
-    return job.attach(as_application(rows[0]))
+    return job.attach(locked_application(rows[0]))
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the job that has been due for longest and is not locked, if there is one."""
-    (rows,) = fetch(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
-    return _locked(rows) if rows else None
+    (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
+    return _locked_job(rows) if rows else None
 
 
-def as_application(row: Row) -> Application:
+def locked_application(row: Row) -> Application:
     """Make an application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
 
 
-def _locked(rows: list[Row]) -> LockedJob:
+def _locked_job(rows: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
     hot = dict(zip(sql.HOT, row, strict=False))
-    policy = _policy(*[hot.pop(name) for name in POLICY_FIELDS])
+    policy = _policy_of_locked_job(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
     webhook_types, clock = row[-2:]
     return LockedJob(
@@ -163,6 +163,6 @@ def _locked(rows: list[Row]) -> LockedJob:
 
 
 @lru_cache(maxsize=1_024)
-def _policy(*values: Any) -> Policy:
+def _policy_of_locked_job(*values: Any) -> Policy:
     """Cache policies: they are few and frozen, so each is checked once, not at every lock."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))

@@ -14,7 +14,7 @@ from uuid import UUID
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.models import Application
 
 # Among `LockedJob.webhook_types`: an endpoint wants all of them.
@@ -59,8 +59,8 @@ class LockedJob:
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.signals`.
-    entries: list[Entry] = field(default_factory=list)
-    announced_entries: list[Entry] = field(default_factory=list)
+    entries: list[LogEntry] = field(default_factory=list)
+    announced_entries: list[LogEntry] = field(default_factory=list)
     # Tells if this transaction writes tasks (`pipeline.line.follow_up`): it then wakes workers.
     wrote_tasks: bool = False
     # Events that opened a seat in this change, oldest first; a promotion takes one as its cause.

@@ -1,7 +1,7 @@
 """Moves made on a locked job: each changes rows in memory, counts, and logs one event.
 
 A move of an application goes through `make_move`, a change of the job itself through
-`record_job_event`. Nothing is in the database until `pipeline.line.write.write`.
+`record_job_move`. Nothing is in the database until `pipeline.line.write.write`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.states import EVENTS, SYSTEM, Actor, EventType, Move, Status, after
+from pipeline.domain.states import EVENTS, SYSTEM, Actor, EventType, Move, Status, status_after
 from pipeline.line import effects
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
 
@@ -34,14 +34,14 @@ def make_move(
     cause_seq: int | None = None,
     effective_at: datetime | None = None,
     facts: Mapping[str, Any] = MappingProxyType({}),
-) -> Entry:
+) -> LogEntry:
     """Make a move with an application (a new one has no status yet), count it and log it.
 
     `facts` go into the log's data beside those that replay needs. Raises IllegalMove.
     """
     before = Status(application.status) if application.status else None
     was_unverified = before is Status.WAITLIST and not application.is_verified
-    now_in = application.status = after(before, move, verified=application.is_verified)
+    now_in = application.status = status_after(before, move, verified=application.is_verified)
     is_new = before is None or application.id in job.created
     (job.created if is_new else job.changed)[application.id] = application
     effects.apply_effects(job, application, move)
@@ -51,13 +51,13 @@ def make_move(
             setattr(job, counter, getattr(job, counter) + step)
     is_unverified = now_in is Status.WAITLIST and not application.is_verified
     job.unverified_count += is_unverified - was_unverified
-    entry = _record(
+    entry = _record_move(
         job,
         EVENTS[move],
         actor=actor,
         application=application,
         statuses=(before, now_in),
-        data={**facts, **effects.replay_facts(application)},
+        data={**facts, **effects.effects_for_replay(application)},
         cause_seq=cause_seq,
         effective_at=effective_at,
     )
@@ -67,23 +67,23 @@ def make_move(
     return entry
 
 
-def record_job_event(
+def record_job_move(
     job: LockedJob,
     event: EventType,
     *,
     actor: Actor,
     statuses: tuple[JobStatus | None, JobStatus | None] = (None, None),
-) -> Entry:
+) -> LogEntry:
     """Log a change of the job itself, with all that replay needs of the job from here on."""
     data = {
         "status": job.status.value,
         "capacity": job.capacity,
         "policy": job.policy.values(),
     }
-    return _record(job, event, actor=actor, statuses=statuses, data=data)
+    return _record_move(job, event, actor=actor, statuses=statuses, data=data)
 
 
-def _record(
+def _record_move(
     job: LockedJob,
     event: EventType,
     *,
@@ -93,7 +93,7 @@ def _record(
     application: Application | None = None,
     cause_seq: int | None = None,
     effective_at: datetime | None = None,
-) -> Entry:
+) -> LogEntry:
     """Append one row to the log: the next `seq`, with the counters, chained to the row before."""
     counters = {
         "active": job.active_count,
@@ -102,7 +102,7 @@ def _record(
         "unverified": job.unverified_count,
         "next_ticket": job.next_ticket,
     }
-    entry = Entry(
+    entry = LogEntry(
         job_id=job.id,
         seq=job.seq + 1,
         application_id=application.id if application else None,

@@ -11,10 +11,10 @@ from jobs.models import JobStatus
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
-from pipeline.line.lock import as_application
+from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
-from pipeline.line.round_trips import fetch
+from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 
@@ -31,8 +31,8 @@ def settle_due(job: LockedJob) -> int:
         return 0
     before = job.seq
     moment = {"job": job.id, "now": job.now}
-    rows, next_deadline = fetch(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
-    overdue = [job.attach(as_application(row)) for row in rows]
+    rows, next_deadline = fetch_in_one_trip(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
+    overdue = [job.attach(locked_application(row)) for row in rows]
     ((job.next_due_at,),) = next_deadline
     for application in overdue:
         if application.status == Status.WAITLIST:
@@ -61,8 +61,8 @@ def close_out(job: LockedJob) -> int:
     before = job.seq
     closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
     cause = closings.values_list("seq", flat=True).get()
-    people = _read(sql.READ_PENDING, job, most=SLICE)
-    people += _read(sql.READ_WAITING, job, most=SLICE - len(people))
+    people = _read_to_settle(sql.READ_PENDING, job, most=SLICE)
+    people += _read_to_settle(sql.READ_WAITING, job, most=SLICE - len(people))
     for application in people:
         if application.ticket is not None:  # a miss can give one beyond the next newcomer's
             job.head_ticket = min(application.ticket, job.next_ticket)
@@ -72,6 +72,8 @@ def close_out(job: LockedJob) -> int:
     return job.seq - before
 
 
-def _read(statement: str, job: LockedJob, *, most: int) -> list[Application]:
-    (rows,) = fetch(statement, parameters={"job": job.id, "head": job.head_ticket, "most": most})
-    return [job.attach(as_application(row)) for row in rows]
+def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Application]:
+    (rows,) = fetch_in_one_trip(
+        statement, parameters={"job": job.id, "head": job.head_ticket, "most": most}
+    )
+    return [job.attach(locked_application(row)) for row in rows]

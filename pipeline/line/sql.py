@@ -6,7 +6,7 @@ Columns are listed here once. The module that runs a statement turns its rows in
 from __future__ import annotations
 
 from jobs.policies import POLICY_FIELDS
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.models import Application
 
 # The columns of the job's row that a change reads.
@@ -21,7 +21,7 @@ WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
-ENTRY = list(Entry.__dataclass_fields__)
+ENTRY = list(LogEntry.__dataclass_fields__)
 
 _hot = ", ".join(HOT)
 _application = ", ".join(APPLICATION)
@@ -204,7 +204,7 @@ WHERE id = %(id)s
 """.format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
 
 
-def people_ahead(ticket: str, tie: str) -> str:
+def sql_people_ahead(ticket: str, tie: str) -> str:
     """Write the expression that counts the verified people before a place in the line of `job`.
 
     It counts the nearer side, on the index of the waitlist's order: the people ahead, or all the
@@ -230,7 +230,7 @@ def people_ahead(ticket: str, tie: str) -> str:
 
 # The positions of people who have just joined the waitlist.
 READ_POSITIONS = f"""
-SELECT joined.id, {people_ahead("joined.ticket", "joined.tie")} + 1
+SELECT joined.id, {sql_people_ahead("joined.ticket", "joined.tie")} + 1
 FROM jobs_job job, unnest(%(joined)s::uuid[], %(tickets)s::bigint[], %(ties)s::bigint[])
     AS joined (id, ticket, tie)
 WHERE job.id = %(job)s

@@ -22,7 +22,7 @@ def line_transaction(service: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(service)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run_in_transaction(*args: P.args, **kwargs: P.kwargs) -> T:
         with transaction.atomic(durable=True):
             try:
                 return service(*args, **kwargs)
@@ -30,4 +30,4 @@ def line_transaction(service: Callable[P, T]) -> Callable[P, T]:
                 refusal = error
         raise refusal
 
-    return run
+    return run_in_transaction

@@ -13,10 +13,10 @@ from django.db import transaction
 from pipeline.line import sql
 from pipeline.line.follow_up import tasks_after
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import fetch
+from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.signals import committed
 from pipeline.models import Standing
-from tasks.enqueue import as_parameter
+from tasks.enqueue import enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
 
 # The longest sleep of a decay worker: it finds anything due later without being woken.
@@ -38,14 +38,14 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     )
     values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
-    values |= {name: _as_json(rows, columns) for name, _, rows, columns in tables if rows}
+    values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
     tasks = tasks_after(job) if job.entries else []
     if tasks:
-        values["tasks"], _ = as_parameter(tasks)
+        values["tasks"], _ = enqueue_parameter(tasks)
         job.wrote_tasks = True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    texts = [_joined(*parts, with_tasks=bool(tasks))]
+    texts = [joined_writes(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
@@ -59,7 +59,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
             "tickets": [each.ticket for each in joined],
             "ties": [each.tie for each in joined],
         }
-    found = fetch(*texts, parameters=values, commit=commit)
+    found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
         positions: dict[UUID, int] = dict(found[-1]) if joined else {}
         for application in job.people.values():
@@ -71,19 +71,19 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
             )
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
-            transaction.on_commit(lambda: _announce(job))
+            transaction.on_commit(lambda: _announce_written(job))
         job.announced_entries += job.entries
     job.mark_written()
 
 
 @cache
-def _joined(*parts: tuple[str, str], with_tasks: bool = False) -> str:
+def joined_writes(*parts: tuple[str, str], with_tasks: bool = False) -> str:
     """Join statements into one; the same parts give the same text, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     return f"WITH {', '.join(named)} {sql.WRITE_JOB}" if named else sql.WRITE_JOB
 
 
-def _announce(job: LockedJob) -> None:
+def _announce_written(job: LockedJob) -> None:
     committed.send_robust(
         LockedJob,
         job_id=job.id,
@@ -94,7 +94,7 @@ def _announce(job: LockedJob) -> None:
     )
 
 
-def _as_json(rows: Any, columns: list[str]) -> str:
+def _rows_to_write(rows: Any, columns: list[str]) -> str:
     """Encode rows as the database unpacks them; a column that is left out is NULL."""
     records = [
         {name: value for name in columns if (value := getattr(row, name)) is not None}

@@ -8,26 +8,26 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.database.cluster import PORT
-from tasks.listen import direct_parameters
+from tasks.listen import direct_connection_parameters
 
 CHANNEL = "line"
 # How many changes one notification tells: PostgreSQL takes less than 8,000 bytes.
 JOBS_IN_ONE = 100
 
 
-def payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
+def channel_payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
     """Yield the notifications that tell up to which seq each job's log has come."""
     pairs = (f"{job.hex}:{seq}" for job, seq in latest.items())
     while some := list(islice(pairs, JOBS_IN_ONE)):
         yield " ".join(some)
 
 
-def changes(payload: str) -> dict[UUID, int]:
+def channel_changes(payload: str) -> dict[UUID, int]:
     """Parse a notification. Raises ValueError if it is not one of ours."""
     pairs = (pair.partition(":") for pair in payload.split())
     return {UUID(hex=job): int(seq) for job, _, seq in pairs}
 
 
-def connection_parameters() -> dict[str, Any]:
+def channel_connection_parameters() -> dict[str, Any]:
     """Return the parameters of a direct connection to the product's database."""
-    return {"port": PORT} | direct_parameters()
+    return {"port": PORT} | direct_connection_parameters()

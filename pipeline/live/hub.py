@@ -19,7 +19,7 @@ import psycopg
 from prometheus_client import Gauge
 
 from pipeline.config import env
-from pipeline.live.channel import CHANNEL, changes, connection_parameters
+from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
 from pipeline.live.stream_tokens import StreamToken
 from tasks.listen import ReconnectWaits
 
@@ -112,7 +112,7 @@ class Hub:
         self._listening: asyncio.Task[None] | None = None
         self._checking: asyncio.Task[None] | None = None
         self._is_closed = False
-        self._heard = _Heard()
+        self._heard = _HubNews()
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -176,9 +176,9 @@ class Hub:
         waits = ReconnectWaits()
         while True:
             try:
-                async with await _listening_connection() as session:
+                async with await _hub_connection() as session:
                     waits.reset()
-                    self._heard = _Heard()
+                    self._heard = _HubNews()
                     for watcher in self._watchers:
                         watcher.had_better_look()
                     await self._pass_on(session)
@@ -193,7 +193,7 @@ class Hub:
         while bound := [watcher for watcher in self._watchers if watcher.session_key]:
             try:
                 keys = list({watcher.session_key for watcher in bound})
-                connecting = psycopg.AsyncConnection.connect(**connection_parameters())
+                connecting = psycopg.AsyncConnection.connect(**channel_connection_parameters())
                 async with await connecting as session:
                     found = await session.execute(_SESSIONS, [keys])
                     living = {key for (key,) in await found.fetchall()}
@@ -208,7 +208,7 @@ class Hub:
     async def _pass_on(self, session: psycopg.AsyncConnection[Any]) -> None:
         async for notification in session.notifies():
             try:
-                told = changes(notification.payload)
+                told = channel_changes(notification.payload)
             except ValueError:
                 log.warning("somebody else speaks on the channel %s", CHANNEL)
                 continue
@@ -218,7 +218,7 @@ class Hub:
                     watcher.tell(job, seq)
 
 
-class _Heard:
+class _HubNews:
     """Latest changes of jobs, for pages that were made before their stream began."""
 
     def __init__(self) -> None:
@@ -236,8 +236,10 @@ class _Heard:
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
 
 
-async def _listening_connection() -> psycopg.AsyncConnection[Any]:
-    session = await psycopg.AsyncConnection.connect(**connection_parameters(), options=_SESSION)
+async def _hub_connection() -> psycopg.AsyncConnection[Any]:
+    session = await psycopg.AsyncConnection.connect(
+        **channel_connection_parameters(), options=_SESSION
+    )
     await session.execute(f"LISTEN {CHANNEL}")
     return session
 

@@ -28,13 +28,17 @@ _TAIL_BYTES = 16
 _SESSION, _ANYBODY = b"s", b"a"
 
 
-def issue(jobs: Iterable[UUID], session_key: str | None = None) -> str:
+def issue_stream_token(jobs: Iterable[UUID], session_key: str | None = None) -> str:
     """Issue a token for the changes of these jobs (at most 50), valid for 24 hours.
 
     With a `session_key` it is good for that session only.
     """
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
-    holder = _digest(session_key) if session_key else _ANYBODY + token_bytes(_TAIL_BYTES - 1)
+    holder = (
+        _session_digest_in_token(session_key)
+        if session_key
+        else _ANYBODY + token_bytes(_TAIL_BYTES - 1)
+    )
     content = b"".join(job.bytes for job in ids) + holder
     packed = urlsafe_b64encode(content).decode().rstrip("=")
     return TimestampSigner(salt=_SALT).sign(packed)
@@ -54,10 +58,12 @@ class StreamToken:
 
     def is_for(self, session_key: str) -> bool:
         """Return whether the holder of this session may use it."""
-        return not self.session or compare_digest(self.session, _digest(session_key))
+        return not self.session or compare_digest(
+            self.session, _session_digest_in_token(session_key)
+        )
 
 
-def read(text: str) -> StreamToken | None:
+def read_stream_token(text: str) -> StreamToken | None:
     """Parse a token; None if it is not ours, has expired, or names no job."""
     try:
         packed = TimestampSigner(salt=_SALT).unsign(text, max_age=MAX_AGE)
@@ -70,5 +76,5 @@ def read(text: str) -> StreamToken | None:
     return StreamToken(jobs, b62_decode(text.split(":")[1]), text, session) if jobs else None
 
 
-def _digest(session_key: str) -> bytes:
+def _session_digest_in_token(session_key: str) -> bytes:
     return _SESSION + salted_hmac(_SALT, session_key).digest()[: _TAIL_BYTES - 1]

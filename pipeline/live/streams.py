@@ -16,7 +16,7 @@ from django.http import parse_cookie
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, Watcher
 from pipeline.web.asgi_types import Message, Receive, Send
-from pipeline.web.client_address import network_of
+from pipeline.web.client_address import client_network_of
 
 PREFIX = "/live/"
 # How often a silent stream says that it is there, so that no proxy in between gives it up.
@@ -34,37 +34,37 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     told to stop. 503 when too many watch. 405 for anything but GET.
     """
     if scope["method"] != "GET":
-        return await _refuse(send, 405, (b"allow", b"GET"))
-    token = stream_tokens.read(scope["path"].removeprefix(PREFIX))
+        return await _refuse_stream(send, 405, (b"allow", b"GET"))
+    token = stream_tokens.read_stream_token(scope["path"].removeprefix(PREFIX))
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     session_key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
     if token is None or not token.is_for(session_key):
-        return await _refuse(send, 204)
-    address = network_of((scope.get("client") or ("",))[0])
+        return await _refuse_stream(send, 204)
+    address = client_network_of((scope.get("client") or ("",))[0])
     try:
         with hub.watching(token, address=address, session_key=session_key) as watcher:
-            await _send_news(watcher, receive, send)
+            await _stream_news(watcher, receive, send)
     except HubFull:
-        await _refuse(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
+        await _refuse_stream(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
 
 
-async def _refuse(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
+async def _refuse_stream(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
     length = [] if status == 204 else [(b"content-length", b"0")]
     start = {"type": "http.response.start", "status": status}
     await send(start | {"headers": [*_ALWAYS, *length, *headers]})
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_news(watcher: Watcher, receive: Receive, send: Send) -> None:
+async def _stream_news(watcher: Watcher, receive: Receive, send: Send) -> None:
     kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
-    await _write(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
+    await _write_to_stream(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
 
-    async def until_gone() -> None:
+    async def until_stream_is_gone() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    gone = ensure_future(until_gone())
+    gone = ensure_future(until_stream_is_gone())
     gone.add_done_callback(lambda _: watcher.close_stream())
     try:
         while not watcher.is_over:
@@ -74,11 +74,11 @@ async def _send_news(watcher: Watcher, receive: Receive, send: Send) -> None:
                 changes = [{"job": str(job), "seq": seq} for job, seq in news.items()]
                 events = ["event: check\ndata: {}\n\n"] if missed else []
                 events += [f"event: change\ndata: {json.dumps(each)}\n\n" for each in changes]
-                await _write(send, "".join(events) or ":\n\n")
+                await _write_to_stream(send, "".join(events) or ":\n\n")
     finally:
         gone.cancel()
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _write(send: Send, text: str) -> None:
+async def _write_to_stream(send: Send, text: str) -> None:
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -48,7 +48,7 @@ RETURNING (SELECT count(*) FROM looked_at)
 """
 
 
-def learn_names() -> bool:
+def index_names() -> bool:
     """Index the names of new applications, and return True if there may be more to do."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_TURN)

@@ -16,7 +16,7 @@ WEBHOOKS_DAYS = 30
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
 
-def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
+def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> str:
     """Remove some rows for which something holds, in the order of an index if there is one."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
@@ -25,17 +25,17 @@ def _some(table: str, key: str, condition: str, *, order: str = "") -> str:
     )
 
 
-def _aged(table: str, column: str) -> str:
+def _some_aged(table: str, column: str) -> str:
     """Remove some rows of webhooks that are older than they are kept."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
-    return _some(table, "id", condition, order=f"ORDER BY {column}")
+    return _some_expired(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What goes, each with its statement and how many rows that removes at most. A file's parts and what
 # was told of its import go before the file does.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
-        _some(
+        _some_expired(
             "pipeline_idempotencyrecord",
             "id",
             "expires_at <= clock_timestamp()",
@@ -43,9 +43,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "rates": (_some("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
+    "rates": (_some_expired("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
     "sessions": (
-        _some(
+        _some_expired(
             "django_session",
             "session_key",
             "expire_date <= clock_timestamp()",
@@ -54,7 +54,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "tokens": (
-        _some(
+        _some_expired(
             "applicants_applicanttoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -63,7 +63,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "codes": (
-        _some(
+        _some_expired(
             "applicants_signincode",
             "address",
             "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
@@ -71,11 +71,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "attempts": (_aged("pipeline_webhookattempt", "at"), BATCH),
-    "deliveries": (_aged("pipeline_webhookdelivery", "created_at"), BATCH),
-    "refusals": (_some("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
+    "attempts": (_some_aged("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_some_aged("pipeline_webhookdelivery", "created_at"), BATCH),
+    "refusals": (_some_expired("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
     "imports": (
-        _some(
+        _some_expired(
             "pipeline_importrun",
             "file_id",
             f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
@@ -83,9 +83,9 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "parts": (_some("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
+    "parts": (_some_expired("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
     "files": (
-        _some(
+        _some_expired(
             "pipeline_storedfile",
             "id",
             "expires_at <= clock_timestamp()"
@@ -107,7 +107,7 @@ def remove_expired() -> dict[str, int]:
     them, go too.
 
     Says how many rows of each kind went. A bounded number of each, in transactions of their own:
-    as long as any kind went up to its bound (`is_there_more`), there may be more.
+    as long as any kind went up to its bound (`is_more_expired`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -117,6 +117,6 @@ def remove_expired() -> dict[str, int]:
     return removed
 
 
-def is_there_more(removed: dict[str, int]) -> bool:
+def is_more_expired(removed: dict[str, int]) -> bool:
     """Return True if a kind reached its bound."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pipeline.maintenance.retention import is_there_more, remove_expired
+from pipeline.maintenance.retention import is_more_expired, remove_expired
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.models.statuses import HIGHEST_PRIORITY
@@ -24,7 +24,7 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
     cap=1,
     schema={"type": "object", "properties": {}, "additionalProperties": False},
 )
-def remove_what_has_expired(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def remove_expired_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Remove all that has expired, batch by batch; says how many rows of each kind that were."""
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
@@ -33,11 +33,11 @@ def remove_what_has_expired(payload: dict[str, Any], context: Context) -> dict[s
         batch = remove_expired()
         removed.update(batch)
         context.progress(removed.total(), removed.total(), "rows removed")
-        if not is_there_more(batch):
+        if not is_more_expired(batch):
             break
     return {kind: count for kind, count in removed.items() if count}
 
 
-def ensure_retention() -> None:
+def ensure_maintenance_task() -> None:
     """Schedule the removal. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+    schedules.ensure_schedule("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

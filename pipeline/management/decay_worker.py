@@ -13,9 +13,9 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
-from pipeline.maintenance.name_index import learn_names
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
-from pipeline.services.settle import SettlingFailed, seconds_until_due, settle_next_due
+from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class DecayWorker:
             )
         if settled is None:
             if now - self._last_learned >= LEARN_SECONDS:
-                self._last_learned = float("-inf") if learn_names() else now
+                self._last_learned = float("-inf") if index_names() else now
             return 0
         log.debug("settled job %s with %s events", settled.job_id, settled.events)
         return 1
@@ -79,7 +79,7 @@ class DecayWorker:
 
         A job that is due but locked is about to be settled by the holder of its lock.
         """
-        until_due = seconds_until_due(skip=self._set_aside())
+        until_due = seconds_until_settlement(skip=self._set_aside())
         until_retry = min(self._aside.values(), default=math.inf) - time.monotonic()
         soonest = min(until_retry, math.inf if until_due is None else until_due)
         return min(self.longest_rest_seconds, max(SHORTEST_REST_SECONDS, soonest))

@@ -87,19 +87,19 @@ class Demo:
     password: str
 
 
-def seed() -> Demo:
+def seed_demo_company() -> Demo:
     """Create the missing parts of the demo; existing parts stay as people changed them."""
     company = Company.objects.filter(memberships__user__email=OWNER).first()
     company = company or create_company(name=COMPANY, owner_email=OWNER)
     actor = Actor(ActorKind.COMPANY, company.id)
-    job_ids = [_seed_job(job, company, actor) for job in JOBS]
+    job_ids = [_seed_demo_job(job, company, actor) for job in JOBS]
     for email, role in COLLEAGUES.items():  # once: a removed colleague does not come back
         if not User.objects.filter(email=email).exists():
             add_member(company_id=company.id, email=email, role=role)
-    return Demo(company.id, job_ids[0], _api_key(company), _password(company))
+    return Demo(company.id, job_ids[0], _demo_api_key(company), _demo_password(company))
 
 
-def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
+def _seed_demo_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
     """Create a planned job with its people, unless it exists; return its id.
 
     The id is the same at each start, and of the company's time: lists of jobs are ordered by id.
@@ -129,30 +129,30 @@ def _seed_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
     return job_id
 
 
-def _api_key(company: Company) -> str:
+def _demo_api_key(company: Company) -> str:
     """Return the demo's key, kept in a file beside the embedded database: it is shown only once."""
     file = STATE_DIR / f"demo_api_key.{company.id}"
     if file.exists() and find_api_key(file.read_text()):
         return file.read_text()
     ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
     _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=list(Scope))
-    _keep(file, key)
+    _keep_demo_secret(file, key)
     return key
 
 
-def _password(company: Company) -> str:
+def _demo_password(company: Company) -> str:
     """Return the owner's password, kept in a file beside the key; a chosen one is not replaced."""
     file = STATE_DIR / f"demo_password.{company.id}"
     owner = User.objects.get(email=OWNER)
     if not owner.has_usable_password():
-        _keep(file, secrets.token_urlsafe(12))
+        _keep_demo_secret(file, secrets.token_urlsafe(12))
         set_first_password(user_id=owner.id, password=file.read_text())
         return file.read_text()
     kept = file.read_text() if file.exists() else ""
     return kept if kept and owner.check_password(kept) else ""
 
 
-def _keep(path: Path, text: str) -> None:
+def _keep_demo_secret(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     fresh.touch(mode=0o600)

@@ -19,7 +19,7 @@ TICK_SECONDS = 0.2
 INHERITED_FDS = 256  # only what the starter passed on is open, and its numbers are small
 
 
-def main(command: list[str]) -> None:
+def die_with_parent(command: list[str]) -> None:
     """Leave the watcher behind and become `command`."""
     leader = os.getpid()
     if os.fork() == 0:
@@ -29,20 +29,20 @@ def main(command: list[str]) -> None:
         # Ask the leader to end, twice; then kill it and all that it started in its session.
         start = time.monotonic()
         for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
-            if _is_alive(leader):
+            if _is_parent_alive(leader):
                 os.kill(leader, signal.SIGTERM)
-            while _is_alive(leader) and time.monotonic() < until:
+            while _is_parent_alive(leader) and time.monotonic() < until:
                 time.sleep(TICK_SECONDS)
-        if _is_alive(leader):
+        if _is_parent_alive(leader):
             os.killpg(leader, signal.SIGKILL)
         os._exit(0)
     os.execvp(command[0], command)  # noqa: S606 -- the command is our starter's
 
 
-def _is_alive(leader: int) -> bool:
+def _is_parent_alive(leader: int) -> bool:
     """Tell if `leader` is alive: unlike its number, being our parent cannot pass to another."""
     return os.getppid() == leader
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    die_with_parent(sys.argv[1:])

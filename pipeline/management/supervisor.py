@@ -132,7 +132,7 @@ class Supervisor:
     def _tick(self) -> None:
         for name, process in list(self._running.items()):
             if process.poll() is not None:
-                _kill_session(process.pid)
+                _kill_program_session(process.pid)
                 self._note_end(name, process)
         for name, due in list(self._due.items()):
             if time.monotonic() >= due:
@@ -164,12 +164,12 @@ class Supervisor:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=max(0.0, until - time.monotonic()))
         for process in self._running.values():
-            _kill_session(process.pid)
+            _kill_program_session(process.pid)
             if process.stdin:
                 process.stdin.close()
 
 
-def _kill_session(leader: int) -> None:
+def _kill_program_session(leader: int) -> None:
     """Kill the processes that a program left behind; all are in the program's own session.
 
     Waits until they are gone, or nearly so: a living one counts as a user of the database.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import ClassVar, NamedTuple
+from uuid import UUID
 
 import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
@@ -22,7 +23,7 @@ FOUND_BY_KIND = (
 ).split()
 
 
-def _choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
+def _model_choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
 
 
@@ -53,8 +54,8 @@ class Application(models.Model):
         Applicant, models.PROTECT, related_name="applications", db_index=False
     )
     name = models.CharField(max_length=NAME_LENGTH)
-    status = models.CharField(max_length=22, choices=_choices(Status))
-    outcome = models.CharField(max_length=10, null=True, choices=_choices(Outcome))  # noqa: DJ001
+    status = models.CharField(max_length=22, choices=_model_choices(Status))
+    outcome = models.CharField(max_length=10, null=True, choices=_model_choices(Outcome))  # noqa: DJ001
     ticket = models.BigIntegerField(null=True)
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
@@ -150,6 +151,34 @@ class Application(models.Model):
         return self.verify_by is None
 
 
+class ApplicationRow(NamedTuple):
+    """An application as it is read, with the fields of the model `Application`."""
+
+    id: UUID
+    job_id: UUID
+    applicant_id: UUID
+    name: str
+    status: str
+    outcome: str | None
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    verify_by: datetime | None
+    acknowledge_by: datetime | None
+    deadline_extended: bool
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    ended_at: datetime | None
+    status_since: datetime
+
+    @property
+    def is_verified(self) -> bool:
+        """Tell if the address was proved, or the company itself submitted the application."""
+        return self.verify_by is None
+
+
 class Event(models.Model):
     """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
 
@@ -163,11 +192,11 @@ class Event(models.Model):
     job_id = models.UUIDField()
     seq = models.BigIntegerField()
     application_id = models.UUIDField(null=True)
-    event = models.CharField(max_length=20, choices=_choices(EventType))
+    event = models.CharField(max_length=20, choices=_model_choices(EventType))
     from_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     to_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     outcome = models.CharField(max_length=10, null=True)  # noqa: DJ001
-    actor_kind = models.CharField(max_length=9, choices=_choices(ActorKind))
+    actor_kind = models.CharField(max_length=9, choices=_model_choices(ActorKind))
     actor_id = models.UUIDField(null=True)
     cause_seq = models.BigIntegerField(null=True)
     policy_version = models.IntegerField()

@@ -24,7 +24,7 @@ from jobs.selectors import locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.selectors.applications import Seen, read_application
+from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_applicant
 
@@ -62,24 +62,47 @@ class Member:
         return self.may(Action.MANAGE_TEAM)
 
 
+def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
+    """Read a value once per request, at its first use."""
+    name = f"_{read.__name__}"
+
+    @wraps(read)
+    def read_once(request: HttpRequest) -> T:
+        kept = request.__dict__
+        if name not in kept:
+            kept[name] = read(request)
+        return kept[name]
+
+    return read_once
+
+
+@once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the person for whom the browser's session stands. At most one query a request."""
-    return _once(request, "_applicant", _applicant)
+    applicant_id = applicant_id_of(request)
+    try:
+        return read_applicant(applicant_id) if applicant_id else None
+    except ApplicantNotFound:
+        return None
 
 
-def memberships(request: HttpRequest) -> list[Membership]:
+@once_per_request
+def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the companies of the signed-in staff account, by name. At most one query a request.
 
     Nobody signed in: none. Not those that require a second step which the account lacks.
     """
-    return _once(request, "_memberships", _memberships)
+    if not request.user.is_authenticated:
+        return []
+    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
+    return list(theirs.order_by("company__name", "company_id"))
 
 
 def current_member(request: HttpRequest) -> Member | None:
     """Return the signed-in staff account, for the company it last chose (else its first)."""
-    theirs = memberships(request)
+    theirs = current_memberships(request)
     chosen = [m for m in theirs if str(m.company_id) == request.session.get(COMPANY)]
-    return _member((chosen or theirs)[0]) if theirs else None
+    return _current_member_of((chosen or theirs)[0]) if theirs else None
 
 
 def member_who_sent(request: HttpRequest) -> Member | None:
@@ -91,18 +114,18 @@ def member_who_sent(request: HttpRequest) -> Member | None:
     named = request.POST.get(COMPANY)
     if named is None:
         return current_member(request)
-    theirs = (m for m in memberships(request) if str(m.company_id) == named)
+    theirs = (m for m in current_memberships(request) if str(m.company_id) == named)
     found = next(theirs, None)
-    return act_for(request, found.company_id) if found else None
+    return switch_current_member(request, found.company_id) if found else None
 
 
-def act_for(request: HttpRequest, company_id: UUID) -> Member | None:
+def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | None:
     """Return the staff account as a member of that company, for which it acts from now on."""
-    for membership in memberships(request):
+    for membership in current_memberships(request):
         if membership.company_id == company_id:
             if request.session.get(COMPANY) != str(company_id):
                 request.session[COMPANY] = str(company_id)
-            return _member(membership)
+            return _current_member_of(membership)
     return None
 
 
@@ -112,12 +135,14 @@ def for_applicants(
     """Return a page for people who have proved their address; others sign in first."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def guarded_for_applicant(
+        request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
         if current_applicant(request) is None:
             return redirect_to_login(request.get_full_path(), resolve_url("sign_in"))
         return view(request, *args, **kwargs)
 
-    return guarded
+    return guarded_for_applicant
 
 
 def for_members(
@@ -131,25 +156,27 @@ def for_members(
     Others sign in first. Raises PermissionDenied (403) without the permission.
     """
 
-    def guard(
+    def guard_for_members(
         view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
     ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         @wraps(view)
-        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def guarded_for_member(
+            request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+        ) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
             member = current_member(request)
             if member is None and locked_companies(request.user.id):
                 return redirect("account")  # which says that a second step is needed
-            require(member, action)
+            require_access(member, action)
             return view(request, *args, **kwargs)
 
-        return guarded
+        return guarded_for_member
 
-    return guard
+    return guard_for_members
 
 
-def require(member: Member | None, action: Action) -> Member:
+def require_access(member: Member | None, action: Action) -> Member:
     """Return the member, who may do that. Raises PermissionDenied."""
     if member is None:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
@@ -167,24 +194,26 @@ def own_job(
     Raises JobNotFound (404), PermissionDenied.
     """
     job = read_job(job_id)
-    member = act_for(request, job.company_id)
+    member = switch_current_member(request, job.company_id)
     if member is None:
         raise JobNotFound
-    return require(member, action), job
+    return require_access(member, action), job
 
 
 def received_application(
     request: HttpRequest, application_id: UUID, action: Action = Action.READ_COMPANY
-) -> tuple[Member, Seen]:
+) -> tuple[Member, SeenApplication]:
     """Return an application to one of the member's companies. Raises ApplicationNotFound (404)."""
     seen = read_application(application_id)
-    member = act_for(request, seen.company_id)
+    member = switch_current_member(request, seen.company_id)
     if member is None:
         raise ApplicationNotFound
-    return require(member, action), seen
+    return require_access(member, action), seen
 
 
-def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applicant, Seen]:
+def own_application(
+    request: HttpRequest, application_id: UUID
+) -> tuple[Applicant, SeenApplication]:
     """Return an application of the person who is signed in. Raises ApplicationNotFound (404)."""
     person, seen = current_applicant(request), read_application(application_id)
     if person is None or person.id != seen.application.applicant_id:
@@ -195,33 +224,10 @@ def own_application(request: HttpRequest, application_id: UUID) -> tuple[Applica
 def public_job(request: HttpRequest, job_id: UUID) -> Job:
     """Return a public job; a draft only for its own company. Raises JobNotFound (404)."""
     job = read_job(job_id)
-    if job.status == JobStatus.DRAFT and act_for(request, job.company_id) is None:
+    if job.status == JobStatus.DRAFT and switch_current_member(request, job.company_id) is None:
         raise JobNotFound
     return job
 
 
-def _once(request: HttpRequest, name: str, read: Callable[[HttpRequest], T]) -> T:
-    """Return a value that is read once per request, at its first use."""
-    kept = request.__dict__
-    if name not in kept:
-        kept[name] = read(request)
-    return kept[name]
-
-
-def _applicant(request: HttpRequest) -> Applicant | None:
-    applicant_id = applicant_id_of(request)
-    try:
-        return read_applicant(applicant_id) if applicant_id else None
-    except ApplicantNotFound:
-        return None
-
-
-def _memberships(request: HttpRequest) -> list[Membership]:
-    if not request.user.is_authenticated:
-        return []
-    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
-    return list(theirs.order_by("company__name", "company_id"))
-
-
-def _member(membership: Membership) -> Member:
+def _current_member_of(membership: Membership) -> Member:
     return Member(membership.user, membership.company, Role(membership.role))

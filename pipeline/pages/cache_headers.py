@@ -11,14 +11,16 @@ from pipeline.web.page_middleware import add_transport_security, pages_only
 
 
 @pages_only
-def private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+def private_cache_headers(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
     """Forbid caching of pages that belong to a session.
 
     After signing out, the browser's back button must not show the page again. Fragments with an
     ETag, which their page fetches again, set their own cache headers.
     """
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def cache_headers_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         session = request.session
         is_own = session.accessed and not session.is_empty()
@@ -27,4 +29,4 @@ def private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[...
         add_transport_security(response)
         return response
 
-    return middleware
+    return cache_headers_middleware

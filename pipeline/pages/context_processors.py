@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from pipeline.pages.access import current_applicant, current_member, memberships
+from pipeline.pages.access import current_applicant, current_member, current_memberships
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
@@ -40,21 +40,23 @@ NAV_OF_APPLICANTS = (
 )
 
 
-def frame(request: HttpRequest) -> dict[str, Any]:
+def frame_context(request: HttpRequest) -> dict[str, Any]:
     """Return `applicant`, `member` and `memberships`, read when a page uses them."""
     match = request.resolver_match
     zone = timezone.get_current_timezone_name()
     return {
         "applicant": SimpleLazyObject(lambda: current_applicant(request)),
         "member": SimpleLazyObject(lambda: current_member(request)),
-        "memberships": SimpleLazyObject(lambda: memberships(request)),
-        "main_nav": SimpleLazyObject(lambda: _main_nav(request, match.url_name if match else "")),
+        "memberships": SimpleLazyObject(lambda: current_memberships(request)),
+        "main_nav": SimpleLazyObject(
+            lambda: _main_nav_context(request, match.url_name if match else "")
+        ),
         "dev_mail": settings.DEV_MAIL,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }
 
 
-def _main_nav(request: HttpRequest, here: str | None) -> list[dict[str, str]]:
+def _main_nav_context(request: HttpRequest, here: str | None) -> list[dict[str, str]]:
     """Return the links of the main navigation, and mark the one of the current page."""
     member = current_member(request)
     if member:

@@ -36,12 +36,14 @@ MESSAGES: dict[type[LineError], str] = {
 }
 
 
-def words_for(error: LineError) -> str:
+def error_message_for(error: LineError) -> str:
     """Return the message for a refused action."""
     return MESSAGES.get(type(error), str(error))
 
 
-def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T | None:
+def attempt_or_error_message(
+    request: HttpRequest, act: Callable[[], T], *, done: str = ""
+) -> T | None:
     """Run an action and show `done`, or why it was refused, on the next page.
 
     Return the action's result, or None if it was refused. Errors about missing objects are raised,
@@ -52,7 +54,7 @@ def attempt(request: HttpRequest, act: Callable[[], T], *, done: str = "") -> T 
     except NOT_FOUND:
         raise
     except LineError as error:
-        messages.error(request, words_for(error))
+        messages.error(request, error_message_for(error))
         return None
     if done:
         messages.success(request, done)
@@ -72,17 +74,17 @@ NOT_FOUND = (
 
 
 @pages_only
-def missing_to_404(
+def missing_error_to_404(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def missing_error_middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> None:
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
 
-    middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
-    return middleware
+    missing_error_middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
+    return missing_error_middleware

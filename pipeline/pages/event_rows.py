@@ -9,7 +9,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from pipeline.models import Event
-from pipeline.selectors.history import Tree, actors_of, names_of
+from pipeline.selectors.history import EventTree, actors_in_history, names_in_history
 from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
 from pipeline.wording.sentences import Reader, sentence
 
@@ -38,7 +38,7 @@ class EventRow:
         return bytes(self.event.hash).hex()
 
 
-def rows_of_person(events: Iterable[Event]) -> list[EventRow]:
+def event_rows_of_person(events: Iterable[Event]) -> list[EventRow]:
     """Describe events of one person's applications, in the given order and without names."""
     zone = timezone.get_current_timezone()
     rows = []
@@ -49,15 +49,17 @@ def rows_of_person(events: Iterable[Event]) -> list[EventRow]:
     return rows
 
 
-def rows_of_job(trees: Iterable[Tree]) -> list[EventRow]:
+def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
     """Describe events of a job's log with the people's names, in at most three queries."""
     trees = list(trees)
     events = [event for tree in trees for event in (tree.event, *tree.children)]
-    names = names_of(event.application_id for event in events)
-    actors = actors_of({e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"})
+    names = names_in_history(event.application_id for event in events)
+    actors = actors_in_history(
+        {e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"}
+    )
     zone = timezone.get_current_timezone()
 
-    def row(event: Event) -> EventRow:
+    def event_row(event: Event) -> EventRow:
         words = words_of_event(event)
         known = actors.get(event.actor_id) if event.actor_id else None
         return EventRow(
@@ -71,12 +73,12 @@ def rows_of_job(trees: Iterable[Tree]) -> list[EventRow]:
 
     rows = []
     for tree in trees:
-        root = row(tree.event)
-        root.children, root.more = [row(child) for child in tree.children], tree.more
+        root = event_row(tree.event)
+        root.children, root.more = [event_row(child) for child in tree.children], tree.more
         rows.append(root)
     return rows
 
 
 def row_of_event(event: Event) -> EventRow:
     """Describe one event of a job's log, in at most three queries."""
-    return rows_of_job([Tree(event)])[0]
+    return event_rows_of_job([EventTree(event)])[0]

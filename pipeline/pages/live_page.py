@@ -51,11 +51,11 @@ def live_page(
     if wants_fragment:  # addresses that are built in the fragment must not hold the parameter
         request.META["QUERY_STRING"] = query.urlencode()
         request.GET = query  # type: ignore[assignment]  # a mutable copy
-    etag = _etag(request, fragment, tag)
+    etag = _live_page_etag(request, fragment, tag)
     followed = list(jobs)
     is_signed_in = current_applicant(request) or current_member(request)
     session_key = request.session.session_key if is_signed_in else None  # None: anybody may see it
-    stream = f"/live/{stream_tokens.issue(followed, session_key)}" if followed else ""
+    stream = f"/live/{stream_tokens.issue_stream_token(followed, session_key)}" if followed else ""
     if not wants_fragment:
         query = request.GET.copy()
         query[PARAMETER] = "1"
@@ -64,14 +64,14 @@ def live_page(
     elif request.headers.get("If-None-Match") == etag:
         response = HttpResponseNotModified()
     else:
-        response = HttpResponse(_fragment(request, fragment, build, etag))
+        response = HttpResponse(_live_page_fragment(request, fragment, build, etag))
     if wants_fragment:
         response["ETag"], response[STREAM_HEADER] = etag, stream
     patch_cache_control(response, private=True, no_cache=True)
     return response
 
 
-def _etag(request: HttpRequest, fragment: str, tag: str) -> str:
+def _live_page_etag(request: HttpRequest, fragment: str, tag: str) -> str:
     """Hash the tag and everything else on which the bytes of the fragment depend."""
     zone, language = timezone.get_current_timezone_name(), get_language()
     person, member = current_applicant(request), current_member(request)
@@ -81,7 +81,7 @@ def _etag(request: HttpRequest, fragment: str, tag: str) -> str:
     return f'W/"{digest}"'
 
 
-def _fragment(
+def _live_page_fragment(
     request: HttpRequest, template: str, build: Callable[[], dict[str, Any]], etag: str
 ) -> str:
     html = caches["local"].get(f"fragment:{etag}")

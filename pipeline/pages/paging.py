@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from pipeline.selectors.paging import decode_cursor
 
 
-def id_in(request: HttpRequest, name: str) -> UUID | None:
+def page_id_in(request: HttpRequest, name: str) -> UUID | None:
     """Return the id in the address, or None."""
     try:
         return UUID(request.GET.get(name, ""))
@@ -19,12 +19,12 @@ def id_in(request: HttpRequest, name: str) -> UUID | None:
         return None
 
 
-def place_in(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
+def page_place_in(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the cursor in the address, or None; see `decode_cursor`."""
     return decode_cursor(request.GET.get(name, ""), *kinds)
 
 
-def url_with(request: HttpRequest, **changes: Any) -> str:
+def page_url_with(request: HttpRequest, **changes: Any) -> str:
     """Return this page's address with a changed query; None removes a parameter."""
     query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
     query |= {name: value for name, value in changes.items() if value is not None}

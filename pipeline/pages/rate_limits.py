@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from pipeline.limits.rate_limit import count_named
+from pipeline.limits.rate_limit import count_against_named_rate
 from pipeline.web.client_address import client_address
 from pipeline.wording.english import long_duration
 
@@ -19,21 +19,21 @@ class TooOften(Exception):
         self.wait_seconds = wait_seconds
 
 
-def limit(request: HttpRequest, name: str, subject: str | None = None) -> None:
+def limit_page_rate(request: HttpRequest, name: str, subject: str | None = None) -> None:
     """Count a request against a rate limit of settings.THROTTLE_RATES. Raises TooOften.
 
     `subject` is counted separately from others; by default it is the client's address. Requests to
     the API count against the same limit. Refused requests do not count.
     """
-    counted = count_named(name, subject or client_address(request))
+    counted = count_against_named_rate(name, subject or client_address(request))
     if counted is not None and not counted.tally.allowed:
         raise TooOften(counted.tally.wait_seconds)
 
 
-def limit_codes_to(request: HttpRequest, address: str) -> None:
+def limit_rate_of_codes(request: HttpRequest, address: str) -> None:
     """Count a code that a client has sent to an address. Raises TooOften.
 
     The limit is per client and address: one client alone cannot use up the codes of another
     person's address.
     """
-    limit(request, "code_request", f"{client_address(request)} {address}")
+    limit_page_rate(request, "code_request", f"{client_address(request)} {address}")

@@ -11,23 +11,25 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from psycopg.errors import QueryCanceled
 
-from pipeline.database.statement_time import bound_heavy_read
-from pipeline.selectors.paging import one_instant
+from pipeline.database.instants import one_instant
+from pipeline.database.statement_time import limit_statement_time
 
 P = ParamSpec("P")
 LONGEST_SECONDS = 5.0  # for one statement of such a page
 
 
-def reads_for_a_while(
+def time_limited(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Run a read-only view at one instant, and answer 503 if the database takes too long."""
 
     @wraps(view)
-    def bounded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def time_limited_view(
+        request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
         try:
             with one_instant():
-                bound_heavy_read(LONGEST_SECONDS)
+                limit_statement_time(LONGEST_SECONDS)
                 return view(request, *args, **kwargs)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled):
@@ -36,4 +38,4 @@ def reads_for_a_while(
             answer["Retry-After"] = "30"
             return answer
 
-    return bounded
+    return time_limited_view

@@ -15,14 +15,14 @@ from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.erase_files import forget_exported, forget_imported, hold_imports
-from pipeline.privacy.erase_tasks import forget_in_tasks
+from pipeline.privacy.erase_files import erase_in_exports, erase_in_imports, hold_imports_to_erase
+from pipeline.privacy.erase_tasks import erase_in_tasks
 from pipeline.services.withdraw import withdraw
 
 security = logging.getLogger("security")
 
 
-def erase(*, applicant_id: UUID) -> int:
+def erase_person(*, applicant_id: UUID) -> int:
     """Withdraw all that a person has in any line, then remove name and address everywhere.
 
     Says how many applications were withdrawn; their seats are with the next in line by then. Once
@@ -34,50 +34,50 @@ def erase(*, applicant_id: UUID) -> int:
     person = Applicant.objects.filter(id=applicant_id).first()
     if person is None:
         raise ApplicantNotFound
-    withdrawn = _leave_lines(person)
-    while not _remove_traces(person):  # they have applied somewhere meanwhile
-        withdrawn += _leave_lines(person)
+    withdrawn = _leave_lines_to_erase(person)
+    while not _erase_traces(person):  # they have applied somewhere meanwhile
+        withdrawn += _leave_lines_to_erase(person)
     dev_mailbox.forget(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
     return withdrawn
 
 
-def _leave_lines(person: Applicant) -> int:
+def _leave_lines_to_erase(person: Applicant) -> int:
     withdrawn = 0
-    for application_id in _live(person):
+    for application_id in _live_applications_to_erase(person):
         with suppress(IllegalMove):  # it has just ended in another way
             withdraw(application_id=application_id, actor=Actor(ActorKind.APPLICANT, person.id))
             withdrawn += 1
     return withdrawn
 
 
-def _live(person: Applicant) -> list[UUID]:
+def _live_applications_to_erase(person: Applicant) -> list[UUID]:
     theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
     return list(theirs.order_by("id").values_list("id", flat=True))
 
 
 @transaction.atomic(durable=True)
-def _remove_traces(person: Applicant) -> bool:
+def _erase_traces(person: Applicant) -> bool:
     """Remove everything in one transaction, or nothing if they have a live application.
 
     Imports are held up before anything else. Then the row goes: who is applying for the person is
     waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
     """
     lift_statement_time()
-    hold_imports()
+    hold_imports_to_erase()
     Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
-    if _live(person):
+    if _live_applications_to_erase(person):
         transaction.set_rollback(True)
         return False
     theirs = Application.objects.filter(applicant=person)
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
     ApplicantToken.objects.filter(applicant=person).delete()
-    codes.forget(person.email)
-    forget_imported(person.email)
-    forget_exported(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
-    forget_in_tasks(person.email)
-    _remove_answers(person, list(theirs.values_list("id", flat=True)))
+    codes.forget_code(person.email)
+    erase_in_imports(person.email)
+    erase_in_exports(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
+    erase_in_tasks(person.email)
+    _erase_answers(person, list(theirs.values_list("id", flat=True)))
     return True
 
 
@@ -88,7 +88,7 @@ DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
 """
 
 
-def _remove_answers(person: Applicant, application_ids: list[UUID]) -> None:
+def _erase_answers(person: Applicant, application_ids: list[UUID]) -> None:
     """Remove the kept answers with the person's address or one of the ids.
 
     A request that is repeated under its key is then carried out again.

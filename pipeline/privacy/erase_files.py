@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipeline.files.write import hold_new_files, remove_files
+from pipeline.files.write import hold_file_writes, remove_files
 from pipeline.imports.read_file import read_file, unread_files_with
-from pipeline.imports.rows import Refusal, Row, rows_in
+from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
 # The parts in which an address may stand, in any case of its letters: no line, and so no address,
@@ -30,7 +30,7 @@ SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email 
 """
 
 
-def hold_imports() -> None:
+def hold_imports_to_erase() -> None:
     """Wait for the batches of imports that are being taken in, and keep the next ones waiting.
 
     So nobody is taken in from a row that was read before and is erased now. First of all in a
@@ -40,25 +40,29 @@ def hold_imports() -> None:
     list(going_on.select_for_update().values_list("file_id"))
 
 
-def forget_imported(address: str) -> None:
+def erase_in_imports(address: str) -> None:
     """Blank every imported row with an address, in its normal spelling.
 
     Waiting and refused rows alike. A waiting one will be refused: an erased person is not
     imported.
     """
-    for run in unread_files_with(_spellings(address)):
+    for run in unread_files_with(_spellings_in_files(address)):
         read_file(run)  # rows can be blanked one by one
-    pattern = _pattern(address)
-    for part in StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT)):
+    pattern = _pattern_in_files(address)
+    for part in StoredPart.objects.filter(
+        id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT)
+    ):
         rows = [
-            Row(row.number, "", "", Refusal.ERASED)
+            ImportRow(row.number, "", "", Refusal.ERASED)
             if pattern.search(f"{row.email} {row.name}".lower())
             else row
             for row in rows_in(bytes(part.data))
         ]
         data = b"".join(row.as_line() for row in rows)
         StoredPart.objects.filter(id=part.id).update(data=data)
-    for refusal in ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address})):
+    for refusal in ImportRefusal.objects.filter(
+        id__in=_ids_of_file_parts(_REFUSALS, {"address": address})
+    ):
         if pattern.search(f"{refusal.email} {refusal.name}".lower()):
             same = ImportRefusal.objects.filter(id=refusal.id)
             same.update(name="", email="", reason=Refusal.ERASED)
@@ -66,14 +70,16 @@ def forget_imported(address: str) -> None:
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
-def imported_rows(address: str) -> list[dict[str, str]]:
+def file_rows_with(address: str) -> list[dict[str, str]]:
     """Return the imported rows with an address that companies still keep, for the person."""
-    pattern = _pattern(address)
-    parts = StoredPart.objects.filter(id__in=_parts(address, StoredFile.Purpose.IMPORT))
+    pattern = _pattern_in_files(address)
+    parts = StoredPart.objects.filter(id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT))
     found = [
         (row.name, row.email) for part in parts.order_by("id") for row in rows_in(bytes(part.data))
     ]
-    refused = ImportRefusal.objects.filter(id__in=_ids(_REFUSALS, {"address": address}))
+    refused = ImportRefusal.objects.filter(
+        id__in=_ids_of_file_parts(_REFUSALS, {"address": address})
+    )
     found += refused.order_by("id").values_list("name", "email")
     return [
         {"name": name, "email": email}
@@ -82,43 +88,45 @@ def imported_rows(address: str) -> list[dict[str, str]]:
     ]
 
 
-def forget_exported(address: str, job_ids: Collection[UUID]) -> None:
+def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
     """Remove the files made of these jobs that have an address, and those being written just now.
 
     Who writes one notices, and starts again; who wants a removed one has it made again. No other
     one begins before this transaction has ended.
     """
-    hold_new_files()
+    hold_file_writes()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
     remove_files(exports.filter(is_complete=False))
-    pattern = _pattern(address)
-    for part_id in _parts(address, StoredFile.Purpose.EXPORT, job_ids):
+    pattern = _pattern_in_files(address)
+    for part_id in _file_parts_with(address, StoredFile.Purpose.EXPORT, job_ids):
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
             remove_files(exports.filter(id=part.file_id))
 
 
-def _pattern(address: str) -> re.Pattern[str]:
+def _pattern_in_files(address: str) -> re.Pattern[str]:
     """Return a pattern for the address itself, not for a longer one around it."""
-    spellings = "|".join(re.escape(spelling) for spelling in _spellings(address))
+    spellings = "|".join(re.escape(spelling) for spelling in _spellings_in_files(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")
 
 
-def _spellings(address: str) -> list[str]:
+def _spellings_in_files(address: str) -> list[str]:
     """Return the spellings of an address in a file: plain, in JSON, in CSV."""
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
 
 
-def _parts(
+def _file_parts_with(
     address: str, purpose: StoredFile.Purpose, job_ids: Collection[UUID] | None = None
 ) -> list[int]:
     jobs = None if job_ids is None else list(job_ids)
-    return _ids(_PARTS, {"purpose": purpose.value, "jobs": jobs, "spellings": _spellings(address)})
+    return _ids_of_file_parts(
+        _PARTS, {"purpose": purpose.value, "jobs": jobs, "spellings": _spellings_in_files(address)}
+    )
 
 
-def _ids(statement: str, parameters: dict[str, object]) -> list[int]:
+def _ids_of_file_parts(statement: str, parameters: dict[str, object]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)  # type: ignore[arg-type]  # lists are arrays
         return [row[0] for row in cursor.fetchall()]

@@ -20,7 +20,7 @@ PLACES: dict[str, dict[str, bool]] = {
 ERASED = "erased"
 
 
-def forget_in_tasks(address: str) -> None:
+def erase_in_tasks(address: str) -> None:
     """Replace an address, in its normal spelling and any case, in tasks, schedules and their log.
 
     Finished tasks are kept for days only, so that looking through them takes no index.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from applicants.codes import kept_about
+from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Event
 from pipeline.wording.sentences import Reader, sentence
@@ -23,19 +23,19 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
             "name": applicant.name,
             "created_at": applicant.created_at,
         },
-        "applications": _applications(applicant.id),
+        "applications": _data_of_applications(applicant.id),
         "signing_in": {
             "tokens": list(
                 ApplicantToken.objects.filter(applicant=applicant)
                 .order_by("created_at")
                 .values("created_at", "expires_at", "revoked_at")
             ),
-            "last_code": kept_about(applicant.email),
+            "last_code": code_kept_about(applicant.email),
         },
     }
 
 
-def _applications(applicant_id: UUID) -> list[dict[str, Any]]:
+def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))

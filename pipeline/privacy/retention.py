@@ -15,7 +15,7 @@ from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.models import Retention
 from pipeline.line.lock import lock_job
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 
 security = logging.getLogger("security")
 
@@ -49,9 +49,9 @@ def end_retention() -> int:
     other application and no token in use is erased too. A job under legal hold is left alone. Must
     not be called inside a transaction.
     """
-    due = _due()
+    due = _due_for_end_of_retention()
     for job_id in dict.fromkeys(row.job_id for row in due):
-        _forget(job_id, [row.application_id for row in due if row.job_id == job_id])
+        _end_retention_of(job_id, [row.application_id for row in due if row.job_id == job_id])
     applications = Application.objects.filter(applicant_id=OuterRef("id"))
     tokens = ApplicantToken.objects.filter(
         applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
@@ -59,11 +59,11 @@ def end_retention() -> int:
     unneeded = Applicant.objects.filter(~Exists(applications), ~Exists(tokens))
     for person_id in {row.applicant_id for row in due}:
         if unneeded.filter(id=person_id).exclude(email__startswith=ERASED).exists():
-            erase(applicant_id=person_id)
+            erase_person(applicant_id=person_id)
     return len(due)
 
 
-def _due(ids: Collection[UUID] | None = None) -> list[Due]:
+def _due_for_end_of_retention(ids: Collection[UUID] | None = None) -> list[Due]:
     values: dict[str, Any] = {
         "erased": ERASED_NAME,
         "least": Retention.LEAST_DAYS,
@@ -77,10 +77,10 @@ def _due(ids: Collection[UUID] | None = None) -> list[Due]:
 
 
 @transaction.atomic(durable=True)
-def _forget(job_id: UUID, application_ids: list[UUID]) -> None:
+def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     """Cut applications off from their people, under the job's lock; a hold since then counts."""
     lock_job(job_id)
-    for row in _due(application_ids):
+    for row in _due_for_end_of_retention(application_ids):
         nobody = uuid4()
         Applicant.objects.create(id=nobody, email=f"{ERASED}{nobody}", name=ERASED_NAME)
         same = Application.objects.filter(id=row.application_id)

@@ -22,7 +22,7 @@ EVERY_NIGHT = "20 3 * * *"
     cap=1,
     schema={"type": "object", "properties": {}, "additionalProperties": False},
 )
-def erase_what_is_kept_too_long(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def end_retention_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Erase the personal data of applications that ended too long ago; says how many."""
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
@@ -36,6 +36,6 @@ def erase_what_is_kept_too_long(payload: dict[str, Any], context: Context) -> di
     return {"applications": erased}
 
 
-def ensure_retention() -> None:
+def ensure_privacy_task() -> None:
     """Schedule the erasure. Safe to call at every start, and by many processes at once."""
-    schedules.ensure("Retention of personal data", EVERY_NIGHT, KEY)
+    schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)

@@ -50,7 +50,7 @@ def report_of(job_id: UUID, week: date) -> Shelf | None:
     )
 
 
-def last_try(company_id: UUID, job_id: UUID) -> Task | None:
+def last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
     """Return the last task that was to make a report of a job, in one query.
 
     It is None without a recent one.
@@ -62,16 +62,16 @@ def last_try(company_id: UUID, job_id: UUID) -> Task | None:
     return of_job.order_by("-id").first()
 
 
-def is_being_made(task: Task | None) -> bool:
+def is_report_being_made(task: Task | None) -> bool:
     """Return True unless the task has ended."""
     return task is not None and task.status in (Status.PENDING, Status.RUNNING, Status.CANCELLING)
 
 
-def schedule_id(job_id: UUID) -> UUID:
+def report_schedule_id(job_id: UUID) -> UUID:
     """Return the id of the schedule that makes a job's reports: a job has one at most."""
     return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
 
 
-def schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
+def report_schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
     """Return the schedule that makes a job's reports, in one query; None if none does."""
-    return Schedule.objects.filter(id=schedule_id(job_id), owner_id=company_id).first()
+    return Schedule.objects.filter(id=report_schedule_id(job_id), owner_id=company_id).first()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pipeline.background.schedules import delete_schedule
 from pipeline.domain.errors import JobNotFound, ScheduleNotFound
-from pipeline.reports.read import KEY, schedule_id
+from pipeline.reports.read import KEY, report_schedule_id
 from pipeline.reports.weekly import BadWeek, JobOver, NothingToReport, make_weekly_report
 from tasks.context import Context
 from tasks.errors import Discard, Fatal
@@ -59,7 +59,7 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
             with suppress(ScheduleNotFound):
                 delete_schedule(
                     company_id=context.owner_id,
-                    schedule_id=schedule_id(UUID(payload["job_id"])),
+                    schedule_id=report_schedule_id(UUID(payload["job_id"])),
                     actor="site",
                 )
         raise Discard(str(error)) from None

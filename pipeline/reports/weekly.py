@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.db.models.functions import Now
 
 from jobs.models import JobStatus
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import WeeklyReport
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import database_now
-from pipeline.stats.job_week import Week, figures_of_week
+from pipeline.stats.job_week import Week, week_of_job
 
 
 class BadWeek(Exception):
@@ -40,14 +40,14 @@ def make_weekly_report(
     job = read_job(job_id)
     if job.company_id != company_id:
         raise JobNotFound
-    chosen = _week(week, zone)
+    chosen = _week_to_report(week, zone)
     if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
         raise NothingToReport("the job was made after that week")
     people = job.active_count + job.pending_count + job.waitlist_count
     if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
         raise JobOver("the job was over before that week")
-    figures = figures_of_week(job_id, chosen)
-    before = figures_of_week(job_id, chosen.before)
+    figures = week_of_job(job_id, chosen)
+    before = week_of_job(job_id, chosen.before)
     WeeklyReport.objects.bulk_create(
         [
             WeeklyReport(
@@ -65,7 +65,7 @@ def make_weekly_report(
     return WeeklyReport.objects.get(job_id=job_id, week=chosen.monday)
 
 
-def _week(monday: date | None, zone: str) -> Week:
+def _week_to_report(monday: date | None, zone: str) -> Week:
     """Return the requested week. Raises BadWeek unless it is over."""
     now = database_now()
     try:

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
-
-from django.db import connection
 
 from applicants.models import ERASED
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line.round_trips import fetch
-from pipeline.line.sql import APPLICATION
-from pipeline.models import Application, Standing
+from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.models import Application, ApplicationRow, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
 
+J = TypeVar("J")
+
+# The lengths for which a page's statement is prepared; the longest page of all has 200 rows and one
+# more.
+_PREPARED_LENGTHS = (11, 51, 201)
+
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenApplication:
     """An application and what surrounds it, as of `now`, the database's time."""
 
-    application: Application
+    application: Application | ApplicationRow
     company_id: UUID
     job_title: str
     email: str
@@ -53,7 +57,7 @@ class ApplicationFacts(NamedTuple):
     email: str
 
 
-APPLICATION_FACTS = Statement(
+APPLICATION_FACTS = PreparedStatement(
     """
 SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email
 FROM pipeline_application own
@@ -74,15 +78,17 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
     return facts
 
 
-def read_application(application_id: UUID) -> Seen:
-    """One application, in one query. Raises ApplicationNotFound."""
-    rows = read_seen(sql.ONE, application=application_id)
+def read_application(application_id: UUID) -> SeenApplication:
+    """Return one application, in one query. Raises ApplicationNotFound."""
+    rows = read_seen_applications(sql.ONE, application=application_id)
     if not rows:
         raise ApplicationNotFound
     return rows[0]
 
 
-def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen:
+def seen_application_after_change(
+    facts: ApplicationFacts, application: Application
+) -> SeenApplication:
     """Complete an application that a service has just returned; in one query if that is needed.
 
     A change knows the line as it left it. Only the position of somebody who waits is counted,
@@ -92,11 +98,11 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
     waits = application.ticket is not None and application.is_verified
     if standing is None or (waits and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
-        ((waiting, max_decays, position, now),) = fetch(
+        ((waiting, max_decays, position, now),) = fetch_in_one_trip(
             sql.STANDING, parameters={"job": application.job_id, **place}
         )[0]
         standing = Standing(waiting, max_decays, position if waits else None, now)
-    return Seen(
+    return SeenApplication(
         application=application,
         company_id=facts.company_id,
         job_title=facts.job_title,
@@ -110,49 +116,80 @@ def seen_after_change(facts: ApplicationFacts, application: Application) -> Seen
 
 def applications_of(
     applicant_id: UUID, *, company_id: UUID | None = None, after: UUID | None, limit: int
-) -> Page[Seen]:
+) -> Page[SeenApplication]:
     """Return a person's applications, newest first, in one query.
 
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(read_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit)
+    return Page.cut(
+        read_applications_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit
+    )
 
 
-def active_in(job_id: UUID) -> list[Seen]:
-    """Return the active applications of a job, longest first, in one query."""
-    return read_seen(sql.ACTIVE, job=job_id)
+class Front(NamedTuple):
+    """Everybody who holds a seat of a job, and the front of its waitlist."""
+
+    active: list[SeenApplication]
+    pending: list[SeenApplication]
+    waitlist: Page[SeenApplication]
 
 
-def pending_in(job_id: UUID) -> list[Seen]:
-    """Return the applications with a seat on offer, by deadline, in one query."""
-    return read_seen(sql.PENDING, job=job_id)
+def front_applications_of(
+    job_id: UUID, job: PreparedStatement[J], *, limit: int
+) -> tuple[list[J], Front]:
+    """Return the rows of a statement about a job, and its people; as of one instant, in one trip.
+
+    Active people come longest first, pending ones by deadline, the waitlist in order.
+    """
+    ticket, tie = BEFORE_THE_FIRST
+    jobs, active, pending, waiting = run_prepared(
+        [job, _ACTIVE, _PENDING, applications_page_statement(sql.QUEUE, limit + 1)],
+        {"job": job_id, "ticket": ticket, "tie": tie},
+        snapshot=True,
+    )
+    return jobs, Front(active, pending, Page.cut(waiting, limit))
 
 
-def queue_of(job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int) -> Page[Seen]:
+def queued_applications_of(
+    job_id: UUID, *, after: tuple[int, int] = BEFORE_THE_FIRST, limit: int
+) -> Page[SeenApplication]:
     """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = read_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_applications_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
-def read_seen(statement: str, **parameters: Any) -> list[Seen]:
+def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that one of the statements of `selectors.sql` finds."""
-    (rows,) = fetch(statement, parameters=parameters)
-    return [_seen(row) for row in rows]
+    return _applications_statement(statement).all(**parameters)
 
 
-def read_page(statement: str, **parameters: Any) -> list[Seen]:
-    """Return a page of applications that one of the statements of `selectors.sql` finds.
+def read_applications_page(
+    statement: str, *, most: int, **parameters: Any
+) -> list[SeenApplication]:
+    """Return up to `most` applications that one of the statements of `selectors.sql` finds.
 
-    It is planned for its own values: without the length of the page, PostgreSQL would prepare for a
-    tenth of the line, and read whole tables.
+    The length stands in the text of the statement: without it, PostgreSQL would prepare for a tenth
+    of the line, and read whole tables. So that few texts are prepared, there are few lengths.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_seen(row) for row in cursor.fetchall()]
+    return applications_page_statement(statement, most).all(**parameters)[:most]
 
 
-def _seen(row: tuple[Any, ...]) -> Seen:
-    own = len(APPLICATION)
-    return Seen(Application.from_db("default", APPLICATION, row[:own]), *row[own:])
+def applications_page_statement(statement: str, most: int) -> PreparedStatement[SeenApplication]:
+    """Return the statement that finds a page of at least so many applications."""
+    length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
+    return _applications_statement(statement.replace("%(most)s", str(length)))
+
+
+@cache
+def _applications_statement(text: str) -> PreparedStatement[SeenApplication]:
+    return PreparedStatement(text, _seen_application)
+
+
+def _seen_application(*row: Any) -> SeenApplication:
+    return SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+
+
+_OWN = len(ApplicationRow._fields)
+_ACTIVE, _PENDING = _applications_statement(sql.ACTIVE), _applications_statement(sql.PENDING)

@@ -10,19 +10,25 @@ from uuid import UUID
 from django.db import connection
 
 from jobs.models import Job
+from pipeline.database.instants import one_instant
 from pipeline.models import Application
 from pipeline.selectors import sql
-from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of, read_page
+from pipeline.selectors.applications import (
+    BEFORE_THE_FIRST,
+    SeenApplication,
+    queued_applications_of,
+    read_applications_page,
+)
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import Page, one_instant
+from pipeline.selectors.paging import Page
 from pipeline.selectors.recent_stats import (
     RecentActivity,
     RecentFacts,
     recent_activity,
     recent_waits,
 )
-from pipeline.wording.promotion_status import LineFacts
+from pipeline.wording.promotion_status import PromotionFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
 # How far into the line somebody eligible is looked for when a page names who would be next.
@@ -47,11 +53,11 @@ class Board:
     """A job and the pages of its seats and its waitlist that were asked for, as of one instant."""
 
     job: Job
-    seats: Page[Seen]
-    waitlist: Page[Seen]
+    seats: Page[SeenApplication]
+    waitlist: Page[SeenApplication]
     recent: RecentFacts
     activity: RecentActivity
-    facts: LineFacts
+    facts: PromotionFacts
 
     @property
     def now(self) -> datetime:
@@ -71,15 +77,15 @@ def board_of(
         activity = recent_activity([job_id], timedelta(hours=24))[job_id]
         return Board(
             job=job,
-            seats=seats_of(job_id, after=seats_after, limit=SEATS_SHOWN),
-            waitlist=queue_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
+            seats=board_seats_of(job_id, after=seats_after, limit=SEATS_SHOWN),
+            waitlist=queued_applications_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
             recent=recent_waits([job_id])[job_id],
             activity=activity,
-            facts=_facts(job, activity),
+            facts=_board_facts(job, activity),
         )
 
 
-def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]:
+def board_seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
     """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
     This takes one query.
@@ -89,7 +95,7 @@ def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]
         pending = (after.moment.isoformat(), after.id)
     elif after:
         pending, active = ("infinity", _HIGHEST), (after.moment.isoformat(), after.id)
-    rows = read_page(
+    rows = read_applications_page(
         sql.SEATS,
         job=job_id,
         pending_at=pending[0],
@@ -101,14 +107,14 @@ def seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[Seen]
     return Page.cut(rows, limit)
 
 
-def place_of(seen: Seen) -> SeatPlace:
+def board_place_of(seen: SeenApplication) -> SeatPlace:
     """Return the place of an application in the list of seats."""
     application = seen.application
     deadline = application.acknowledge_by
     return SeatPlace(deadline is not None, deadline or application.status_since, application.id)
 
 
-class Worker(NamedTuple):
+class DecayWorkerStatus(NamedTuple):
     """The worker that watches over deadlines, and the database's time."""
 
     seen: datetime | None
@@ -124,11 +130,11 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 """
 
 
-def decay_worker() -> Worker:
+def board_decay_worker() -> DecayWorkerStatus:
     """Return when the decay worker was last seen, and if that is recent, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_WORKER, [FRESH.total_seconds()])
-        return Worker(*cursor.fetchone())
+        return DecayWorkerStatus(*cursor.fetchone())
 
 
 _NEXT = """
@@ -143,7 +149,7 @@ ORDER BY ticket, tie LIMIT %(most)s
 """
 
 
-def next_in_line(job_id: UUID, *, most: int) -> list[str]:
+def board_next_in_line(job_id: UUID, *, most: int) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
     Of the first 200 in line: with more people than that in a cool-down, the list may be too short.
@@ -168,7 +174,7 @@ ORDER BY event.seq LIMIT 3
 """
 
 
-def promoted_since(job_id: UUID, seq: int) -> Promoted:
+def board_promoted_since(job_id: UUID, seq: int) -> Promoted:
     """Return the people promoted in a job after a recent seq, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_PROMOTED_SINCE, {"job": job_id, "seq": seq})
@@ -176,14 +182,14 @@ def promoted_since(job_id: UUID, seq: int) -> Promoted:
     return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
 
 
-def _facts(job: Job, activity: RecentActivity) -> LineFacts:
+def _board_facts(job: Job, activity: RecentActivity) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
     cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
     lapsing = waiting.filter(verify_by__isnull=False).order_by("verify_by")
     if not job.unverified_count:
         lapsing = lapsing.none()  # without a query
-    worker = decay_worker()
-    return LineFacts(
+    worker = board_decay_worker()
+    return PromotionFacts(
         status=job.status,
         capacity=job.capacity,
         active=job.active_count,

@@ -21,7 +21,7 @@ _OF_JOBS = frozenset(
 )
 
 
-def log_of(
+def events_of_job(
     job_id: UUID,
     *,
     after_seq: int,

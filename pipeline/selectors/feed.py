@@ -16,7 +16,7 @@ from pipeline.models import Event
 from pipeline.selectors.paging import Page
 
 
-class Place(NamedTuple):
+class FeedPlace(NamedTuple):
     """Place in a company's feed: after that event. It reveals nothing about other companies."""
 
     job_id: UUID
@@ -34,7 +34,7 @@ ORDER BY txid, id LIMIT %(most)s
 """.format(columns=", ".join(field.attname for field in Event._meta.concrete_fields))
 
 
-def feed_of(company_id: UUID, *, after: Place | None, limit: int) -> Page[Event]:
+def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed behind a place (two queries), or from its start (one).
 
     Raises UnknownPlace when there is no such event of this company.

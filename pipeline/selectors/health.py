@@ -20,9 +20,9 @@ from tasks.models import TaskWorker
 FRESH = timedelta(seconds=30)
 
 
-def migrations_are_applied() -> bool:
+def health_of_migrations() -> bool:
     """Return True if the database has every migration of this code."""
-    return _known_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
+    return _migrations_for_health() <= MigrationRecorder(connection).applied_migrations().keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +33,23 @@ class LastSeen:
     is_alive: bool
 
 
-def decay_worker_seen() -> LastSeen:
+def health_of_decay_worker() -> LastSeen:
     """Return the decay worker's last cycle, in one query; alive: it was at most 30 s ago."""
-    return _last_seen(Heartbeat.objects.filter(worker="decay"), "completed_at")
+    return _last_seen_for_health(Heartbeat.objects.filter(worker="decay"), "completed_at")
 
 
-def task_worker_seen() -> LastSeen:
+def health_of_task_worker() -> LastSeen:
     """Return the last sign of life of any task worker, in one query; alive: at most 30 s ago."""
-    return _last_seen(TaskWorker.objects.all(), "beat_at")
+    return _last_seen_for_health(TaskWorker.objects.all(), "beat_at")
 
 
-def _last_seen(rows: QuerySet[Any], field: str) -> LastSeen:
+def _last_seen_for_health(rows: QuerySet[Any], field: str) -> LastSeen:
     found = rows.annotate(is_fresh=Q(**{f"{field}__gt": Now() - FRESH})).order_by(f"-{field}")
     at, is_fresh = found.values_list(field, "is_fresh").first() or (None, False)
     return LastSeen(at, is_fresh)
 
 
 @cache
-def _known_migrations() -> frozenset[tuple[str, str]]:
+def _migrations_for_health() -> frozenset[tuple[str, str]]:
     loader = MigrationLoader(None)
     return frozenset(loader.disk_migrations)

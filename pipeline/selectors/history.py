@@ -33,7 +33,7 @@ ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.CLOSED_OUT]
 
 
 @dataclass(slots=True)
-class Tree:
+class EventTree:
     """An event and the first events that it set off; these never set off anything themselves."""
 
     event: Event
@@ -59,14 +59,14 @@ class Wanted:
         return any((self.event, self.application_id, self.cause_seq))
 
 
-def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
+def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
     """Return a page of the log in front of a seq, newest first, in at most five queries.
 
     Paged by the events that nothing set off, so that each tree is whole.
     """
-    closing = _closing_of(job_id)
-    roots = _root_events(job_id, closing, before, limit)
-    trees = {event.seq: Tree(event) for event in roots.rows}
+    closing = _closing_in_history(job_id)
+    roots = _root_events_of_history(job_id, closing, before, limit)
+    trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # what happens after the closing sets nothing off
         at_once = {
@@ -77,7 +77,7 @@ def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
             "causes": [event.seq for event in others],
             "shown": SHOWN,
         }
-        _hang(trees, Event.objects.raw(_AT_ONCE, at_once))
+        _hang_on_history_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
     if closing and closing.seq in trees:
         most = MOST_COUNTED + SHOWN + 1
         by_closing = {
@@ -88,11 +88,13 @@ def trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Tree]:
             "looked_at": most + MAX_CAPACITY,
             "shown": SHOWN,
         }
-        _hang(trees, Event.objects.raw(_BY_CLOSING, by_closing))
+        _hang_on_history_trees(trees, Event.objects.raw(_BY_CLOSING, by_closing))
     return Page(list(trees.values()), roots.more)
 
 
-def some_of(job_id: UUID, wanted: Wanted, *, before: int | None, limit: int) -> Page[Tree]:
+def history_of_wanted(
+    job_id: UUID, wanted: Wanted, *, before: int | None, limit: int
+) -> Page[EventTree]:
     """Return a page of what is wanted of the log, newest first, each event for itself.
 
     In at most four queries, none of which reads much more of the log than it gives.
@@ -101,14 +103,14 @@ def some_of(job_id: UUID, wanted: Wanted, *, before: int | None, limit: int) -> 
     if wanted.application_id:
         events = events.filter(application_id=wanted.application_id)
     if wanted.cause_seq:
-        events = _caused(events, job_id, wanted.cause_seq)
+        events = _caused_in_history(events, job_id, wanted.cause_seq)
     if wanted.event:
-        events = _of_kind(events, job_id, wanted.event, before)
-    page = _newest(events, before, limit)
-    return Page([Tree(event) for event in page.rows], page.more)
+        events = _of_kind_in_history(events, job_id, wanted.event, before)
+    page = _newest_of_history(events, before, limit)
+    return Page([EventTree(event) for event in page.rows], page.more)
 
 
-def names_of(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
+def names_in_history(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     """Return the name that was given with each application, in one query."""
     wanted = {each for each in application_ids if each}
     if not wanted:
@@ -116,7 +118,7 @@ def names_of(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     return dict(Application.objects.filter(id__in=wanted).values_list("id", "name"))
 
 
-def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
+def actors_in_history(ids: Collection[UUID]) -> dict[UUID, str]:
     """Return staff accounts by address and keys by name, in two queries."""
     if not ids:
         return {}
@@ -125,29 +127,29 @@ def actors_of(ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(people) | {key_id: f"the API key “{name}”" for key_id, name in keys}
 
 
-def _closing_of(job_id: UUID) -> Event | None:
+def _closing_in_history(job_id: UUID) -> Event | None:
     """Return the event that closed a job, if one did: the last there is of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 
-def _root_events(
+def _root_events_of_history(
     job_id: UUID, closing: Event | None, before: int | None, limit: int
 ) -> Page[Event]:
     """Read events without a cause. After a closing, the releases it caused are skipped."""
     events = Event.objects.filter(job_id=job_id, cause_seq=None)
     if closing is None or (before is not None and before <= closing.seq + 1):
-        return _newest(events, before, limit)
+        return _newest_of_history(events, before, limit)
     own = Event.objects.filter(job_id=job_id, event__in=FOUND_BY_KIND, at__gte=closing.at)
     own = own.annotate(place=F("seq") + 0).filter(place__gt=closing.seq, cause_seq=None)
     if before is not None:
         own = own.filter(place__lt=before)
     rows: list[Event] = list(own.order_by("-place")[: limit + 1])
-    rows += _newest(events, closing.seq + 1, limit + 1 - len(rows)).rows
+    rows += _newest_of_history(events, closing.seq + 1, limit + 1 - len(rows)).rows
     return Page.cut(rows, limit)
 
 
-def _caused(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
+def _caused_in_history(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
     """Read the effects of one event: in its own change, with one time; a closing goes on longer."""
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
@@ -160,7 +162,7 @@ def _caused(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[E
     return events.filter(seq__lt=end) if end else events
 
 
-def _of_kind(
+def _of_kind_in_history(
     events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
 ) -> QuerySet[Event]:
     """Read events of one type by their index, or where the log can have any."""
@@ -173,13 +175,13 @@ def _of_kind(
         return events.order_by("-at", "-seq")  # `at` never falls: the same order as that of `seq`
     if kind not in ON_APPLICATIONS:
         return events.filter(application_id=None)
-    closing = _closing_of(job_id)
+    closing = _closing_in_history(job_id)
     if kind is EventType.CLOSED_OUT:
         return events.filter(seq__gt=closing.seq) if closing else events.none()
     return events.filter(seq__lt=closing.seq) if closing else events
 
 
-def _newest(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
+def _newest_of_history(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
     if before is not None:
         events = events.filter(seq__lt=before)
     if not events.ordered:
@@ -187,7 +189,7 @@ def _newest(events: QuerySet[Event], before: int | None, limit: int) -> Page[Eve
     return Page.cut(list(events[: limit + 1]), limit)
 
 
-def _hang(trees: dict[int, Tree], children: Iterable[Event]) -> None:
+def _hang_on_history_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
     for child in children:
         tree = trees[child.cause_seq or 0]
         tree.children.append(child)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
-from jobs.models import Job, JobStatus
+from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.paging import Page
-from tasks.sql.prepared import Statement
+from tasks.sql.prepared import PreparedStatement
 
 
 class JobFacts(NamedTuple):
@@ -24,7 +24,7 @@ class JobFacts(NamedTuple):
     posting_version: int
 
 
-JOB_FACTS = Statement(
+JOB_FACTS = PreparedStatement(
     """
 SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
@@ -42,9 +42,46 @@ def job_facts(job_id: UUID) -> JobFacts:
     return facts
 
 
+def _columns_for_jobs(model: type[Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
+
+
+_JOB, _POSTING, _COMPANY = (
+    _columns_for_jobs(Job),
+    _columns_for_jobs(JobPosting),
+    _columns_for_jobs(Company),
+)
+
+
+def _whole_job(*row: Any) -> Job:
+    """Make a job with its posting and its company of the columns of all three, in this order."""
+    of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
+    job = Job.from_db("default", _JOB, row[:of_job])
+    job.posting = JobPosting.from_db("default", _POSTING, row[of_job:of_posting])
+    job.company = Company.from_db("default", _COMPANY, row[of_posting:])
+    return job
+
+
+def _jobs_sql(table: str, names: list[str]) -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+# The ORM would build this text anew for each request.
+WHOLE_JOB = PreparedStatement(
+    f"""
+SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)}
+FROM jobs_job job
+JOIN jobs_jobposting posting ON posting.job_id = job.id
+JOIN jobs_company company ON company.id = job.company_id
+WHERE job.id = %(job)s
+""",  # noqa: S608  names of columns
+    _whole_job,
+)
+
+
 def read_job(job_id: UUID) -> Job:
     """Return a job with its posting and its company, in one query. Raises JobNotFound."""
-    job = _whole_jobs().filter(id=job_id).first()
+    job = WHOLE_JOB.first(job=job_id)
     if job is None:
         raise JobNotFound
     return job
@@ -52,7 +89,7 @@ def read_job(job_id: UUID) -> Job:
 
 def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company, newest first, in one query."""
-    return _page(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
+    return _page_of_jobs(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
 
 
 def jobs_of_company(
@@ -60,14 +97,14 @@ def jobs_of_company(
 ) -> Page[Job]:
     """Return a company's jobs, drafts included, newest first, in one query."""
     jobs = _whole_jobs().filter(company_id=company_id)
-    return _page(jobs.filter(status=status) if status else jobs, search, after, limit)
+    return _page_of_jobs(jobs.filter(status=status) if status else jobs, search, after, limit)
 
 
 def _whole_jobs() -> QuerySet[Job]:
     return Job.objects.select_related("posting", "company")
 
 
-def _page(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
+def _page_of_jobs(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
     if search:
         jobs = jobs.filter(
             Q(posting__title__icontains=search) | Q(posting__location__icontains=search)

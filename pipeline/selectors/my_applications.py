@@ -10,16 +10,17 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job
+from pipeline.database.instants import one_instant
 from pipeline.domain.states import EventType, Status
 from pipeline.models import Application, Event
-from pipeline.selectors.applications import Seen, applications_of
-from pipeline.selectors.paging import Page, one_instant
+from pipeline.selectors.applications import SeenApplication, applications_of
+from pipeline.selectors.paging import Page
 
 # Of one person on one page, the newest.
 MOST_APPLICATIONS = 100
 
 
-class State(NamedTuple):
+class MyApplicationState(NamedTuple):
     """State of an application; it changes whenever the person's view of it may have changed."""
 
     application_id: UUID
@@ -40,7 +41,7 @@ class State(NamedTuple):
 class Mine:
     """An application and its job, with posting and company."""
 
-    seen: Seen
+    seen: SeenApplication
     job: Job
 
 
@@ -52,7 +53,7 @@ class EventOfJob:
     job: Job
 
 
-def states_of(applicant_id: UUID) -> list[State]:
+def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
     """Return the state of a person's newest applications, in one query."""
     rows = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
     columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
@@ -61,7 +62,7 @@ def states_of(applicant_id: UUID) -> list[State]:
         cooling=ExpressionWrapper(Q(eligible_at__gt=Now()), BooleanField()),
     )
     found = facts.values_list(*columns, "late", "cooling")[:MOST_APPLICATIONS]
-    return [State(*row) for row in found]
+    return [MyApplicationState(*row) for row in found]
 
 
 def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
@@ -81,19 +82,19 @@ def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], lis
     return mine, [EventOfJob(event, jobs[event.job_id]) for event in newest]
 
 
-def live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
+def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
     """Return the id of a person's live application to a job, if there is one; in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
     return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
 
 
-def last_name_of(applicant_id: UUID) -> str:
+def my_last_name(applicant_id: UUID) -> str:
     """Return the name that a person gave last when applying; empty if never. In one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
     return theirs.values_list("name", flat=True).first() or ""
 
 
-def current_offer(application_id: UUID) -> int | None:
+def my_current_offer(application_id: UUID) -> int | None:
     """Return the seq of the event that made an application's last offer; None if none was.
 
     This takes one query.
@@ -106,7 +107,7 @@ def current_offer(application_id: UUID) -> int | None:
     return offers.order_by("-seq").values_list("seq", flat=True).first()
 
 
-def last_events_of(application_id: UUID, *, most: int) -> Page[Event]:
+def my_last_events(application_id: UUID, *, most: int) -> Page[Event]:
     """Return an application's last events, newest first, in one query."""
     events = Event.objects.filter(application_id=application_id).order_by("-seq")
     return Page.cut(list(events[: most + 1]), most)

@@ -20,7 +20,7 @@ class Glance:
     activity: RecentActivity
 
 
-def glances(jobs: Sequence[Job]) -> list[Glance]:
+def overview_glances(jobs: Sequence[Job]) -> list[Glance]:
     """Return the figures of each of a page of jobs, in one query."""
     activity = recent_activity([job.id for job in jobs], WEEK)
     return [Glance(job, activity[job.id]) for job in jobs]

@@ -1,4 +1,4 @@
-"""Pages of rows, the cursors between them, and reads as of one instant."""
+"""Pages of rows, and the cursors between them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import binascii
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
-
-from django.db import connection, transaction
 
 LARGEST = 2**63 - 1  # the largest number that a log or a ticket can count to
 
@@ -54,12 +50,14 @@ def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
         parts = json.loads(urlsafe_b64decode(text.encode("ascii") + b"=="))
         if not isinstance(parts, list) or len(parts) != len(kinds):
             return None
-        return tuple(_typed(part, kind) for part, kind in zip(parts, kinds, strict=True))
+        return tuple(
+            _typed_cursor_part(part, kind) for part, kind in zip(parts, kinds, strict=True)
+        )
     except (ValueError, OverflowError, binascii.Error, RecursionError):
         return None
 
 
-def _typed(part: Any, kind: type) -> Any:
+def _typed_cursor_part(part: Any, kind: type) -> Any:
     """Return a part of a cursor as its kind. Raises ValueError."""
     if kind is int and isinstance(part, int) and not isinstance(part, bool):
         if 0 <= part <= LARGEST:
@@ -72,19 +70,3 @@ def _typed(part: Any, kind: type) -> Any:
         if kind is datetime and (moment := datetime.fromisoformat(part)).tzinfo:
             return moment.astimezone(UTC)
     raise ValueError("not a part of this kind")
-
-
-@contextmanager
-def one_instant() -> Iterator[None]:
-    """Read everything inside as of one instant; writing fails."""
-    with transaction.atomic(durable=True):
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
-
-
-def database_now() -> datetime:
-    """Return the time on the database's clock, which every deadline goes by."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]

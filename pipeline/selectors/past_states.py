@@ -1,9 +1,10 @@
 """The line after one event: everybody in it, or as much of it as a page shows.
 
 An application's last event says where it stands; that fold stands once, in `past_states_sql`.
-`everybody_after` reads a whole line. `moment_of` and `differences` are bounded: the database orders
-the lists, returns the first SHOWN people of each, and reads at most MOST_FOLDED events, from the
-log's beginning or from its end. `pipeline.audit.log_fold` checks the same row by row, on its own.
+`past_places_after` reads a whole line. `past_moment_of` and `past_differences` are bounded: the
+database orders the lists, returns the first SHOWN people of each, and reads at most MOST_FOLDED
+events, from the log's beginning or from its end. `pipeline.audit.log_fold` checks the same row by
+row, on its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from django.db import connection
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
-from pipeline.line.event_log import unstamp
+from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Event
 from pipeline.selectors import past_states_sql as sql
 
@@ -35,7 +36,7 @@ CHANGES_SHOWN = 20
 
 
 @dataclass(slots=True)
-class Place:
+class PastPlace:
     """Place of one application. `position`: 1 is the next in line.
 
     It is None outside the waitlist, and for an application that is not verified.
@@ -62,9 +63,9 @@ class Place:
         """Take over what an event's data says of an application after it."""
         self.decay_count = data["decay_count"]
         self.ticket, self.tie = data.get("ticket"), data.get("tie")
-        self.acknowledge_by = unstamp(data.get("deadline"))
-        self.eligible_at = unstamp(data.get("eligible_at"))
-        self.verify_by = unstamp(data.get("verify_by"))
+        self.acknowledge_by = parse_logged_time(data.get("deadline"))
+        self.eligible_at = parse_logged_time(data.get("eligible_at"))
+        self.verify_by = parse_logged_time(data.get("verify_by"))
 
     @property
     def is_verified(self) -> bool:
@@ -73,7 +74,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Moment:
+class PastMoment:
     """A job's line as it stood after one event; of each list its first SHOWN people, in order.
 
     `job` is the job's status, capacity and policy, as the log's data has them.
@@ -83,9 +84,9 @@ class Moment:
     head: int
     job: dict[str, Any]
     policy_version: int
-    active: list[Place] = field(default_factory=list)
-    pending: list[Place] = field(default_factory=list)
-    waitlist: list[Place] = field(default_factory=list)
+    active: list[PastPlace] = field(default_factory=list)
+    pending: list[PastPlace] = field(default_factory=list)
+    waitlist: list[PastPlace] = field(default_factory=list)
 
     @property
     def is_listed(self) -> bool:
@@ -131,9 +132,9 @@ class Difference:
     total: int
 
 
-def moment_of(
+def past_moment_of(
     job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None, shown: int = SHOWN
-) -> Moment:
+) -> PastMoment:
     """Return the line after event `seq`, or as it was at a time; with neither, as it is now.
 
     Takes at most four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's
@@ -143,7 +144,7 @@ def moment_of(
     if head is None:
         raise JobNotFound
     if as_of is not None:
-        seq = seq_at(job_id, as_of)
+        seq = past_seq_at(job_id, as_of)
         head = max(head, seq)  # a change can have been committed in between
     seq = head if seq is None else seq
     if seq < 1:
@@ -153,20 +154,32 @@ def moment_of(
     about_job = Event.objects.filter(job_id=job_id, application_id=None, seq__lte=seq)
     last = about_job.order_by("-seq")[0]
     event = Event.objects.get(job_id=job_id, seq=seq)
-    moment = Moment(event, head, last.data, last.policy_version)
+    moment = PastMoment(event, head, last.data, last.policy_version)
     if shown and moment.is_listed:
-        _list_people(moment, job_id, shown)
+        lists = {
+            Status.ACTIVE: moment.active,
+            Status.PENDING_ACKNOWLEDGMENT: moment.pending,
+            Status.WAITLIST: moment.waitlist,
+        }
+        stood = sql.FROM_THE_START if seq <= MOST_FOLDED else sql.FROM_THE_END
+        with connection.cursor() as cursor:
+            values: dict[str, Any] = {"job": job_id, "seq": seq, "shown": shown}
+            cursor.execute(sql.PEOPLE.format(stood=stood), values)
+            for *row, number in cursor.fetchall():
+                place = _past_place_of(row)
+                place.position = number
+                lists[place.status].append(place)
     return moment
 
 
-def everybody_after(job_id: UUID, seq: int) -> list[Place]:
+def past_places_after(job_id: UUID, seq: int) -> list[PastPlace]:
     """Return every live application after event `seq`, in no order; reads the log up to there."""
     with connection.cursor() as cursor:
         cursor.execute(sql.EVERYBODY, {"job": job_id, "seq": seq})
-        return [_place_of(row) for row in cursor.fetchall()]
+        return [_past_place_of(row) for row in cursor.fetchall()]
 
 
-def stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[Place]:
+def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[PastPlace]:
     """Return who waited after event `seq`, from behind the first `after`, at most `limit` people.
 
     With the first of them also everybody who did not wait. Reads the log up to there.
@@ -176,13 +189,13 @@ def stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[Pla
         cursor.execute(sql.STRETCH, values)
         places = []
         for *row, number in cursor.fetchall():
-            place = _place_of(row)
+            place = _past_place_of(row)
             place.position = number
             places.append(place)
         return places
 
 
-def differences(
+def past_differences(
     job_id: UUID, earlier: int, later: int, *, shown: int = CHANGES_SHOWN
 ) -> list[Difference] | None:
     """Return the differences between the line after event `earlier` and `later`, in one query.
@@ -201,7 +214,7 @@ def differences(
         return [Difference(*row) for row in cursor.fetchall()]
 
 
-def seq_at(job_id: UUID, as_of: datetime) -> int:
+def past_seq_at(job_id: UUID, as_of: datetime) -> int:
     """Return the last event recorded by a time, 0 before the first; takes one query.
 
     Raises FutureMoment.
@@ -215,27 +228,10 @@ def seq_at(job_id: UUID, as_of: datetime) -> int:
     return seq
 
 
-def _list_people(moment: Moment, job_id: UUID, shown: int) -> None:
-    """Fill a moment's lists with the first people of each."""
-    lists = {
-        Status.ACTIVE: moment.active,
-        Status.PENDING_ACKNOWLEDGMENT: moment.pending,
-        Status.WAITLIST: moment.waitlist,
-    }
-    stood = sql.FROM_THE_START if moment.seq <= MOST_FOLDED else sql.FROM_THE_END
-    with connection.cursor() as cursor:
-        values: dict[str, Any] = {"job": job_id, "seq": moment.seq, "shown": shown}
-        cursor.execute(sql.PEOPLE.format(stood=stood), values)
-        for *row, number in cursor.fetchall():
-            place = _place_of(row)
-            place.position = number
-            lists[place.status].append(place)
-
-
-def _place_of(row: Any) -> Place:
+def _past_place_of(row: Any) -> PastPlace:
     """Make a place from the columns that every statement of this fold selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
-    place = Place(application_id, applied_at, Status(status), since)
+    place = PastPlace(application_id, applied_at, Status(status), since)
     place.take(json.loads(data))  # a raw cursor gives jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended

@@ -15,7 +15,7 @@ _TIMES = """
     max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
 """
 
-# The columns of a place, in the order in which `past_states.place_of` takes them.
+# The columns of a place, in the order in which `past_states._past_place_of` takes them.
 _PLACE = (
     "application_id, to_status, event = 'DEADLINE_EXTENDED' AS is_extended, data,"
     " applied_at, status_since, promoted_at, acknowledged_at"
@@ -124,7 +124,7 @@ WHERE place <= %(shown)s ORDER BY to_status, place
 """  # noqa: S608
 
 
-def _position(event: str) -> str:
+def _past_position_sql(event: str) -> str:
     """Return SQL for the position that an event's row gives among the verified who wait."""
     waits = f"{event}.to_status = 'WAITLIST' AND {event}.data ->> 'verify_by' IS NULL"
     return f"""CASE WHEN {waits} THEN count(*) FILTER (WHERE {waits}) OVER (
@@ -134,8 +134,8 @@ def _position(event: str) -> str:
 # Everybody's status and place at two moments.
 STOOD = f"""
 SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
-       {_position("b")} AS place_before,
-       {_position("a")} AS place_after
+       {_past_position_sql("b")} AS place_before,
+       {_past_position_sql("a")} AS place_after
 FROM (
     SELECT application_id, max(seq) FILTER (WHERE seq <= %(earlier)s) AS before, max(seq) AS after
     FROM pipeline_event

@@ -10,11 +10,10 @@ from django.db.models import Q, Subquery
 
 from applicants.addresses import normal_address
 from applicants.models import Applicant
-from jobs.models import Company
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.selectors.applications import Seen, read_seen
+from pipeline.selectors.applications import SeenApplication, read_seen_applications
 from pipeline.selectors.sql import FOUND
 
 # How many of a company's last events are looked at for who last applied.
@@ -29,11 +28,6 @@ def read_applicant(applicant_id: UUID) -> Applicant:
     return applicant
 
 
-def read_company(company_id: UUID) -> Company:
-    """Return a company that is known to exist, in one query."""
-    return Company.objects.get(id=company_id)
-
-
 def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     """Return a person who has applied to one of a company's jobs, in one query.
 
@@ -41,7 +35,7 @@ def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     nobody learns who was here before. Raises ApplicantNotFound, for everybody
     else too.
     """
-    found = _as_told(company_id, Q(applicant_id=applicant_id))
+    found = _person_as_told(company_id, Q(applicant_id=applicant_id))
     if found is None:
         raise ApplicantNotFound
     return found
@@ -52,11 +46,11 @@ def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
 
     In one query, under the name that this company was last told.
     """
-    found = _as_told(company_id, Q(applicant__email=normal_address(email)))
+    found = _person_as_told(company_id, Q(applicant__email=normal_address(email)))
     return [found] if found else []
 
 
-def _as_told(company_id: UUID, who: Q) -> Applicant | None:
+def _person_as_told(company_id: UUID, who: Q) -> Applicant | None:
     theirs = Application.objects.filter(who, job__company_id=company_id)
     first = theirs.order_by("applied_at").values("applied_at")[:1]
     told = theirs.annotate(known_since=Subquery(first)).select_related("applicant")
@@ -68,7 +62,7 @@ def _as_told(company_id: UUID, who: Q) -> Applicant | None:
     return applicant
 
 
-def decided_before(job_id: UUID, email: str) -> Application | None:
+def person_decided_before(job_id: UUID, email: str) -> Application | None:
     """Return the last application from an address that the company hired or rejected. One query."""
     theirs = Application.objects.filter(job_id=job_id, applicant__email=normal_address(email))
     last = theirs.order_by("-id").first()
@@ -84,7 +78,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 """
 
 
-def recently_applied(company_id: UUID, *, limit: int) -> list[Seen]:
+def people_recently_applied(company_id: UUID, *, limit: int) -> list[SeenApplication]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Of the company's last EVENTS_LOOKED_AT events: in a lively line they may be fewer than `limit`.
@@ -93,10 +87,10 @@ def recently_applied(company_id: UUID, *, limit: int) -> list[Seen]:
     with connection.cursor() as cursor:
         cursor.execute(_LATELY_APPLIED, values)
         ids = [application_id for (application_id,) in cursor.fetchall()]
-    seen = {each.application.id: each for each in read_seen(FOUND, applications=ids)}
+    seen = {each.application.id: each for each in read_seen_applications(FOUND, applications=ids)}
     return [seen[application_id] for application_id in ids if application_id in seen]
 
 
-def has_applied(applicant_id: UUID, job_id: UUID) -> bool:
+def has_person_applied(applicant_id: UUID, job_id: UUID) -> bool:
     """Return True if a person has ever applied to a job, in one query."""
     return Application.objects.filter(applicant_id=applicant_id, job_id=job_id).exists()

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.selectors.applications import Seen, active_in, pending_in, queue_of
-from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import Page, one_instant
+from pipeline.domain.errors import JobNotFound
+from pipeline.selectors.applications import SeenApplication, front_applications_of
+from pipeline.selectors.jobs import WHOLE_JOB
+from pipeline.selectors.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +17,14 @@ class Pipeline:
     """A job, everybody who holds one of its seats, and the front of its waitlist."""
 
     job: Job
-    active: list[Seen]
-    pending: list[Seen]
-    waitlist: Page[Seen]
+    active: list[SeenApplication]
+    pending: list[SeenApplication]
+    waitlist: Page[SeenApplication]
 
 
 def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
-    """Return a job's pipeline as of one instant, in four queries. Raises JobNotFound."""
-    with one_instant():
-        return Pipeline(
-            job=read_job(job_id),
-            active=active_in(job_id),
-            pending=pending_in(job_id),
-            waitlist=queue_of(job_id, limit=limit),
-        )
+    """Return a job's pipeline as of one instant, in one round trip. Raises JobNotFound."""
+    jobs, front = front_applications_of(job_id, WHOLE_JOB, limit=limit)
+    if not jobs:
+        raise JobNotFound
+    return Pipeline(jobs[0], *front)

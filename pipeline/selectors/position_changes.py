@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from pipeline.domain.states import EventType
-from pipeline.models import Application
+from pipeline.models import Application, ApplicationRow
 from pipeline.wording.explanations import PlaceChange
 
 # How far back in a job's log the cause is looked for, however long the line is.
@@ -42,7 +42,7 @@ ORDER BY recent.seq DESC
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
 
 
-class _Moved(NamedTuple):
+class _MovedPosition(NamedTuple):
     event: EventType
     at: datetime
     own: bool
@@ -53,7 +53,9 @@ class _Moved(NamedTuple):
         return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
 
 
-def last_change_of_position(application: Application) -> PlaceChange | None:
+def last_change_of_position(
+    application: Application | ApplicationRow,
+) -> PlaceChange | None:
     """Return the last cause of a change of place, in one query of at most LOOKED_AT events.
 
     None when it does not wait, or when nothing moved it for so long.
@@ -69,7 +71,7 @@ def last_change_of_position(application: Application) -> PlaceChange | None:
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
-        moves = [_Moved(EventType(event), at, own) for event, at, own in cursor.fetchall()]
+        moves = [_MovedPosition(EventType(event), at, own) for event, at, own in cursor.fetchall()]
     if not moves:
         return None
     last = next((move for move in moves if move.own and move.at == moves[0].at), moves[0])

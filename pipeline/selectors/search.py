@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipeline.selectors.applications import Seen, read_seen
+from pipeline.selectors.applications import SeenApplication, read_seen_applications
 from pipeline.selectors.paging import Page
 from pipeline.selectors.sql import FOUND
 
@@ -31,7 +31,7 @@ class Found(NamedTuple):
     The page may be shorter than asked for although there is a next one.
     """
 
-    rows: list[Seen]
+    rows: list[SeenApplication]
     next: NamePlace | None
 
 
@@ -98,6 +98,6 @@ def find_by_name(
     if fitting.more:
         behind = fitting.rows[-1]
     ids = list(dict.fromkeys(place.application_id for place in fitting.rows))
-    rows = read_seen(FOUND, applications=ids) if ids else []
+    rows = read_seen_applications(FOUND, applications=ids) if ids else []
     seen = {row.application.id: row for row in rows}
     return Found([seen[id_] for id_ in ids], behind)

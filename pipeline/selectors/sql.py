@@ -5,7 +5,7 @@ They are put together from the constants here alone: all values are parameters.
 
 from __future__ import annotations
 
-from pipeline.line.sql import APPLICATION, people_ahead
+from pipeline.line.sql import APPLICATION, sql_people_ahead
 
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
@@ -25,7 +25,7 @@ JOIN applicants_applicant person ON person.id = seen.applicant_id
 _EACH_BY_ITSELF = _SEEN.format(
     source="pipeline_application",
     position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL"
-    f" THEN {people_ahead('seen.ticket', 'seen.tie')} + 1 END",
+    f" THEN {sql_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
 # One application, with its position and its job's counters as of the same instant.
@@ -92,7 +92,7 @@ WITH page AS MATERIALIZED (
 )
 {seen} ORDER BY seen.ticket, seen.tie
 """.format(  # noqa: S608
-    ahead=people_ahead("first.ticket", "first.tie"),
+    ahead=sql_people_ahead("first.ticket", "first.tie"),
     seen=_SEEN.format(
         source="page",
         position="CASE WHEN seen.verify_by IS NULL THEN (SELECT people FROM before)"
@@ -104,6 +104,6 @@ WITH page AS MATERIALIZED (
 # What surrounds an application that was just changed: the one thing its own row does not say.
 STANDING = f"""
 SELECT {_WAITING}, job.max_decays,
-       {people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
+       {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608

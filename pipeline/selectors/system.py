@@ -11,14 +11,15 @@ from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import Now
 
 from jobs.models import Job
+from pipeline.database.instants import database_now
 from pipeline.models import Heartbeat
 from pipeline.selectors.health import FRESH
-from pipeline.selectors.paging import Page, database_now
+from pipeline.selectors.paging import Page
 from tasks.models import TaskWorker
 
 
 @dataclass(frozen=True, slots=True)
-class Machinery:
+class SystemStatus:
     """The workers and the database, and what is due in one company's jobs."""
 
     now: datetime
@@ -44,7 +45,7 @@ class Machinery:
         return (self.now - self.overdue_since).total_seconds() if self.overdue_since else 0.0
 
 
-def machinery_for(company_id: UUID) -> Machinery:
+def system_status_for(company_id: UUID) -> SystemStatus:
     """Return the status in four queries; nothing of other companies' jobs is in it."""
     jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
     due = jobs.aggregate(
@@ -57,7 +58,7 @@ def machinery_for(company_id: UUID) -> Machinery:
     )
     now = database_now()
     version = connection.connection.info.server_version
-    return Machinery(
+    return SystemStatus(
         now=now,
         decay_seen_at=seen,
         task_workers=workers["alive"],
@@ -68,7 +69,7 @@ def machinery_for(company_id: UUID) -> Machinery:
     )
 
 
-def logs_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
+def logs_of_system(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
     """Return a company's jobs with the head of each log, newest first, in one query."""
     jobs = Job.objects.filter(company_id=company_id).select_related("posting")
     if after:

@@ -12,7 +12,7 @@ from pipeline.models import Application, Event
 from pipeline.selectors.paging import Page
 
 
-class Moment(NamedTuple):
+class TimelineMoment(NamedTuple):
     """A place in a person's timeline: behind that event. Across jobs only time gives an order."""
 
     at: datetime
@@ -27,7 +27,7 @@ def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Eve
 
 
 def timeline_of_person(
-    applicant_id: UUID, *, company_id: UUID | None = None, after: Moment | None, limit: int
+    applicant_id: UUID, *, company_id: UUID | None = None, after: TimelineMoment | None, limit: int
 ) -> Page[Event]:
     """Return a person's events behind a moment, oldest first, in one query.
 

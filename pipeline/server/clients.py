@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from pipeline.web.asgi_types import Message
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL, network_of
+from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
 
 MOST_KNOWN = 10_000
 
@@ -42,7 +42,7 @@ class Clients:
 
 def address_of(scope: Message) -> str:
     """Return the network address of a request's client."""
-    return network_of((scope.get("client") or ("",))[0])
+    return client_network_of((scope.get("client") or ("",))[0])
 
 
 def _credential_in(scope: Message) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
-from pipeline.web.client_address import network_of
+from pipeline.web.client_address import client_network_of
 
 MOST_CONNECTIONS = 4_000
 MOST_PER_ADDRESS = 1_000
@@ -30,7 +30,7 @@ class Doors:
 
     def enter(self, peer: str) -> bool:
         """Count a connection; return whether there was room for it."""
-        network = network_of(peer)
+        network = client_network_of(peer)
         is_full = self._open.total() >= self.most
         speaks_for_many = not peer or _is_in(peer, self.proxies)
         if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
@@ -40,7 +40,7 @@ class Doors:
 
     def leave(self, peer: str) -> None:
         """Count a connection less."""
-        network = network_of(peer)
+        network = client_network_of(peer)
         self._open[network] -= 1
         if not self._open[network]:
             del self._open[network]

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 
 from pipeline.api import problems
 from pipeline.api.problems import ProblemType
-from pipeline.api.rendering import as_json
+from pipeline.api.rendering import render_json
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -59,10 +59,10 @@ def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
         "errors/plain.html",
         {"kind": kind, "request_id": getattr(request, "request_id", "")},
     )
-    return HttpResponse(body, status=kind.status, headers=problems.headers_of(kind))
+    return HttpResponse(body, status=kind.status, headers=problems.problem_headers(kind))
 
 
 def _answer(request: HttpRequest, kind: ProblemType) -> HttpResponse:
-    body = as_json(problems.problem(kind, request))
-    headers = problems.headers_of(kind) | {"Content-Length": str(len(body))}
+    body = render_json(problems.problem(kind, request))
+    headers = problems.problem_headers(kind) | {"Content-Length": str(len(body))}
     return HttpResponse(body, status=kind.status, headers=headers, content_type=problems.MEDIA_TYPE)

@@ -15,8 +15,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-un
 
 from pipeline.server.refusals import answer, header
 from pipeline.web.asgi_types import Message, Receive, Send
-from pipeline.web.middleware import request_id_of
-from pipeline.web.request_metrics import count_without_django
+from pipeline.web.middleware import request_id_of_header
+from pipeline.web.request_metrics import count_request_without_django
 
 LIVE = "/health/live"
 ALIVE = b'{"status": "ok"}'
@@ -36,9 +36,9 @@ async def answer_alive(scope: Message, send: Send) -> None:
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of(header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": request_id_of_header(header(scope, b"x-request-id").decode("latin1")),
     }
-    count_without_django(scope["method"], LIVE, 200)
+    count_request_without_django(scope["method"], LIVE, 200)
     await answer(scope, send, 200, headers, ALIVE)
 
 
@@ -69,7 +69,7 @@ class StaticFiles:
             for name, value in scope["headers"]
         }
         response = file.get_response(scope["method"], said)
-        count_without_django(scope["method"], self.prefix, int(response.status))
+        count_request_without_django(scope["method"], self.prefix, int(response.status))
         headers = [(k.lower().encode(), v.encode("latin1")) for k, v in response.headers]
         start = {"type": "http.response.start", "status": int(response.status)}
         await send(start | {"headers": [*headers, *self._always]})
@@ -120,7 +120,7 @@ class Remembered:
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer from memory; 304 if the client has it already."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+        name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
         named = header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]
@@ -128,7 +128,7 @@ class Remembered:
         said = [*headers, (b"x-request-id", name.encode())]
         if status == 304:
             said = [(k, v) for k, v in said if k not in (b"content-length", b"content-type")]
-        count_without_django(scope["method"], scope["path"], status)
+        count_request_without_django(scope["method"], scope["path"], status)
         await send({"type": "http.response.start", "status": status, "headers": said})
         is_empty = status == 304 or scope["method"] == "HEAD"
         await _send_content(io.BytesIO(b"" if is_empty else body), receive, send)

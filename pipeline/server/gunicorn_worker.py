@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import logging
 import os
 import resource
@@ -25,6 +26,8 @@ from pipeline.server.request_queue import RequestQueue
 
 # How long a stream may take to end when the server does; who does not read it holds up nobody.
 STUCK_SECONDS = 1.0
+# Objects made since the last collection, and collections of each generation before the next one.
+COLLECT_AFTER = (10_000, 20, 50)
 
 
 class _LiveServer(Server):
@@ -50,7 +53,7 @@ class LiveWorker(UvicornWorker):
     """One of the web server's processes."""
 
     CONFIG_KWARGS = {
-        "loop": "asyncio",
+        "loop": "uvloop",
         "http": BoundedProtocol,
         "ws": "none",
         "lifespan": "off",
@@ -63,13 +66,17 @@ class LiveWorker(UvicornWorker):
     def init_process(self) -> None:
         """Load the application with the number of threads that gunicorn was given."""
         RequestQueue.threads_of_process = self.cfg.threads
-        BoundedProtocol.doors.trust(env.trusted_proxies())
+        BoundedProtocol.doors.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         super().init_process()
 
     def run(self) -> None:
         """Serve until asked to end, then exit at once."""
+        # What is loaded now stays: the collector need not go through it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*COLLECT_AFTER)
         super().run()
         atexit._run_exitfuncs()
         logging.shutdown()

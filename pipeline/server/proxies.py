@@ -9,7 +9,7 @@ from typing import Any
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pipeline.web.asgi_types import Message, Receive, Send
-from pipeline.web.client_address import network_of
+from pipeline.web.client_address import client_network_of
 
 # Stands for a proxy that comes through a socket of this machine, which has no address.
 _SOCKET = "unix"
@@ -32,7 +32,7 @@ def behind_proxies(
         return application
 
     async def with_an_address(scope: Message, receive: Receive, send: Send) -> None:
-        if network_of(scope["client"][0]) == "unknown":  # the proxy wrote something else
+        if client_network_of(scope["client"][0]) == "unknown":  # the proxy wrote something else
             scope["client"] = scope["peer"]
         await application(scope, receive, send)
 

@@ -10,10 +10,10 @@ from django.template.loader import render_to_string
 
 from pipeline.api import problems
 from pipeline.api.problems import ProblemType
-from pipeline.api.rendering import as_json
+from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
-from pipeline.web.middleware import request_id_of
-from pipeline.web.request_metrics import count_without_django
+from pipeline.web.middleware import request_id_of_header
+from pipeline.web.request_metrics import count_request_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
@@ -24,11 +24,11 @@ RETRY_SECONDS = 1
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
     """Refuse a request: with a problem for clients of the API, else with a page."""
-    name = request_id_of(header(scope, b"x-request-id").decode("latin1"))
+    name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
-        media_type, body = problems.MEDIA_TYPE, as_json(told)
+        media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
         media_type, body = "text/html; charset=utf-8", _page(kind)
     headers = {
@@ -40,7 +40,7 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     }
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_without_django(scope["method"], "refused", kind.status)
+    count_request_without_django(scope["method"], "refused", kind.status)
     await answer(scope, send, kind.status, headers, body)
 
 

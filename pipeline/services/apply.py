@@ -11,7 +11,7 @@ from django.db import transaction
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor
 from pipeline.line.admission import admit
-from pipeline.line.lock import People, lock_job_for, read_people
+from pipeline.line.lock import LockedPeople, lock_and_read_people, lock_job_for
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turn, Turns
@@ -70,17 +70,17 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
             job_id, applicant_ids=ids, emails=emails, application_ids=repeated
         )
         if settle_due(job):
-            people = read_people(job, applicant_ids=ids, emails=emails)
+            people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
         for turn in turns:
             try:
-                turn.result = _admit_one(job, people, turn.request)
+                turn.result = _apply_one(job, people, turn.request)
             except LineError as error:
                 turn.error = error
         if job.entries:
             write(job, commit=True)
 
 
-def _admit_one(job: LockedJob, people: People, request: Request) -> Application:
+def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Application:
     person = people.find(request.person)
     earlier = job.people.get(request.application_id) if request.application_id else None
     if earlier and earlier.applicant_id == person.id:

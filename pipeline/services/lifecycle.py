@@ -15,7 +15,7 @@ from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_event
+from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -70,9 +70,9 @@ def create_job(
         updated_at=now,
     )
     job = lock_job(row.id)
-    record_job_event(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    record_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
-        _change_status(job, JobStatus.OPEN, actor)
+        _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
     return job.id
 
@@ -83,7 +83,7 @@ def open_job(*, job_id: UUID, actor: Actor) -> None:
 
     An open job stays as it is. Raises IllegalJobMove when the job is closed, JobNotFound.
     """
-    _go_to(job_id, JobStatus.OPEN, actor)
+    _change_job_lifecycle(job_id, JobStatus.OPEN, actor)
 
 
 @line_transaction
@@ -93,7 +93,7 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
     A paused job stays as it is. Raises IllegalJobMove when the job is a draft or closed,
     JobNotFound.
     """
-    _go_to(job_id, JobStatus.PAUSED, actor)
+    _change_job_lifecycle(job_id, JobStatus.PAUSED, actor)
 
 
 @line_transaction
@@ -102,18 +102,18 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
 
     A closed job stays as it is. Raises IllegalJobMove when the job is a draft, JobNotFound.
     """
-    _go_to(job_id, JobStatus.CLOSED, actor)
+    _change_job_lifecycle(job_id, JobStatus.CLOSED, actor)
 
 
-def _go_to(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
     settle_due(job)
     if job.status is not to:
-        _change_status(job, to, actor)
+        _change_lifecycle_status(job, to, actor)
         write(job, commit=True)
 
 
-def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
+def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
     before = job.status
     event = JOB_MOVES.get((before.value, to.value))
     if event is None:
@@ -124,5 +124,5 @@ def _change_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
         job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
-    entry = record_job_event(job, event, actor=actor, statuses=(before, to))
+    entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

@@ -34,7 +34,7 @@ class SettlingFailed(Exception):
 @line_transaction
 def settle(*, job_id: UUID) -> int:
     """Settle one job now; return how many events that took. Raises JobNotFound."""
-    return _bring_up_to_date(lock_job(job_id))
+    return _settle_or_close_out(lock_job(job_id))
 
 
 def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
@@ -47,12 +47,12 @@ def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
         if job is None:
             return None
         try:
-            return Settled(job.id, _bring_up_to_date(job))
+            return Settled(job.id, _settle_or_close_out(job))
         except Exception as error:
             raise SettlingFailed(job.id) from error
 
 
-def seconds_until_due(*, skip: Collection[UUID] = ()) -> float | None:
+def seconds_until_settlement(*, skip: Collection[UUID] = ()) -> float | None:
     """Return the seconds until a job is due, by the database's clock; None if none will be."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -64,5 +64,5 @@ def seconds_until_due(*, skip: Collection[UUID] = ()) -> float | None:
         return None if seconds is None else max(0.0, seconds)
 
 
-def _bring_up_to_date(job: LockedJob) -> int:
+def _settle_or_close_out(job: LockedJob) -> int:
     return close_out(job) if job.status is JobStatus.CLOSED else settle_due(job)

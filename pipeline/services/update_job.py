@@ -14,7 +14,7 @@ from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
-from pipeline.line.moves import record_job_event
+from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -60,10 +60,10 @@ def update_job(
     if policy != job.policy:
         job.policy = policy
         job.policy_version += 1
-        record_job_event(job, EventType.POLICY_CHANGED, actor=actor)
+        record_job_move(job, EventType.POLICY_CHANGED, actor=actor)
     if changes.capacity is not None and changes.capacity != job.capacity:
         job.capacity = changes.capacity
-        entry = record_job_event(job, EventType.CAPACITY_CHANGED, actor=actor)
+        entry = record_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
     if changes.posting:
         JobPosting.objects.filter(job_id=job.id).update(

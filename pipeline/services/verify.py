@@ -38,7 +38,7 @@ def verify(*, application_id: UUID, actor: Actor) -> Application:
     return application
 
 
-def verify_all(applicant_id: UUID) -> int:
+def verify_all_of(applicant_id: UUID) -> int:
     """Verify the applications of a person who has just proved the address; return how many.
 
     An application in a line that is too busy is left out; the person can verify it on its page.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
 from pipeline.models import Event
-from pipeline.selectors.paging import database_now
-from pipeline.selectors.past_states import seq_at
+from pipeline.selectors.past_states import past_seq_at
 
 # How many events of a job's log are read at most, its last ones: about half a second of work.
 MOST_EVENTS = 50_000
@@ -82,13 +82,13 @@ def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     is_over = job.status == JobStatus.CLOSED and not (job.pending_count or job.waitlist_count)
     end = job.last_event_at if is_over else max(now, job.last_event_at)
     start = job.created_at if back is None else max(job.created_at, end - back)
-    first = 1 if back is None else max(1, seq_at(job.id, start))
+    first = 1 if back is None else max(1, past_seq_at(job.id, start))
     oldest = job.seq - MOST_EVENTS + 1
     is_cut = first < oldest
     if is_cut:
         first = oldest
         start = Event.objects.values_list("at", flat=True).get(job_id=job.id, seq=first)
-    return _series(job, _Span(first, start, end, is_cut), zone)
+    return _read_series(job, _Span(first, start, end, is_cut), zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ FROM spans
 """
 
 
-def _series(job: Job, span: _Span, zone: str) -> Series:
+def _read_series(job: Job, span: _Span, zone: str) -> Series:
     values: dict[str, Any] = {
         "job": job.id,
         "first": span.first,
@@ -183,23 +183,23 @@ def _series(job: Job, span: _Span, zone: str) -> Series:
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
         points, answers, waits, hours, events, answered, missed, *times = cursor.fetchone()
-    grouped = _plain(waits, {})
+    grouped = _series_value(waits, {})
     return Series(
         start=span.start,
         end=span.end,
         is_cut=span.is_cut,
         events=events,
-        points=[Point(datetime.fromisoformat(at), *row) for at, *row in _plain(points, [])],
-        answers=_plain(answers, []),
+        points=[Point(datetime.fromisoformat(at), *row) for at, *row in _series_value(points, [])],
+        answers=_series_value(answers, []),
         answered=answered,
         missed=missed,
         waits=[grouped.get(str(edge), 0) for edge in range(len(WAIT_EDGES) + 1)],
-        misses_by_hour={int(hour): n for hour, n in _plain(hours, {}).items()},
+        misses_by_hour={int(hour): n for hour, n in _series_value(hours, {}).items()},
         seat_time=SeatTime(*[seconds or 0.0 for seconds in times]),
     )
 
 
-def _plain(told: str | None, nothing: Any) -> Any:
+def _series_value(told: str | None, nothing: Any) -> Any:
     """Parse a jsonb value, which a raw cursor returns as text."""
     found = json.loads(told) if told else None
     return nothing if found is None else found

@@ -41,21 +41,21 @@ class Conversion:
     @property
     def applied_to_seated(self) -> float | None:
         """Return the share of the applications that were ever ACTIVE."""
-        return share(self.seated, self.applied)
+        return share_of_total(self.seated, self.applied)
 
     @property
     def seated_to_hired(self) -> float | None:
         """Return the share of those that were hired."""
-        return share(self.hired, self.seated)
+        return share_of_total(self.hired, self.seated)
 
     @property
     def applied_to_hired(self) -> float | None:
         """Return the share of the applications that were hired."""
-        return share(self.hired, self.applied)
+        return share_of_total(self.hired, self.applied)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class JobTotals:
     """A job in numbers, as of `now`, the database's time."""
 
     # How many applications stand in each status after their last event; 0 included.
@@ -89,7 +89,9 @@ class Figures:
 
         Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
         """
-        return share(self.acknowledged, self.acknowledged + self.decay_events + self.lapse_events)
+        return share_of_total(
+            self.acknowledged, self.acknowledged + self.decay_events + self.lapse_events
+        )
 
     @property
     def churn(self) -> float | None:
@@ -107,12 +109,12 @@ class Figures:
 WEEK_SECONDS = 7 * 24 * 3_600
 
 
-def share(part: int, whole: int) -> float | None:
+def share_of_total(part: int, whole: int) -> float | None:
     """Return a part of a whole, from 0 to 1, to four digits; None of nothing."""
     return round(part / whole, 4) if whole else None
 
 
-def _spread(column: str, source: str) -> str:
+def _spread_in_totals(column: str, source: str) -> str:
     """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
@@ -122,7 +124,7 @@ def _spread(column: str, source: str) -> str:
     return f"(SELECT to_jsonb(spread) FROM (SELECT {numbers} FROM {source}) spread)"  # noqa: S608
 
 
-def _tally(column: str) -> str:
+def _tally_in_totals(column: str) -> str:
     counted = f"SELECT {column}, count(*) AS n FROM people GROUP BY {column}"  # noqa: S608
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
@@ -163,8 +165,8 @@ WITH told AS MATERIALIZED (
            sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
     FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
 )
-SELECT count(*), {_tally("status")}, {_tally("outcome")},
-       {_spread("seconds", "people")}, {_spread("seconds", "answers")},
+SELECT count(*), {_tally_in_totals("status")}, {_tally_in_totals("outcome")},
+       {_spread_in_totals("seconds", "people")}, {_spread_in_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
        count(*) FILTER (WHERE event = 'LAPSED'),
@@ -183,7 +185,7 @@ FROM told
 """  # noqa: S608
 
 
-def figures_of(job_id: UUID) -> Figures:
+def totals_of_job(job_id: UUID) -> JobTotals:
     """Return a job's figures, in one query. Raises JobNotFound."""
     with connection.cursor() as cursor:
         cursor.execute(_ADD_UP, {"job": job_id})
@@ -192,9 +194,9 @@ def figures_of(job_id: UUID) -> Figures:
         raise JobNotFound
     statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
     applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]
-    return Figures(
-        by_status=_counts(Status, statuses),
-        by_outcome=_counts(Outcome, outcomes),
+    return JobTotals(
+        by_status=_totals_by_word(Status, statuses),
+        by_outcome=_totals_by_word(Outcome, outcomes),
         to_promotion=Durations(**json.loads(to_promotion)),
         to_acknowledge=Durations(**json.loads(to_acknowledge)),
         acknowledged=acknowledged,
@@ -209,6 +211,6 @@ def figures_of(job_id: UUID) -> Figures:
     )
 
 
-def _counts(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
+def _totals_by_word(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
     found = json.loads(counted or "{}")  # a raw cursor gives jsonb as text
     return {word.value: found.get(word.value, 0) for word in words}

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from pipeline.selectors.past_states import seq_at
+from pipeline.selectors.past_states import past_seq_at
 
 DAYS = 7
 # How many points the lines of a week have at most: one an hour.
@@ -179,7 +179,7 @@ SELECT jsonb_build_object(
 """
 
 
-def figures_of_week(job_id: UUID, week: Week) -> dict[str, Any] | None:
+def week_of_job(job_id: UUID, week: Week) -> dict[str, Any] | None:
     """Return a week's figures of a job, as JSON takes them, in three queries.
 
     Counts are events; times are seconds, None without any; `seat_seconds` are seconds times seats.
@@ -187,10 +187,10 @@ def figures_of_week(job_id: UUID, week: Week) -> dict[str, Any] | None:
     time on [time, seats held, people waiting, seats]. None when the job was made after that week.
     Raises FutureMoment for a week that is not over.
     """
-    last = seq_at(job_id, week.end - _TICK)
+    last = past_seq_at(job_id, week.end - _TICK)
     if not last:
         return None
-    first = max(1, seq_at(job_id, week.start - _TICK))
+    first = max(1, past_seq_at(job_id, week.start - _TICK))
     values: dict[str, Any] = {
         "job": job_id,
         "first": first,

@@ -13,11 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pipeline.wording.english import place_of_zone, short_duration
-from pipeline.wording.event_words import STATUS_WORDS, status_label
+from pipeline.wording.event_words import STATUS_WORDS, words_of_status
 
 register = template.Library()
 register.filter("duration", short_duration)
-register.filter("in_words", status_label)
+register.filter("in_words", words_of_status)
 
 
 @register.simple_tag
@@ -28,7 +28,7 @@ def when(moment: datetime | None) -> SafeString | str:
     return format_html(
         '<time datetime="{}" title="{}" data-relative>{}</time>',
         moment.isoformat(),
-        in_full(moment),
+        tag_time_in_full(moment),
         naturaltime(moment).replace("\xa0", " "),
     )
 
@@ -41,8 +41,8 @@ def at(moment: datetime | None) -> SafeString | str:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(),
-        in_full(moment),
-        in_short(moment),
+        tag_time_in_full(moment),
+        tag_time_in_short(moment),
     )
 
 
@@ -61,7 +61,7 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
 def chip(word: str, label: str = "") -> SafeString:
     """Return a status or an outcome as a small label; `label` replaces its words."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
-    return format_html('<span class="chip {}">{}</span>', tone, label or status_label(word))
+    return format_html('<span class="chip {}">{}</span>', tone, label or words_of_status(word))
 
 
 @register.inclusion_tag("components/field.html")
@@ -77,13 +77,13 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     return {"field": bound, "is_box": kind == "checkbox", "is_radio": kind == "radio"} | extra
 
 
-def in_full(moment: datetime) -> str:
+def tag_time_in_full(moment: datetime) -> str:
     """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
     return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
 
 
-def in_short(moment: datetime) -> str:
+def tag_time_in_short(moment: datetime) -> str:
     """Return a time to the minute, with day and zone; with the year unless it is this one."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 
-class _Region(template.Node):
+class _LiveRegion(template.Node):
     def __init__(self, inside: NodeList) -> None:
         self.inside = inside
 
@@ -31,11 +31,11 @@ class _Region(template.Node):
 
 
 @register.tag
-def live_region(parser: Parser, token: Token) -> _Region:
+def live_region(parser: Parser, token: Token) -> _LiveRegion:
     """Mark the part of a page that is fetched again after a change: at most one a page."""
     inside = parser.parse(["endlive_region"])
     parser.delete_first_token()
-    return _Region(inside)
+    return _LiveRegion(inside)
 
 
 @register.simple_tag

@@ -30,13 +30,13 @@ def client_address(request: HttpRequest) -> str:
 
     Behind a proxy in TRUSTED_PROXIES the server has put the client's address in the proxy's place.
     """
-    return network_of(request.META.get("REMOTE_ADDR", ""))
+    return client_network_of(request.META.get("REMOTE_ADDR", ""))
 
 
 @lru_cache(maxsize=4_096)
-def network_of(text: str) -> str:
+def client_network_of(text: str) -> str:
     """Return what counts as one client: an IPv4 address, a /64 network, or "unknown"."""
-    address = _parsed(text)
+    address = _parsed_address(text)
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):
@@ -44,7 +44,7 @@ def network_of(text: str) -> str:
     return str(address)
 
 
-def is_from_this_machine(request: HttpRequest) -> bool:
+def is_client_this_machine(request: HttpRequest) -> bool:
     """Return whether a request comes directly from this machine, for a local name of it.
 
     What came through a proxy or a tunnel on this machine is not: that has a header of theirs, or
@@ -53,13 +53,13 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     if any(name.startswith(_FORWARDED) for name in request.META):
         return False
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
-    name = _parsed(host.strip("[]"))
+    name = _parsed_address(host.strip("[]"))
     is_local_name = host in ("", "localhost") or (name is not None and name.is_loopback)
-    address = _parsed(request.META.get("REMOTE_ADDR", ""))
+    address = _parsed_address(request.META.get("REMOTE_ADDR", ""))
     return is_local_name and address is not None and address.is_loopback
 
 
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+def _parsed_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return an address; one of IPv4 also where it is written as one of IPv6."""
     try:
         address = ip_address(text)

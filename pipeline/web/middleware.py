@@ -31,8 +31,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     would log it without them.
     """
 
-    def middleware(request: HttpRequest) -> HttpResponse:
-        name = request_id_of(request.headers.get("X-Request-ID", ""))
+    def request_id_middleware(request: HttpRequest) -> HttpResponse:
+        name = request_id_of_header(request.headers.get("X-Request-ID", ""))
         request.request_id = name  # type: ignore[attr-defined]
         caller = CallerName(request)
         fields = {"caller": caller, "address": client_address(request)}
@@ -45,10 +45,10 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         response["X-Request-ID"] = name
         return response
 
-    return middleware
+    return request_id_middleware
 
 
-def request_id_of(given: str) -> str:
+def request_id_of_header(given: str) -> str:
     """Return the id of a request: the given one if it is sane, else a new one."""
     return given if _SANE.fullmatch(given) else uuid4().hex
 
@@ -70,13 +70,13 @@ def browser_policies(
 ) -> Callable[..., HttpResponse]:
     """Switch off what no page needs, and let no other site embed an answer of this one."""
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def browser_policies_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
-    return middleware
+    return browser_policies_middleware
 
 
 @pages_only
@@ -87,9 +87,9 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
     """
     known_zones = cache(zoneinfo.available_timezones)
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def time_zone_middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
         with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
             return get_response(request)
 
-    return middleware
+    return time_zone_middleware

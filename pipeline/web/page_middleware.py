@@ -24,7 +24,7 @@ API_DOCUMENTATION = "/api/v1/docs/"
 GetResponse = Callable[[HttpRequest], Any]
 
 
-def serves_page(request: HttpRequest) -> bool:
+def is_page_request(request: HttpRequest) -> bool:
     """Return whether a request is for a page; the API's documentation is one, too."""
     path = request.path_info
     return not path.startswith(API) or path == API_DOCUMENTATION
@@ -33,16 +33,16 @@ def serves_page(request: HttpRequest) -> bool:
 def pages_only(factory: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
     """Let requests of the API go past a middleware function."""
 
-    def make(get_response: GetResponse) -> GetResponse:
+    def make_for_pages_only(get_response: GetResponse) -> GetResponse:
         for_pages = factory(get_response)
 
-        def middleware(request: HttpRequest) -> Any:
-            return for_pages(request) if serves_page(request) else get_response(request)
+        def api_headers_middleware(request: HttpRequest) -> Any:
+            return for_pages(request) if is_page_request(request) else get_response(request)
 
-        vars(middleware).update(vars(for_pages))  # process_exception and the like
-        return middleware
+        vars(api_headers_middleware).update(vars(for_pages))  # process_exception and the like
+        return api_headers_middleware
 
-    return make
+    return make_for_pages_only
 
 
 class PagesOnly:
@@ -52,7 +52,7 @@ class PagesOnly:
 
     def __call__(self, request: HttpRequest) -> Any:
         """Answer a request, with or without the middleware."""
-        if serves_page(request):
+        if is_page_request(request):
             return super().__call__(request)  # type: ignore[misc]
         return self.get_response(request)
 
@@ -69,12 +69,12 @@ class Common(PagesOnly, CommonMiddleware):
     """Django's check of the host, and the length of the answer."""
 
 
-class CSRF(PagesOnly, CsrfViewMiddleware):
+class PageCSRF(PagesOnly, CsrfViewMiddleware):
     """Django's check of forms; the API checks sessions itself."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
         """Refuse a form without a token."""
-        return super().process_view(request, *args) if serves_page(request) else None
+        return super().process_view(request, *args) if is_page_request(request) else None
 
 
 def add_transport_security(response: HttpResponse) -> None:
@@ -86,7 +86,7 @@ def add_transport_security(response: HttpResponse) -> None:
         response.headers.setdefault("Strict-Transport-Security", policy)
 
 
-def api_headers(get_response: GetResponse) -> GetResponse:
+def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
     """Check the host of the API's requests, and give its answers their constant headers."""
     answer = HttpResponse()
     del answer.headers["Content-Type"]
@@ -97,8 +97,8 @@ def api_headers(get_response: GetResponse) -> GetResponse:
     add_transport_security(answer)
     constant = list(answer.headers.items())
 
-    def middleware(request: HttpRequest) -> Any:
-        if serves_page(request):
+    def pages_only_middleware(request: HttpRequest) -> Any:
+        if is_page_request(request):
             return get_response(request)
         try:
             request.get_host()
@@ -112,4 +112,4 @@ def api_headers(get_response: GetResponse) -> GetResponse:
             response.headers["Content-Length"] = str(len(response.content))
         return response
 
-    return middleware
+    return pages_only_middleware

@@ -31,10 +31,12 @@ LATENCY = Histogram(
 )
 
 
-def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+def measure_requests(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
     """Count and time each request under its method, its route and the status of its answer."""
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def measuring_middleware(request: HttpRequest) -> HttpResponse:
         start = time.perf_counter()
         response = get_response(request)
         method = request.method if request.method in _METHODS else "OTHER"
@@ -44,15 +46,15 @@ def measured(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..
         REQUESTS.labels(*labels, str(response.status_code)).inc()
         return response
 
-    return middleware
+    return measuring_middleware
 
 
-def count_without_django(method: str, route: str, status: int) -> None:
+def count_request_without_django(method: str, route: str, status: int) -> None:
     """Count a request that the event loop answered by itself."""
     REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
 
 
-def exposition() -> bytes:
+def metrics_exposition() -> bytes:
     """Return the counters of all processes of this server, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)

@@ -124,7 +124,7 @@ def follow_tasks(payload: dict[str, Any], context: Context) -> dict[str, int]:
     return {"queued": queued}
 
 
-def ensure_webhooks() -> None:
+def ensure_webhooks_tasks() -> None:
     """Schedule what looks after webhooks. Safe to call at every start, by many processes at once.
 
     The deliveries have tasks of their own; the schedule helps where such a task has died.

@@ -240,12 +240,12 @@ def words_of_event(event: Loggable) -> EventWords:
     return EVENT_WORDS[kind]
 
 
-def reason_choices() -> list[tuple[str, str]]:
+def reason_word_choices() -> list[tuple[str, str]]:
     """Return every reason for a decision with its label, as choices of a form."""
     return [(reason.value, capitalized(words)) for reason, words in REASON_WORDS.items()]
 
 
-def status_label(word: str) -> str:
+def words_of_status(word: str) -> str:
     """Return the label of a status or an outcome; an unknown one is spelled out."""
     found = STATUS_WORDS.get(word)
     return found.label if found else str(word).replace("_", " ").capitalize()

@@ -22,7 +22,7 @@ from pipeline.wording.event_words import ENDING_WORDS, NEVER_VERIFIED, EndingWor
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ExplainedStanding:
     """The place of one application in its line, as of `now`. Times are aware."""
 
     status: Status
@@ -73,7 +73,7 @@ class PlaceChange:
     own: bool = False
 
 
-def how_the_line_works(policy: Policy, capacity: int) -> list[str]:
+def explain_line(policy: Policy, capacity: int) -> list[str]:
     """Return six sentences on seats, joining, offers, a miss, too many misses and the cool-down."""
     seats = f"{capacity:,} applicants at a time have a seat for review"
     if capacity == 1:
@@ -98,19 +98,19 @@ def how_the_line_works(policy: Policy, capacity: int) -> list[str]:
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
         f"If you do not confirm in time, the seat goes to the next in line and you go"
-        f" {_behind(policy, 1)}{second}.",
-        _misses_allowed(policy),
+        f" {_explain_place_behind(policy, 1)}{second}.",
+        _explain_misses_allowed(policy),
         "After a miss, no seat is offered to you for"
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
         " meanwhile go to people behind you.",
     ]
 
 
-def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
+def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> str:
     """Say what happens if the person does nothing; after the end, what they can still do."""
     match standing.status:
         case Status.WAITLIST:
-            return _while_waiting(standing, zone)
+            return _explain_waiting(standing, zone)
         case Status.PENDING_ACKNOWLEDGMENT:
             if standing.job_status == "CLOSED":
                 return "The job has been closed, so your application is about to end."
@@ -120,7 +120,7 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
                     " place will appear here in a moment."
                 )
             until = time_in_words(standing.deadline, zone)
-            return f"At {until} the seat goes to the next in line, and {_loss(standing)}"
+            return f"At {until} the seat goes to the next in line, and {_explain_loss(standing)}"
         case Status.ACTIVE:
             return (
                 "You keep the seat until the company decides. You do not have to do anything here:"
@@ -129,7 +129,7 @@ def what_if_nothing(standing: Standing, zone: tzinfo = UTC) -> str:
     return standing.ending.advice
 
 
-def why_moved(change: PlaceChange) -> str:
+def explain_moved_position(change: PlaceChange) -> str:
     """Explain the last change of a person's place in line."""
     if change.own:
         return _OWN_CHANGES[change.event]
@@ -163,7 +163,7 @@ _OWN_CHANGES = {
 }
 
 
-def _behind(policy: Policy, misses: int) -> str:
+def _explain_place_behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
         return "to the back of the line"
@@ -171,7 +171,7 @@ def _behind(policy: Policy, misses: int) -> str:
     return f"{count_in_words(places, 'place')} behind the back of the line: the {newcomers} you"
 
 
-def _misses_allowed(policy: Policy) -> str:
+def _explain_misses_allowed(policy: Policy) -> str:
     if policy.max_decays is None:
         return "However many deadlines you miss, you stay in line."
     if policy.max_decays == 0:
@@ -183,7 +183,7 @@ def _misses_allowed(policy: Policy) -> str:
     )
 
 
-def _while_waiting(standing: Standing, zone: tzinfo) -> str:
+def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.job_status == "CLOSED":
         return "The job has been closed, so your application is about to end."
     if not standing.is_verified:
@@ -204,7 +204,7 @@ def _while_waiting(standing: Standing, zone: tzinfo) -> str:
     return turn
 
 
-def _loss(standing: Standing) -> str:
+def _explain_loss(standing: ExplainedStanding) -> str:
     policy, misses = standing.policy, standing.misses + 1
     if not policy.keeps_place(misses):
         before = "" if policy.max_decays == 0 else f" This would be miss number {misses}."
@@ -218,4 +218,5 @@ def _loss(standing: Standing) -> str:
         times = count_in_words(left, "more time", "more times")
         after = f"After that you could miss {times}; the next miss ends the application."
     pause = long_duration(policy.cooldown_seconds)
-    return f"you go {_behind(policy, misses)}. No seat is offered to you for {pause}. {after}"
+    behind = _explain_place_behind(policy, misses)
+    return f"you go {behind}. No seat is offered to you for {pause}. {after}"

@@ -32,7 +32,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LineFacts:
+class PromotionFacts:
     """Counters of a job and the relevant times, as of `now`, the database's time."""
 
     status: str
@@ -79,7 +79,7 @@ class LineFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PromotionStatus:
     """A short answer, the reason, and what happens next; `at` is the time it speaks of.
 
     `tone`: good if all is well, warn if it waits for the company, bad if something is wrong.
@@ -94,13 +94,13 @@ class Answer:
     tone: str = "plain"
 
 
-def why_nobody_is_promoted(facts: LineFacts) -> Answer:
+def why_nobody_is_promoted(facts: PromotionFacts) -> PromotionStatus:
     """Return the first cause that holds; every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
-def _draft(_facts: LineFacts) -> Answer:
-    return Answer(
+def _draft(_facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.DRAFT,
         "The job is a draft.",
         "Only your company sees it, so nobody can apply yet.",
@@ -109,9 +109,9 @@ def _draft(_facts: LineFacts) -> Answer:
     )
 
 
-def _closing_out(facts: LineFacts) -> Answer:
+def _closing_out(facts: PromotionFacts) -> PromotionStatus:
     left = facts.waiting + facts.pending
-    return Answer(
+    return PromotionStatus(
         Cause.CLOSING_OUT,
         "The job is closed. Everyone without a confirmed seat is being released.",
         f"{people(left)} still {plural(left, 'stands', 'stand')} in the line: the worker lets go of"
@@ -121,9 +121,9 @@ def _closing_out(facts: LineFacts) -> Answer:
     )
 
 
-def _closed(facts: LineFacts) -> Answer:
+def _closed(facts: PromotionFacts) -> PromotionStatus:
     stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
-    return Answer(
+    return PromotionStatus(
         Cause.CLOSED,
         "The job is closed.",
         "Nobody can apply and nobody is waiting.",
@@ -131,8 +131,8 @@ def _closed(facts: LineFacts) -> Answer:
     )
 
 
-def _worker_silent(facts: LineFacts) -> Answer:
-    return Answer(
+def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.WORKER_SILENT,
         "The worker that enforces deadlines is not running.",
         "Something of this line is overdue. It settles itself as soon as anybody acts on this job,"
@@ -145,8 +145,8 @@ def _worker_silent(facts: LineFacts) -> Answer:
     )
 
 
-def _settling(facts: LineFacts) -> Answer:
-    return Answer(
+def _settling(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.SETTLING,
         "The line is being settled.",
         "A deadline has passed, and the worker is processing it.",
@@ -156,12 +156,12 @@ def _settling(facts: LineFacts) -> Answer:
     )
 
 
-def _paused(facts: LineFacts) -> Answer:
+def _paused(facts: PromotionFacts) -> PromotionStatus:
     free = f" {_free(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
     if facts.free and facts.verified:
         resumed = "Resume it, and free seats go at once to the next people in line."
-    return Answer(
+    return PromotionStatus(
         Cause.PAUSED,
         "The job is paused.",
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
@@ -172,9 +172,9 @@ def _paused(facts: LineFacts) -> Answer:
     )
 
 
-def _draining(facts: LineFacts) -> Answer:
+def _draining(facts: PromotionFacts) -> PromotionStatus:
     over = facts.held - facts.capacity
-    return Answer(
+    return PromotionStatus(
         Cause.DRAINING,
         f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
         "The number of seats was lowered. Nobody loses a seat by that: the job drains.",
@@ -187,9 +187,9 @@ def _draining(facts: LineFacts) -> Answer:
     )
 
 
-def _unverified(facts: LineFacts) -> Answer:
+def _unverified(facts: PromotionFacts) -> PromotionStatus:
     seats = _free(facts) if facts.free else f"Every seat is taken ({_holders(facts)})"
-    return Answer(
+    return PromotionStatus(
         Cause.UNVERIFIED,
         "Nobody waiting has verified their email address.",
         f"{seats}. An unverified application keeps its place, but no seat is offered for it.",
@@ -199,8 +199,8 @@ def _unverified(facts: LineFacts) -> Answer:
     )
 
 
-def _nobody_waits(facts: LineFacts) -> Answer:
-    return Answer(
+def _nobody_waits(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.NOBODY_WAITS,
         "Nobody is waiting.",
         f"Everyone in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
@@ -210,8 +210,8 @@ def _nobody_waits(facts: LineFacts) -> Answer:
     )
 
 
-def _seats_free(facts: LineFacts) -> Answer:
-    return Answer(
+def _seats_free(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.SEATS_FREE,
         f"{_free(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
@@ -220,8 +220,8 @@ def _seats_free(facts: LineFacts) -> Answer:
     )
 
 
-def _cool_downs(facts: LineFacts) -> Answer:
-    return Answer(
+def _cool_downs(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.COOL_DOWNS,
         f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down.",
         f"{_free(facts)}. After a missed deadline, a person cannot be promoted until the cool-down"
@@ -232,8 +232,8 @@ def _cool_downs(facts: LineFacts) -> Answer:
     )
 
 
-def _moving(facts: LineFacts) -> Answer:
-    return Answer(
+def _moving(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.MOVING,
         "They are: someone was promoted within the last hour.",
         f"Every seat is taken again ({_holders(facts)}), and {people(facts.verified)}"
@@ -244,8 +244,8 @@ def _moving(facts: LineFacts) -> Answer:
     )
 
 
-def _no_seat_free(facts: LineFacts) -> Answer:
-    return Answer(
+def _no_seat_free(facts: PromotionFacts) -> PromotionStatus:
+    return PromotionStatus(
         Cause.NO_SEAT_FREE,
         "No seat is free.",
         f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
@@ -256,7 +256,7 @@ def _no_seat_free(facts: LineFacts) -> Answer:
     )
 
 
-def _next_seat(facts: LineFacts) -> str:
+def _next_seat(facts: PromotionFacts) -> str:
     own = "A seat opens when you decide on someone in review"
     if not facts.pending:
         return f"{own}, or when one of them withdraws."
@@ -265,24 +265,25 @@ def _next_seat(facts: LineFacts) -> str:
     return f"{own}, or when a deadline passes."
 
 
-def _deadline(facts: LineFacts) -> tuple[str, datetime | None]:
+def _deadline(facts: PromotionFacts) -> tuple[str, datetime | None]:
     if facts.pending and facts.first_deadline:
         return "The next deadline is", facts.first_deadline
     return "", None
 
 
-def _holders(facts: LineFacts) -> str:
+def _holders(facts: PromotionFacts) -> str:
     parts = [f"{facts.active:,} in review"] if facts.active else []
     parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
     return " and ".join(parts) or "nobody"
 
 
-def _free(facts: LineFacts) -> str:
+def _free(facts: PromotionFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 
 # The causes, in the order in which they are asked about.
-_ANSWERS: tuple[tuple[Callable[[LineFacts], object], Callable[[LineFacts], Answer]], ...] = (
+_Of = Callable[[PromotionFacts], object]
+_ANSWERS: tuple[tuple[_Of, Callable[[PromotionFacts], PromotionStatus]], ...] = (
     (lambda f: f.status == "DRAFT", _draft),
     (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
     (lambda f: f.status == "CLOSED", _closed),

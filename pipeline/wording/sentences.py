@@ -135,7 +135,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "missed": time_in_words(event.effective_at, zone),
         "cooldown": cooldown,
-        "loss": _loss(event.data.get("places", 0), words),
+        "loss": _sentence_of_loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
     }
@@ -148,7 +148,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-def _loss(places: int, words: Mapping[str, str]) -> str:
+def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
     if not places:
         return "the seat: it is the back of the line again"
     joining = plural(places, "next person who joins goes", f"next {places} people who join go")

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 from uuid import UUID
@@ -24,20 +25,20 @@ from uuid import UUID
 from tasks import registry, tracing
 from tasks.child import failure_report
 from tasks.child.cleanup import (
-    address_space_bytes,
-    close_connections,
-    leave_no_transaction_open,
+    clean_up_connections,
+    clean_up_transaction,
 )
 from tasks.context import Context
 from tasks.errors import Cancelled
 from tasks.json import as_json
 from tasks.log_context import bound_log_fields
-from tasks.payloads import LARGEST_BYTES, secrets_in
+from tasks.payloads import LARGEST_BYTES, secrets_in_payload
 
 log = logging.getLogger(__name__)
 
 LARGEST_MESSAGE = 2 * LARGEST_BYTES
 PR_SET_PDEATHSIG = 1
+STATM = Path("/proc/self/statm")
 NO_LIMIT = resource.RLIM_INFINITY
 CANCEL = b'["cancel"'
 LOOK_AFTER_RUNS = 50
@@ -89,7 +90,7 @@ class Child:
         owner: str | None,
         trace: str,
     ) -> None:
-        spec = registry.find(key, version)
+        spec = registry.find_registered_type(key, version)
         self._current, self._cancelled = task, False
         with self._bound(task, spec, request):
             context = self._context(task, attempt, spec, payload, owner)
@@ -108,8 +109,8 @@ class Child:
                 self._failed(spec, payload, context, error, seconds, last=attempt >= most)
                 return
             seconds = time.perf_counter() - begun
-            _call_hook(spec.hooks.on_success, payload, context)
-            _call_hook(spec.hooks.on_end, payload, context)
+            _call_hook_in_child(spec.hooks.on_success, payload, context)
+            _call_hook_in_child(spec.hooks.on_end, payload, context)
             self._write(f'["done","{task}",{seconds:.6f},{text}]\n'.encode())
 
     def _handle(self, spec: registry.TaskSpec, payload: Any, context: Context) -> Any:
@@ -117,7 +118,7 @@ class Child:
         resource.setrlimit(resource.RLIMIT_AS, (most_bytes, NO_LIMIT))
         try:
             self._may_interrupt = True
-            _call_hook(spec.hooks.on_start, payload, context)
+            _call_hook_in_child(spec.hooks.on_start, payload, context)
             return spec.handler(payload, context)
         finally:
             self._may_interrupt = False
@@ -133,28 +134,28 @@ class Child:
         *,
         last: bool,
     ) -> None:
-        end = failure_report.describe(
-            error, attempt=context.attempt, secrets=_secrets(spec, payload)
+        end = failure_report.report_failure(
+            error, attempt=context.attempt, secrets=_secrets_of_run(spec, payload)
         )
         if end["how"] in ("error", "fatal"):
             context.logger.warning("%s failed: %s", spec.name, end["error"]["message"])
         if self._cancelled or end["how"] == "discard":
-            _call_hook(spec.hooks.on_end, payload, context)
+            _call_hook_in_child(spec.hooks.on_end, payload, context)
         elif last or end["how"] == "fatal":
-            _call_hook(spec.hooks.on_fail, payload, context)
-            _call_hook(spec.hooks.on_end, payload, context)
-        close_connections()
+            _call_hook_in_child(spec.hooks.on_fail, payload, context)
+            _call_hook_in_child(spec.hooks.on_end, payload, context)
+        clean_up_connections()
         self._report(["fail", str(context.task_id), round(seconds, 6), end])
 
     def _call_hooks(
         self, task: str, key: str, version: int, attempt: int, payload: Any, owner: str | None
     ) -> None:
         """Call the hooks of a task that is dead and could not call them itself."""
-        spec = registry.find(key, version)
+        spec = registry.find_registered_type(key, version)
         with self._bound(task, spec, ""):
             context = self._context(task, attempt, spec, payload, owner)
-            _call_hook(spec.hooks.on_fail, payload, context)
-            _call_hook(spec.hooks.on_end, payload, context)
+            _call_hook_in_child(spec.hooks.on_fail, payload, context)
+            _call_hook_in_child(spec.hooks.on_end, payload, context)
             self._report(["hooked", task])
 
     @contextlib.contextmanager
@@ -164,7 +165,7 @@ class Child:
         self._current = ""
         if signal.getsignal(signal.SIGTERM) != self._interrupt:
             signal.signal(signal.SIGTERM, self._interrupt)
-        leave_no_transaction_open()
+        clean_up_transaction()
 
     def _context(
         self, task: str, attempt: int, spec: registry.TaskSpec, payload: Any, owner: str | None
@@ -175,7 +176,7 @@ class Child:
             report=self._report,
             is_cancelled=self._is_cancelled,
             owner_id=UUID(owner) if owner else None,
-            secrets=_secrets(spec, payload),
+            secrets=_secrets_of_run(spec, payload),
         )
 
     def _is_cancelled(self) -> bool:
@@ -215,7 +216,7 @@ class Child:
             line = line[os.write(self._results, line) :]
 
 
-def _call_hook(hook: registry.Hook | None, payload: Any, context: Context) -> None:
+def _call_hook_in_child(hook: registry.Hook | None, payload: Any, context: Context) -> None:
     if hook is not None:
         try:
             hook(payload, context)
@@ -223,11 +224,11 @@ def _call_hook(hook: registry.Hook | None, payload: Any, context: Context) -> No
             log.exception("a hook failed")
 
 
-def _secrets(spec: registry.TaskSpec, payload: Any) -> list[str]:
-    return secrets_in(spec.schema, payload) if spec.has_secrets else []
+def _secrets_of_run(spec: registry.TaskSpec, payload: Any) -> list[str]:
+    return secrets_in_payload(spec.schema, payload) if spec.has_secrets else []
 
 
-def live(messages: socket.socket, results: int) -> NoReturn:
+def run_child(messages: socket.socket, results: int) -> NoReturn:
     """Run as a child in a freshly forked process, until the worker ends."""
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
@@ -242,3 +243,10 @@ def live(messages: socket.socket, results: int) -> NoReturn:
         log.exception("a child failed")
         status = 1
     os._exit(status)
+
+
+def address_space_bytes() -> int:
+    """Return how much memory this process has mapped; 0 where the system does not say."""
+    if not STATM.exists():
+        return 0
+    return int(STATM.read_text().split()[0]) * resource.getpagesize()

@@ -6,12 +6,12 @@ import traceback
 from typing import Any
 
 from tasks.errors import Cancelled, Discard, Fatal, Retry
-from tasks.payloads import hide
+from tasks.payloads import hide_payload_secrets
 
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 500, 6_000  # characters
 
 
-def describe(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[str, Any]:
+def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[str, Any]:
     """Report a handler's exception: how it failed (error, retry, fatal, discard), and the error."""
     verdicts = ((Discard, "discard"), (Fatal, "fatal"), (Retry, "retry"))
     how = next((name for kind, name in verdicts if isinstance(error, kind)), "error")
@@ -28,25 +28,25 @@ def describe(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[
     return {
         "how": how,
         "after_seconds": getattr(error, "after_seconds", None) if how == "retry" else None,
-        "error": as_entry(
+        "error": failure_entry(
             name=kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}",
-            message=hide(message, secrets),
+            message=hide_payload_secrets(message, secrets),
             attempt=attempt,
-            trace=hide("".join(traceback.format_exception(error)), secrets),
+            trace=hide_payload_secrets("".join(traceback.format_exception(error)), secrets),
         ),
     }
 
 
-def as_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[str, Any]:
+def failure_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[str, Any]:
     """Return an entry of a task's `errors`, within bounds; a long traceback keeps its end."""
     return {
         "class": name,
-        "message": _clean(message)[:LONGEST_MESSAGE],
+        "message": _clean_failure_text(message)[:LONGEST_MESSAGE],
         "attempt": attempt,
-        "traceback": _clean(trace)[-LONGEST_TRACEBACK:],
+        "traceback": _clean_failure_text(trace)[-LONGEST_TRACEBACK:],
     }
 
 
-def _clean(text: str) -> str:
+def _clean_failure_text(text: str) -> str:
     """Remove what PostgreSQL's jsonb refuses: NUL and lone surrogates."""
     return text.replace("\0", "").encode(errors="replace").decode()

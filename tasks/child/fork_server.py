@@ -48,7 +48,7 @@ class ForkServer:
             if control in readable:
                 is_open = self._obey()
         for pid in self._numbers:
-            _kill(pid, signal.SIGKILL)
+            _kill_forked_group(pid, signal.SIGKILL)
 
     def _obey(self) -> bool:
         """Do what the worker asks; return False when it has closed its end."""
@@ -59,13 +59,13 @@ class ForkServer:
         if verb == "start":
             pid = os.fork()
             if pid == 0:
-                from tasks.child.child import live
+                from tasks.child.child import run_child
 
                 signal.set_wakeup_fd(-1)
                 for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(name, signal.SIG_DFL)
                 self._control.close()
-                live(socket.socket(fileno=fds[0]), fds[1])
+                run_child(socket.socket(fileno=fds[0]), fds[1])
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)  # the child does it too: one of the two is first
             self._numbers[pid] = number
@@ -74,14 +74,16 @@ class ForkServer:
         else:
             for pid, of in self._numbers.items():
                 if of == number:
-                    _kill(pid, rest[0])
+                    _kill_forked_group(pid, rest[0])
         return True
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 pid = ended.si_pid
-                _kill(pid, signal.SIGKILL)  # what it left in its group, while the number is its own
+                _kill_forked_group(
+                    pid, signal.SIGKILL
+                )  # what it left in its group, while the number is its own
                 _, status = os.waitpid(pid, 0)
                 number = self._numbers.pop(pid)
                 self._report(what="ended", number=number, code=os.waitstatus_to_exitcode(status))
@@ -91,12 +93,12 @@ class ForkServer:
             self._control.send(json.dumps(message).encode())
 
 
-def _kill(group: int, number: int) -> None:
+def _kill_forked_group(group: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
-def main() -> None:
+def run_fork_server() -> None:
     """Load the code, as any process of the product does, then serve the worker."""
     control = socket.socket(fileno=int(sys.argv[1]))
     django.setup()
@@ -108,4 +110,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_fork_server()

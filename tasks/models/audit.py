@@ -43,7 +43,7 @@ class TaskAct(models.Model):
         return f"{self.what} {self.target}"
 
 
-def note(
+def note_in_audit(
     what: TaskAct.What,
     target: str,
     *,

@@ -25,7 +25,7 @@ _RANGE = re.compile(r"(\w+)-(\w+)(?:/([1-9]\d*))?")
 
 
 @dataclass(frozen=True)
-class Times:
+class CronTimes:
     """Times of a cron expression in a zone. Raises BadSchedule when one cannot be read."""
 
     cron: str
@@ -48,13 +48,16 @@ class Times:
         """
         zone = ZoneInfo(self.zone)
         start = moment.astimezone(zone)
-        fields = [_plain(*each) for each in zip(self.cron.upper().split(), _FIELDS, strict=True)]
+        fields = [
+            _plain_cron_field(*each)
+            for each in zip(self.cron.upper().split(), _FIELDS, strict=True)
+        ]
         names_hours = not fields[1].startswith("*")
         if names_hours:
             start = start.replace(tzinfo=None)
         try:
             for time in CronSim(" ".join(fields), start):
-                found = _on_clock(time, zone) if names_hours else time.astimezone(UTC)
+                found = _cron_time_in_utc(time, zone) if names_hours else time.astimezone(UTC)
                 if found > moment:
                     return found
         except (CronSimError, OverflowError):
@@ -62,7 +65,7 @@ class Times:
         raise BadSchedule(f"{self.cron!r} is not a cron expression that has a next time")
 
 
-def _plain(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
+def _plain_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
     """Rewrite what the library reads differently from schedules that people already have.
 
     A range may go past the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts a
@@ -83,7 +86,7 @@ def _plain(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
     return ",".join(terms)
 
 
-def _on_clock(time: datetime, zone: ZoneInfo) -> datetime:
+def _cron_time_in_utc(time: datetime, zone: ZoneInfo) -> datetime:
     """Convert what the zone's clocks show to UTC; out of a gap, to the end of the gap."""
     while (found := time.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(
         tzinfo=None, fold=0

@@ -21,10 +21,10 @@ from tasks.advisory_locks import ENSURE_SCHEDULE, SCHEDULE_LEADER
 from tasks.enqueue import enqueue
 from tasks.errors import TaskError, UnknownType
 from tasks.models import Schedule, Task
-from tasks.models.audit import TaskAct, note
+from tasks.models.audit import TaskAct, note_in_audit
 from tasks.models.statuses import Status
 from tasks.payloads import check_payload
-from tasks.scheduling.cron import Times as Times
+from tasks.scheduling.cron import CronTimes
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def create_schedule(
     return save_schedule(schedule, actor=actor)
 
 
-def ensure(
+def ensure_schedule(
     name: str,
     cron: str,
     type_key: str,
@@ -84,9 +84,9 @@ def ensure(
         )
 
 
-def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
+def next_times_of_schedule(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
     """Return the next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
-    times, at, found = Times(cron, zone), _database_time(), []
+    times, at, found = CronTimes(cron, zone), _schedules_clock(), []
     for _ in range(count):
         at = times.after(at)
         found.append(at)
@@ -95,11 +95,13 @@ def next_times(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
 
 def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
     """Check and save a changed schedule; its next time is counted from now."""
-    check_payload(registry.find(schedule.type_key, schedule.type_version), schedule.payload)
-    schedule.next_at = Times(schedule.cron, schedule.zone).after(_database_time())
+    check_payload(
+        registry.find_registered_type(schedule.type_key, schedule.type_version), schedule.payload
+    )
+    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_schedules_clock())
     schedule.problem = ""
     with transaction.atomic():
-        _note(
+        _note_schedule_act(
             What.SCHEDULE_CREATED if schedule._state.adding else What.SCHEDULE_CHANGED,
             schedule,
             actor,
@@ -111,11 +113,11 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
 @transaction.atomic
 def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
     """Delete a schedule; the tasks that it enqueued stay."""
-    _note(What.SCHEDULE_DELETED, schedule, actor)
+    _note_schedule_act(What.SCHEDULE_DELETED, schedule, actor)
     schedule.delete()
 
 
-def enqueue_due() -> float:
+def enqueue_due_schedules() -> float:
     """Enqueue due schedules unless another worker leads; return the seconds until the next look."""
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -123,7 +125,7 @@ def enqueue_due() -> float:
             [leads] = cursor.fetchone()
         if not leads:
             return LONGEST_REST_SECONDS / 2
-        turn = _Turn(_database_time())
+        turn = _ScheduleTurn(_schedules_clock())
         due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
         for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
             turn.keep(schedule)
@@ -136,7 +138,7 @@ def enqueue_due() -> float:
     return min(LONGEST_REST_SECONDS, max(0.0, (next_at[0] - turn.now).total_seconds()))
 
 
-class _Turn:
+class _ScheduleTurn:
     """Turn of the leading worker: one look at the due schedules."""
 
     def __init__(self, now: datetime) -> None:
@@ -158,14 +160,14 @@ class _Turn:
                 return
             log.error("schedule %s is switched off: %s", schedule.id, error)
             schedule.enabled, schedule.problem = False, str(error)[:500]
-            _note(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
+            _note_schedule_act(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
         schedule.save()
 
     def _keep(self, schedule: Schedule) -> None:
         is_full = not self._room_for(schedule.owner_id)
         if is_full:
             log.warning("schedule %s adds no more to what waits already", schedule.id)
-        for slot in () if is_full else _slots(schedule, self.now):
+        for slot in () if is_full else _slots_of_schedule(schedule, self.now):
             enqueue(
                 schedule.type_key,
                 schedule.payload,
@@ -177,9 +179,9 @@ class _Turn:
             )
             self.enqueued += 1
             schedule.last_enqueued_for = slot
-            schedule.next_at = _times(schedule).after(slot)
+            schedule.next_at = _times_of_schedule(schedule).after(slot)
         if is_full or not schedule.catch_up:
-            schedule.next_at = _times(schedule).after(self.now)
+            schedule.next_at = _times_of_schedule(schedule).after(self.now)
 
     def _room_for(self, owner_id: UUID | None) -> bool:
         """Tell whether an owner's backlog has room; no request has checked that."""
@@ -192,9 +194,9 @@ class _Turn:
         return self._has_room[owner_id]
 
 
-def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+def _slots_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
     """Iterate over the due times: all with `catch_up`, else only the last one if it is recent."""
-    times = _times(schedule)
+    times = _times_of_schedule(schedule)
     slot = schedule.next_at
     if schedule.catch_up:
         for _ in range(MOST_MADE_UP):
@@ -203,12 +205,12 @@ def _slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
             yield slot
             slot = times.after(slot)
     else:
-        slot = _last_before(times, slot, now)
+        slot = _last_schedule_time_before(times, slot, now)
         if now - slot < max(timedelta(minutes=1), (times.after(slot) - slot) / 2):
             yield slot
 
 
-def _last_before(times: Times, first: datetime, now: datetime) -> datetime:
+def _last_schedule_time_before(times: CronTimes, first: datetime, now: datetime) -> datetime:
     """Return the last time that is not after `now`; `first` is an earlier one."""
     step = timedelta(minutes=2)
     while now - step > first:
@@ -221,17 +223,17 @@ def _last_before(times: Times, first: datetime, now: datetime) -> datetime:
     return first
 
 
-def _note(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
+def _note_schedule_act(what: TaskAct.What, schedule: Schedule, actor: str) -> None:
     columns = ("name", "cron", "zone", "type_key", "enabled", "problem")  # no payload: secrets
     data = {name: getattr(schedule, name) for name in columns}
-    note(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
+    note_in_audit(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
 
 
-def _times(schedule: Schedule) -> Times:
-    return Times(schedule.cron, schedule.zone)
+def _times_of_schedule(schedule: Schedule) -> CronTimes:
+    return CronTimes(schedule.cron, schedule.zone)
 
 
-def _database_time() -> datetime:
+def _schedules_clock() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         found: datetime = cursor.fetchone()[0]

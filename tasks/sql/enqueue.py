@@ -18,7 +18,7 @@ QUICK = "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', t
 #
 # They go in by their keys, so that two who bring the same ones do not wait for each other in a
 # ring. Parts of a WITH, for any statement that writes something and a task along with it. The
-# parameter `tasks` is made by `enqueue.as_parameter`; a task whose type has no row is left out.
+# parameter `tasks` is made by `enqueue_parameter`; a task whose type has no row is left out.
 ENQUEUE_PARTS = """
 tasks_given AS MATERIALIZED (
     SELECT g.*, k.id AS type_id, k.queue AS usual_queue, k.max_attempts AS usual_attempts

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import pq
 from psycopg.adapt import PyFormat, Transformer
 
@@ -41,7 +41,7 @@ _STALE = (
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
 
-class Statement(Generic[R]):
+class PreparedStatement(Generic[R]):
     """SQL with named parameters, `%(name)s`, and what its rows become: a call of `row`.
 
     PostgreSQL infers the types of the parameters: cast one where the context does not say it.
@@ -61,7 +61,7 @@ class Statement(Generic[R]):
 
     def all(self, **parameters: Any) -> list[R]:
         """Run the statement alone and return its rows."""
-        rows: list[R] = run([self], parameters)[0]
+        rows: list[R] = run_prepared([self], parameters)[0]
         return rows
 
     def first(self, **parameters: Any) -> R | None:
@@ -70,43 +70,56 @@ class Statement(Generic[R]):
         return rows[0] if rows else None
 
 
-def values(*columns: Any) -> tuple[Any, ...]:
+def prepared_row(*columns: Any) -> tuple[Any, ...]:
     """Make a row of its columns: the `row` of a statement that needs no type of its own."""
     return columns
 
 
-_BEGIN, _COMMIT = Statement("BEGIN", values), Statement("COMMIT", values)
+_BEGIN, _COMMIT = (
+    PreparedStatement("BEGIN", prepared_row),
+    PreparedStatement("COMMIT", prepared_row),
+)
+_BEGIN_SNAPSHOT = PreparedStatement(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", prepared_row
+)
 
 
-def run(
-    statements: Sequence[Statement[Any]], parameters: Parameters, *, commit: bool = False
+def run_prepared(
+    statements: Sequence[PreparedStatement[Any]],
+    parameters: Parameters,
+    *,
+    commit: bool = False,
+    snapshot: bool = False,
 ) -> list[list[Any]]:
     """Run statements in one round trip and return the rows of each.
 
     Each statement sees what was committed before it began. With `commit` the transaction ends in
     the same trip, unless the caller is inside somebody else's (a test's), which keeps its end.
+    With `snapshot` the statements only read, all as of one instant, in a transaction of their own;
+    inside a transaction they see what that one sees.
     Raises django.db's errors; after one, nothing of the trip has happened.
     """
-    connection.validate_no_broken_transaction()
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    raw = connection.connection
+    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` would ask for it each time
+    database.validate_no_broken_transaction()
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    raw = database.connection
     session = raw.__dict__.get("prepared_statements")
     if session is None:
-        session = raw.__dict__["prepared_statements"] = _Session(raw)
+        session = raw.__dict__["prepared_statements"] = _PreparedSession(raw)
     began = time.monotonic()
     try:
-        with connection.wrap_database_errors:
-            ends = commit and not connection.savepoint_ids
-            return session.trip(statements, parameters, commit=ends)
+        with database.wrap_database_errors:
+            ends = commit and not database.savepoint_ids
+            return session.trip(statements, parameters, commit=ends, snapshot=snapshot)
     finally:
-        if connection.queries_logged:
+        if database.queries_logged:
             taken = f"{time.monotonic() - began:.3f}"
             log = [{"sql": each.text.decode(), "time": taken} for each in statements]
-            connection.queries_log.extend(log)
+            database.queries_log.extend(log)
 
 
-class _Session:
+class _PreparedSession:
     """A connection's prepared statements, and the way its bytes go."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
@@ -118,12 +131,19 @@ class _Session:
         self._poll = select.poll()
 
     def trip(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters, *, commit: bool
+        self,
+        statements: Sequence[PreparedStatement[Any]],
+        parameters: Parameters,
+        *,
+        commit: bool,
+        snapshot: bool,
     ) -> list[list[Any]]:
         """Send the statements with one sync and load what they found."""
         idle = self._wire.transaction_status == pq.TransactionStatus.IDLE
-        begins = idle and not self._raw.autocommit
-        sent = [*([_BEGIN] if begins else ()), *statements, *([_COMMIT] if commit else ())]
+        begins = idle and (snapshot or not self._raw.autocommit)
+        commit = commit or (idle and snapshot)
+        begin = _BEGIN_SNAPSHOT if snapshot else _BEGIN
+        sent = [*([begin] if begins else ()), *statements, *([_COMMIT] if commit else ())]
         for _ in sent:
             try:
                 results = self._exchange(sent, parameters)
@@ -136,13 +156,17 @@ class _Session:
                 if isinstance(error, psycopg.errors.FeatureNotSupported):
                     self._wire.exec_(b"DEALLOCATE ALL")
                     self._known.clear()
+            except psycopg.Error:
+                if begins and snapshot and not self._raw.closed:
+                    self._raw.rollback()  # nobody else knows of this transaction
+                raise
         else:
             results = self._exchange(sent, parameters)
         found = results[1:] if begins else results
         return [self._load(*pair) for pair in zip(statements, found, strict=False)]
 
     def _exchange(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> list[pq.abc.PGresult]:
         """Return one result for each statement. Raises the first error, as psycopg's."""
         wire = self._wire
@@ -169,7 +193,7 @@ class _Session:
         raise error
 
     def _send(
-        self, statements: Sequence[Statement[Any]], parameters: Parameters
+        self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> dict[int, bytes]:
         """Buffer the statements. Return which results only say that a statement was prepared."""
         prepared: dict[int, bytes] = {}
@@ -208,7 +232,7 @@ class _Session:
             else:
                 results.append(result)
 
-    def _load(self, statement: Statement[R], result: pq.abc.PGresult) -> list[R]:
+    def _load(self, statement: PreparedStatement[R], result: pq.abc.PGresult) -> list[R]:
         if not result.ntuples:
             return []
         self._transformer.set_pgresult(result)

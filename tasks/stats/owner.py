@@ -24,7 +24,7 @@ FROM (VALUES ('PENDING', %(pending)s), ('RUNNING', %(pending)s), ('CANCELLING', 
 """
 
 
-def own_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
+def owner_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
     """Count an owner's pending tasks, by type (key@version) and priority."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -35,14 +35,14 @@ def own_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
         return {(name, priority): count for name, priority, count in cursor.fetchall()}
 
 
-def own_counts(owner_id: UUID) -> dict[str, int]:
+def owner_counts(owner_id: UUID) -> dict[str, int]:
     """Count an owner's tasks in each status, 0 included, up to the bounds of this module."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"owner": owner_id, "pending": MOST_PENDING, "ended": MOST_ENDED})
         return dict(cursor.fetchall())
 
 
-def own_oldest_age_seconds(owner_id: UUID) -> dict[int, float]:
+def owner_oldest_age_seconds(owner_id: UUID) -> dict[int, float]:
     """Return how long an owner's oldest due task has waited, by priority."""
     with connection.cursor() as cursor:
         cursor.execute(

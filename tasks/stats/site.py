@@ -9,13 +9,6 @@ from typing import Any
 from django.db import connection
 
 from tasks.sql.queues import LANES
-from tasks.stats import owner
-from tasks.stats import totals as counted
-
-own_depth = owner.own_depth
-own_counts = owner.own_counts
-own_oldest_age_seconds = owner.own_oldest_age_seconds
-totals = counted.totals
 
 # A worker without a sign of life for so long counts as gone.
 ALIVE_SECONDS = 60.0
@@ -36,9 +29,9 @@ class Ended:
     seconds: float
 
 
-def depth() -> dict[tuple[str, int], int]:
+def site_depth() -> dict[tuple[str, int], int]:
     """Count pending tasks, by type (key@version) and priority."""
-    rows = _rows(
+    rows = _site_rows(
         "SELECT k.key || '@' || k.version, t.priority, sum(t.count)::bigint FROM ("
         "  SELECT type_id, priority, count(*) FROM tasks_task"
         "  WHERE status = 'PENDING' AND NOT parked GROUP BY 1, 2"
@@ -49,12 +42,12 @@ def depth() -> dict[tuple[str, int], int]:
     return {(name, priority): count for name, priority, count in rows}
 
 
-def oldest_age_seconds() -> dict[int, float]:
+def site_oldest_age_seconds() -> dict[int, float]:
     """Return how long the oldest due task of each priority has waited; it shows starvation.
 
     Tasks whose owner has paused the type are left out once they are parked.
     """
-    rows = _rows(
+    rows = _site_rows(
         f"WITH RECURSIVE {LANES} SELECT lane.priority,"
         " extract(epoch FROM statement_timestamp() - min(t.run_after))::float8"
         " FROM lane CROSS JOIN LATERAL (SELECT run_after FROM tasks_task"
@@ -65,10 +58,10 @@ def oldest_age_seconds() -> dict[int, float]:
     return dict(rows)
 
 
-def running() -> dict[str, int]:
+def site_running() -> dict[str, int]:
     """Count the tasks that workers have now, by type."""
     return dict(
-        _rows(
+        _site_rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_task t"
             " JOIN tasks_tasktype k ON k.id = t.type_id"
             " WHERE t.status IN ('RUNNING', 'CANCELLING') GROUP BY 1"
@@ -76,19 +69,19 @@ def running() -> dict[str, int]:
     )
 
 
-def dead_depth() -> dict[str, int]:
+def site_dead_depth() -> dict[str, int]:
     """Count dead letters by type; alert at more than 0."""
     return dict(
-        _rows(
+        _site_rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_task t"
             " JOIN tasks_tasktype k ON k.id = t.type_id WHERE t.status = 'DEAD' GROUP BY 1"
         )
     )
 
 
-def workers_alive() -> int:
+def site_workers_alive() -> int:
     """Count the workers with a heartbeat within the last minute."""
-    [(count,)] = _rows(
+    [(count,)] = _site_rows(
         "SELECT count(*) FROM tasks_taskworker"
         " WHERE beat_at > statement_timestamp() - %s * interval '1 second'",
         [ALIVE_SECONDS],
@@ -96,9 +89,9 @@ def workers_alive() -> int:
     return int(count)
 
 
-def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
+def site_ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
     """Count recently ended attempts by type: up to an hour back, in steps of ten seconds."""
-    rows = _rows(
+    rows = _site_rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
         " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"
         " JOIN tasks_tasktype k ON k.id = y.type_id"
@@ -108,9 +101,9 @@ def ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
     return {name: Ended(*numbers) for name, *numbers in rows}
 
 
-def enqueued(*, within_seconds: float = 300.0) -> int:
+def site_enqueued(*, within_seconds: float = 300.0) -> int:
     """Count recently enqueued tasks, to compare with those that succeeded."""
-    [(count,)] = _rows(
+    [(count,)] = _site_rows(
         "SELECT count(*) FROM tasks_taskevent WHERE kind = 'enqueued'"
         " AND at > statement_timestamp() - %s * interval '1 second'",
         [within_seconds],
@@ -118,31 +111,31 @@ def enqueued(*, within_seconds: float = 300.0) -> int:
     return int(count)
 
 
-def open_breakers() -> list[str]:
+def site_open_breakers() -> list[str]:
     """List types whose breaker is open because too many runs failed."""
     return [
         name
-        for (name,) in _rows(
+        for (name,) in _site_rows(
             "SELECT key || '@' || version FROM tasks_tasktype WHERE breaker = 'OPEN' ORDER BY 1"
         )
     ]
 
 
-def open_owner_breakers() -> dict[str, int]:
+def site_open_owner_breakers() -> dict[str, int]:
     """Count the owners for whom alone a type's breaker is open, by type."""
     return dict(
-        _rows(
+        _site_rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_taskownerbreaker b"
             " JOIN tasks_tasktype k ON k.id = b.type_id WHERE b.breaker = 'OPEN' GROUP BY 1"
         )
     )
 
 
-def paused() -> list[str]:
+def site_paused_types() -> list[str]:
     """List types that are paused for everybody."""
     return [
         name
-        for (name,) in _rows(
+        for (name,) in _site_rows(
             "SELECT key || '@' || version FROM tasks_tasktype WHERE paused ORDER BY 1"
         )
     ]
@@ -151,12 +144,12 @@ def paused() -> list[str]:
 _backlog: tuple[float, int, int] = (float("-inf"), 0, 0)
 
 
-def backlog(limit: int) -> int:
+def site_backlog(limit: int) -> int:
     """Count pending tasks up to `limit`; the number is up to a second old."""
     global _backlog  # noqa: PLW0603 -- a cache of the process
     at, counted_to, count = _backlog
     if time.monotonic() - at > BACKLOG_CACHE_SECONDS or counted_to != limit:
-        [(count,)] = _rows(
+        [(count,)] = _site_rows(
             "SELECT count(*) FROM"
             " (SELECT FROM tasks_task WHERE status = 'PENDING' AND NOT parked LIMIT %s) pending",
             [limit],
@@ -165,7 +158,7 @@ def backlog(limit: int) -> int:
     return count
 
 
-def _rows(statement: str, parameters: list[Any] | None = None) -> list[Any]:
+def _site_rows(statement: str, parameters: list[Any] | None = None) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())

@@ -41,7 +41,7 @@ GROUP BY k.key, k.version
 
 
 @dataclass(frozen=True)
-class Total:
+class RunTotal:
     """Ended runs of a type of all time, by the names of `ENDS`.
 
     `seconds` is their duration together. `took` counts durations: each run under the first of
@@ -61,7 +61,7 @@ class Total:
             yield bound, count
 
 
-def totals() -> dict[str, Total]:
+def run_totals() -> dict[str, RunTotal]:
     """Return the counters of every type (key@version), including those that never ran.
 
     One statement: what is folded meanwhile is neither counted twice nor missed.
@@ -72,7 +72,7 @@ def totals() -> dict[str, Total]:
     found = {}
     for name, *numbers in rows:
         of = dict(zip(COLUMNS, numbers, strict=True))
-        found[name] = Total(
+        found[name] = RunTotal(
             ends={end: int(of[end]) for end in ENDS},
             seconds=float(of["seconds"]),
             took=tuple(int(of[bound]) for bound in TOOK),
@@ -80,7 +80,7 @@ def totals() -> dict[str, Total]:
     return found
 
 
-def fold() -> int:
+def fold_totals() -> int:
     """Move slices older than an hour into the totals; return the number of types."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLD)

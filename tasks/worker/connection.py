@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from tasks.json import as_json
-from tasks.listen import ReconnectWaits, connect
+from tasks.listen import ReconnectWaits, connect_to_listen
 from tasks.sql import claim, enqueue, runs
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class WorkerConnection:
         if self._connection is None:
             if not self.is_up:
                 raise Unavailable
-            self._connection = _connect()
+            self._connection = _connect_worker()
             self._connection.add_notify_handler(lambda note: self._announced.add(note.payload))
             self._announced.add("work")  # it may have been announced meanwhile
         return self._connection
@@ -143,9 +143,9 @@ class WorkerConnection:
         return Unavailable()
 
 
-def _connect() -> Connection:
+def _connect_worker() -> Connection:
     try:
-        raw = connect(enqueue.CHANNEL, SESSION)
+        raw = connect_to_listen(enqueue.CHANNEL, SESSION)
     except Exception as error:
         raise psycopg.OperationalError(str(error)) from error
     raw.cursor_factory = psycopg.Cursor  # Django's would send no prepared statements

@@ -32,14 +32,14 @@ class ProcessGroup:
     def run(self) -> None:
         """Keep them running until a signal comes, then wait until the last one has ended."""
 
-        def pass_on(number: int, frame: FrameType | None) -> None:
+        def pass_on_to_group(number: int, frame: FrameType | None) -> None:
             self._is_stopping = True
             for process in self._running:
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(signal.SIGTERM)
 
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, pass_on)
+            signal.signal(number, pass_on_to_group)
         try:
             while not self._is_stopping or self._running:
                 self._tick()
@@ -66,7 +66,7 @@ class ProcessGroup:
             )
 
 
-def is_orphan() -> bool:
+def is_group_gone() -> bool:
     """Tell whether the process group that started this worker is gone."""
     starter = os.environ.get(PARENT_VARIABLE)
     return starter is not None and os.getppid() != int(starter)

@@ -190,12 +190,14 @@ class TaskStore:
         """Return the types that this worker takes, by row id; written to the database once."""
         if not self._specs:
             try:
-                rows = registry.sync()
+                rows = registry.write_registered_types()
             except Error as error:
                 connection.close()  # after a failover it may be one that only reads
                 raise Unavailable from error
             wanted = self.options.types
-            for row, spec in ((row, registry.find(*name)) for name, row in rows.items()):
+            for row, spec in (
+                (row, registry.find_registered_type(*name)) for name, row in rows.items()
+            ):
                 if not wanted or spec.key in wanted or spec.name in wanted:
                     self._specs[row] = spec
             self._bound = [row for row, spec in self._specs.items() if spec.cap or spec.rate]

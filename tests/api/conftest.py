@@ -43,11 +43,11 @@ def offered(company: Company) -> Application:
 def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare every answer of these tests with the exact encoder's, and tags with what they tag."""
     tagged: dict[tuple[str, str, str], Any] = {}
-    fast, answer = rendering.as_json, conditional.answer_with_tag
+    fast, answer = rendering.render_json, conditional.conditional_answer
 
     def as_json(data: Any) -> bytes:
         written = fast(data)
-        assert written == rendering.as_number_json(data)
+        assert written == rendering.render_number_json(data)
         return written
 
     def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
@@ -56,5 +56,5 @@ def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tagged.setdefault((who, request.get_full_path(), tag), shown) == shown
         return answer(request, payload, tag)
 
-    monkeypatch.setattr(rendering, "as_json", as_json)
-    monkeypatch.setattr(endpoint, "answer_with_tag", answer_with_tag)
+    monkeypatch.setattr(rendering, "render_json", as_json)
+    monkeypatch.setattr(endpoint, "conditional_answer", answer_with_tag)

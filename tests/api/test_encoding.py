@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.api.endpoint import Endpoint
-from pipeline.api.rendering import NumberJSONRenderer, as_json, as_number_json
+from pipeline.api.rendering import NumberJSONRenderer, render_json, render_number_json
 from pipeline.api.schema import OPERATION, Operation
 from pipeline.api.v1.events.outputs import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
 
-# The data of an event holds text and whole numbers: see `pipeline.line.event_log.canonical`.
+# The data of an event holds text and whole numbers: see `canonical_log_row` of the log.
 WITHOUT_FRACTIONS = {EventOut, ToldEventOut}
 
 times = st.datetimes(timezones=st.just(UTC))
@@ -36,13 +36,13 @@ payloads = st.recursive(
 @given(payloads)
 def test_both_encoders_write_the_same_bytes(payload: Any) -> None:
     try:
-        expected = as_number_json(payload)
+        expected = render_number_json(payload)
     except UnicodeEncodeError:  # a lone surrogate, which neither writes
         with pytest.raises(UnicodeEncodeError):
-            as_json(payload)
+            render_json(payload)
         return
 
-    assert as_json(payload) == expected
+    assert render_json(payload) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_both_encoders_write_the_same_bytes(payload: Any) -> None:
     ],
 )
 def test_a_value_is_written_as_ever(value: Any, text: str) -> None:
-    assert as_json(value) == as_number_json(value) == text.encode()
+    assert render_json(value) == render_number_json(value) == text.encode()
 
 
 def test_what_does_not_belong_in_a_payload_is_refused() -> None:
     with pytest.raises(TypeError, match="does not belong in a payload"):
-        as_json({"value": object()})
+        render_json({"value": object()})
 
 
 def test_only_the_exact_encoder_writes_fractions_and_values_of_clients() -> None:
@@ -82,7 +82,7 @@ def test_only_the_exact_encoder_writes_fractions_and_values_of_clients() -> None
 
 
 def test_the_encoders_do_differ_in_fractions() -> None:
-    assert as_json(1e-7) != as_number_json(1e-7)
+    assert render_json(1e-7) != render_number_json(1e-7)
 
 
 def _operations() -> Iterator[tuple[type[Endpoint], Operation]]:

@@ -94,7 +94,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
 ) -> None:
     sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr(idempotency, "keep", _fail)
+        patch.setattr(idempotency, "keep_answer", _fail)
         first = sent.under("k")
     keyed_posts.let_leases_run_out()
 

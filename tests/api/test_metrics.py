@@ -179,7 +179,7 @@ def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> No
     def fail() -> None:
         raise OperationalError("secret")
 
-    monkeypatch.setattr("pipeline.api.metrics.read_vitals", fail)
+    monkeypatch.setattr("pipeline.api.metrics.read_site_vitals", fail)
 
     text = scrape().content.decode()
 
@@ -209,7 +209,7 @@ def test_open_streams_are_counted_over_all_processes(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     with serving(environment, tmp_path / "web.log", workers=3) as url:
-        streams = [Stream(url, stream_tokens.issue([uuid4()])) for _ in range(20)]
+        streams = [Stream(url, stream_tokens.issue_stream_token([uuid4()])) for _ in range(20)]
         for stream in streams:
             stream.next_event()
         open_ones = samples(get(url, "/metrics"))["nextinline_live_streams"]

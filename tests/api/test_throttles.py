@@ -15,7 +15,7 @@ from rest_framework.exceptions import Throttled
 
 from pipeline.api.throttles import check_throttle
 from pipeline.config import env
-from pipeline.limits.rate_limit import Rate, count
+from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.maintenance.retention import remove_expired
 from pipeline.models import Throttle
 from tests.support import factories
@@ -25,7 +25,7 @@ from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OFF = dict.fromkeys(env.throttle_rates())
+OFF = dict.fromkeys(env.throttle_rates_from_env())
 
 
 def let_seconds_pass(seconds: float) -> None:
@@ -126,7 +126,7 @@ def test_an_answer_that_was_refused_for_its_rate_is_not_kept_under_its_key(
 
 
 def test_counting_a_call_takes_one_round_trip() -> None:
-    trips = [round_trips_of(lambda: count("api", "me", Rate(2, 60))) for _ in range(4)]
+    trips = [round_trips_of(lambda: count_against_rate("api", "me", Rate(2, 60))) for _ in range(4)]
 
     assert trips == [1, 1, 2, 2]  # a refused call looks up when to come again
 
@@ -138,7 +138,7 @@ def test_counting_waits_for_no_disk() -> None:
 
 
 def test_of_thirty_at_once_exactly_the_limit_is_let_through() -> None:
-    tallies = together([partial(count, "api", "me", Rate(7, 3_600))] * 30)
+    tallies = together([partial(count_against_rate, "api", "me", Rate(7, 3_600))] * 30)
 
     assert Counter(tally.allowed for tally in tallies) == {True: 7, False: 23}
     assert sorted(tally.remaining for tally in tallies if tally.allowed) == list(range(7))
@@ -159,8 +159,8 @@ def test_named_rates_add_up_in_the_headers_and_are_counted_apart(settings: Any) 
 
 
 def test_rates_that_are_whole_again_are_removed() -> None:
-    count("api", "new", Rate(10, 1_000))
-    count("api", "old", Rate(10, 1))
+    count_against_rate("api", "new", Rate(10, 1_000))
+    count_against_rate("api", "old", Rate(10, 1))
     let_seconds_pass(1)
 
     remove_expired()
@@ -183,7 +183,7 @@ def test_a_rate_can_be_set(
 ) -> None:
     monkeypatch.setenv("THROTTLE_API", text)
 
-    assert env.throttle_rates()["api"] == rate
+    assert env.throttle_rates_from_env()["api"] == rate
 
 
 @pytest.mark.parametrize("text", ["0/min", "5", "5/week", "-1/s", "5 / min"])
@@ -193,7 +193,7 @@ def test_what_is_no_rate_is_refused_at_the_start(
     monkeypatch.setenv("THROTTLE_API", text)
 
     with pytest.raises(ImproperlyConfigured, match=re.escape("THROTTLE_API")):
-        env.throttle_rates()
+        env.throttle_rates_from_env()
 
 
 def test_a_seat_is_found_by_many_without_a_limit_in_the_way(nobody: Caller) -> None:

@@ -41,7 +41,7 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
     codes.send_code(ANN, by=HERE)
-    guesses = [partial(codes.guess, ANN, wrong(code_to(ANN)), requester=HERE.handle)] * GUESSES
+    guesses = [partial(codes.guess_code, ANN, wrong(code_to(ANN)), requester=HERE.handle)] * GUESSES
 
     taken = together(guesses).count(False)
 
@@ -55,7 +55,7 @@ def test_fifty_guesses_at_once_get_five_tries(at_once: bool) -> None:
 def test_of_many_who_know_the_code_at_once_one_gets_in(at_once: bool) -> None:
     codes.send_code(ANN, by=HERE)
 
-    answers = together([partial(codes.guess, ANN, code_to(ANN), requester=HERE.handle)] * 20)
+    answers = together([partial(codes.guess_code, ANN, code_to(ANN), requester=HERE.handle)] * 20)
 
     entered = answers.count(True)
     assert entered == 1 if at_once else entered > 1

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import F
 
 from applicants import codes
-from applicants.codes import MOST_CODES, guess, send_code
+from applicants.codes import MOST_CODES, guess_code, send_code
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.services import find_token, issue_token, revoke_token, sign_in_by_code
 from tests.support import factories
@@ -72,7 +72,10 @@ def test_a_code_is_good_once() -> None:
     send_code(ANN, by=HERE)
     code = code_to(ANN)
 
-    assert [guess(ANN, code, requester=HERE.handle), guess(ANN, code, requester=HERE.handle)] == [
+    assert [
+        guess_code(ANN, code, requester=HERE.handle),
+        guess_code(ANN, code, requester=HERE.handle),
+    ] == [
         True,
         None,
     ]
@@ -81,21 +84,21 @@ def test_a_code_is_good_once() -> None:
 def test_a_code_is_good_for_fifteen_minutes() -> None:
     send_code(ANN, by=HERE)
     let_pass(timedelta(minutes=14, seconds=50))
-    assert guess(ANN, wrong(code_to(ANN)), requester=HERE.handle) is False
+    assert guess_code(ANN, wrong(code_to(ANN)), requester=HERE.handle) is False
 
     let_pass(timedelta(seconds=10))
 
-    assert guess(ANN, code_to(ANN), requester=HERE.handle) is None
+    assert guess_code(ANN, code_to(ANN), requester=HERE.handle) is None
 
 
 def test_a_code_can_be_guessed_at_five_times() -> None:
     send_code(ANN, by=HERE)
     code = code_to(ANN)
 
-    guesses = [guess(ANN, wrong(code), requester=HERE.handle) for _ in range(6)]
+    guesses = [guess_code(ANN, wrong(code), requester=HERE.handle) for _ in range(6)]
 
     assert guesses == [False] * 5 + [None]
-    assert guess(ANN, code, requester=HERE.handle) is None
+    assert guess_code(ANN, code, requester=HERE.handle) is None
 
 
 def test_a_code_is_of_one_address_and_the_last_one_counts() -> None:
@@ -106,9 +109,9 @@ def test_a_code_is_of_one_address_and_the_last_one_counts() -> None:
     last = code_to(ANN)
 
     if first != last:
-        assert guess(ANN, first, requester=HERE.handle) is False
-    assert guess("eve@example.org", last, requester=HERE.handle) is None
-    assert guess(ANN, last, requester=HERE.handle) is True
+        assert guess_code(ANN, first, requester=HERE.handle) is False
+    assert guess_code("eve@example.org", last, requester=HERE.handle) is None
+    assert guess_code(ANN, last, requester=HERE.handle) is True
 
 
 def test_an_address_gets_so_many_codes_an_hour_and_no_word_about_more() -> None:
@@ -116,8 +119,8 @@ def test_an_address_gets_so_many_codes_an_hour_and_no_word_about_more() -> None:
         send_code(ANN, by=HERE)
     assert len(mail.outbox) == MOST_CODES
     last = code_to(ANN)
-    assert guess(ANN, wrong(last), requester=HERE.handle) is False
-    assert guess(ANN, last, requester=HERE.handle) is True
+    assert guess_code(ANN, wrong(last), requester=HERE.handle) is False
+    assert guess_code(ANN, last, requester=HERE.handle) is True
 
     let_pass(timedelta(minutes=59))
     send_code(ANN, by=HERE)
@@ -144,7 +147,7 @@ def test_nothing_of_the_person_or_the_code_is_kept() -> None:
 def test_the_same_code_for_another_address_has_another_hash(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("applicants.tokens.new_code", lambda: "123456")
+    monkeypatch.setattr("applicants.codes.new_code", lambda: "123456")
 
     send_code(ANN, by=HERE)
     send_code("bob@example.org", by=HERE)
@@ -185,7 +188,7 @@ def test_a_live_code_outlives_the_window_in_which_it_was_counted() -> None:
 
     send_code("bob@example.org", by=HERE)
 
-    assert guess(ANN, code_to(ANN), requester=HERE.handle) is True
+    assert guess_code(ANN, code_to(ANN), requester=HERE.handle) is True
 
 
 def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:

@@ -7,7 +7,7 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 
 from applicants.addresses import normal_address
-from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess, send_code
+from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
 from applicants.models import SignInCode
 from applicants.services import checked_address, find_or_create_applicant
 from tests.support.outbox import code_to, wrong
@@ -23,10 +23,10 @@ def test_wrong_guesses_of_strangers_cost_the_owner_no_try() -> None:
     send_code(ANN, by=HERS)
     code = code_to(ANN)
 
-    strangers = [guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(9)]
+    strangers = [guess_code(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(9)]
 
     assert strangers == [None] * 9
-    assert guess(ANN, code, requester=HERS.handle) is True
+    assert guess_code(ANN, code, requester=HERS.handle) is True
 
 
 def test_a_code_that_a_stranger_requests_replaces_nothing_and_is_the_strangers_alone() -> None:
@@ -35,19 +35,21 @@ def test_a_code_that_a_stranger_requests_replaces_nothing_and_is_the_strangers_a
     send_code(ANN, by=STRANGERS)
     strangers = code_to(ANN)
 
-    assert guess(ANN, hers, requester=STRANGERS.handle) is (hers == strangers)
-    assert guess(ANN, hers, requester=HERS.handle) is True
-    assert guess(ANN, strangers, requester=HERS.handle) is None
+    assert guess_code(ANN, hers, requester=STRANGERS.handle) is (hers == strangers)
+    assert guess_code(ANN, hers, requester=HERS.handle) is True
+    assert guess_code(ANN, strangers, requester=HERS.handle) is None
 
 
 def test_a_requester_has_five_tries_at_their_own_code() -> None:
     send_code(ANN, by=STRANGERS)
     code = code_to(ANN)
 
-    guesses = [guess(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(MOST_TRIES + 1)]
+    guesses = [
+        guess_code(ANN, wrong(code), requester=STRANGERS.handle) for _ in range(MOST_TRIES + 1)
+    ]
 
     assert guesses == [False] * MOST_TRIES + [None]
-    assert guess(ANN, code, requester=STRANGERS.handle) is None
+    assert guess_code(ANN, code, requester=STRANGERS.handle) is None
 
 
 def test_strangers_who_use_up_an_hours_codes_leave_the_owner_hers() -> None:
@@ -60,7 +62,7 @@ def test_strangers_who_use_up_an_hours_codes_leave_the_owner_hers() -> None:
         send_code(ANN, by=HERS)
 
     assert len(mail.outbox) == MOST_CODES + OWN_CODES
-    assert guess(ANN, code_to(ANN), requester=HERS.handle) is True
+    assert guess_code(ANN, code_to(ANN), requester=HERS.handle) is True
 
 
 def test_new_browsers_in_one_network_get_no_codes_of_their_own() -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from pipeline.audit import turns
 from pipeline.audit.replay import replay, replay_page
-from pipeline.audit.turns import heavy_read
+from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import LogReadersBusy
 from tests.support import factories
@@ -24,7 +24,7 @@ def tried(company_id: object, events: int) -> list[bool]:
 
     def read() -> None:
         try:
-            with heavy_read(company_id, events=events):  # type: ignore[arg-type]
+            with turn_for_heavy_read(company_id, events=events):  # type: ignore[arg-type]
                 found.append(True)
         except LogReadersBusy:
             found.append(False)
@@ -41,7 +41,7 @@ def test_one_long_log_of_a_company_is_read_at_a_time() -> None:
     mine, other = factories.company(), factories.company()
     long = turns.LONG_LOG + 1
 
-    with heavy_read(mine.id, events=long):
+    with turn_for_heavy_read(mine.id, events=long):
         assert tried(mine.id, long) == [False]
         assert tried(mine.id, turns.LONG_LOG) == [True]
         assert tried(other.id, long) == [True]
@@ -63,7 +63,7 @@ def test_to_verify_a_long_log_takes_the_companys_turn(monkeypatch: pytest.Monkey
         finally:
             connection.close()
 
-    with heavy_read(company_id, events=turns.LONG_LOG + 1):
+    with turn_for_heavy_read(company_id, events=turns.LONG_LOG + 1):
         thread = threading.Thread(target=verify)
         thread.start()
         thread.join()

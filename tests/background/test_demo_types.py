@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.background.catalog import company_types
+from pipeline.background.catalog import catalogued_company_types
 from tasks.models import Task
 from tests.support.callers import Caller, code_of
 from tests.support.environment import ROOT, process_environment
@@ -49,7 +49,7 @@ def test_pages_do_not_offer_them(recruiter: Client, company: Company) -> None:
 
 def test_where_they_are_on_they_are_offered(acme: Caller, recruiter: Client) -> None:
     assert acme.post("/tasks", {"type": "demo.sleep"}).status_code == 201
-    assert "demo.sleep" in [each.key for each in company_types()]
+    assert "demo.sleep" in [each.key for each in catalogued_company_types()]
     assert "Start a test task" in page_of(recruiter, "/company/work/")
 
 

@@ -11,8 +11,8 @@ from jobs.models import ApiKey, Company
 from jobs.services import create_api_key
 from pipeline.background.errors import Backlogged, RateExceeded, TaskRequestRefused, TypeNotAllowed
 from pipeline.background.key_limits import limit_key
-from pipeline.background.start import TaskRequest, start
-from pipeline.limits.rate_limit import Rate, Tally, count
+from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.limits.rate_limit import Rate, Tally, count_against_rate
 from pipeline.models import Producer, StoredFile
 from tasks.enqueue import Enqueued
 from tasks.errors import InvalidPayload, OutOfRange, UnknownType
@@ -43,7 +43,7 @@ def begin(
 ) -> list[Enqueued]:
     """Start work for a company."""
     producer = f"key:{key.id}" if key else by
-    return start(
+    return start_tasks(
         company_id=company.id,
         producer=producer,
         requests=orders or [SLEEP],
@@ -79,7 +79,7 @@ def test_without_one_it_is_the_rate_of_the_site(company: Company, settings: obje
     settings.THROTTLE_RATES = {"tasks": (3, 60)}  # type: ignore[attr-defined]
     told: list[tuple[Rate, Tally]] = []
 
-    start(
+    start_tasks(
         company_id=company.id,
         producer="member:1",
         requests=[SLEEP] * 2,
@@ -96,7 +96,7 @@ def test_without_one_it_is_the_rate_of_the_site(company: Company, settings: obje
 def test_what_costs_more_than_there_ever_is_is_never_allowed() -> None:
     rate = Rate(5, 60)
 
-    tallies = [count("x", "y", rate, cost) for cost in (6, 5, 1)]
+    tallies = [count_against_rate("x", "y", rate, cost) for cost in (6, 5, 1)]
 
     assert [each.allowed for each in tallies] == [False, True, False]
     assert [each.remaining for each in tallies] == [0, 0, 0]
@@ -105,7 +105,7 @@ def test_what_costs_more_than_there_ever_is_is_never_allowed() -> None:
 def test_some_are_counted_as_so_many() -> None:
     rate = Rate(100, 60)
 
-    first, second, third = (count("x", "y", rate, cost) for cost in (40, 50, 20))
+    first, second, third = (count_against_rate("x", "y", rate, cost) for cost in (40, 50, 20))
 
     assert (first.remaining, second.remaining) == (60, 10)
     assert (third.allowed, third.wait_seconds) == (False, 6)

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from playwright.sync_api import BrowserContext, Page
 
-from applicants.http import JUST_SENT, PROVING, remember_address, sign_in
+from applicants.http import JUST_SENT, PROVING, remember_address, sign_in_browser
 from applicants.models import Applicant
 from jobs.models import User
 from tests.support.environment import ROOT
@@ -28,7 +28,7 @@ def sign_in_applicant(context: BrowserContext, url: str, person: Applicant) -> N
     """Have a browser's session stand for a person, as if they had proved their address."""
     request = RequestFactory().get("/")
     request.session = SessionStore()
-    sign_in(request, person)
+    sign_in_browser(request, person)
     _give_session(context, url, request.session)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from pipeline.background.schedules import Plan, create_schedule
-from pipeline.background.start import TaskRequest, start
+from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.models import ImportRun, StoredFile
 from tasks import control, registry
 from tasks.models import Schedule, Task, TaskEvent
@@ -43,7 +43,7 @@ class Work:
 
 def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
     """Tasks that wait, run, are done, have failed; a paused type; two schedules."""
-    registry.sync()
+    registry.write_registered_types()
     at = {"job_id": str(job)}
     actor = f"member:{user_id}"
     file = _file(company_id, job, task_rows=1_200)
@@ -57,7 +57,7 @@ def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
         TaskRequest("report.weekly", at, delay_seconds=7_200),
         TaskRequest("log.export", at | {"format": "csv"}),
     ]
-    made = start(company_id=company_id, producer=actor, requests=orders)
+    made = start_tasks(company_id=company_id, producer=actor, requests=orders)
     report, export, dead, dead_too, stopped, running, *_ = (each.id for each in made)
     _end(report, "SUCCEEDED", result={"week": "2026-11-09", "events": 31})
     _end(export, "SUCCEEDED", result={"file_id": str(file), "rows": 22})

@@ -62,7 +62,7 @@ def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]
 
 
 def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
-    config = settings_module._database(
+    config = settings_module._database_settings(
         OPTIONS={"options": "-c work_mem=64MB", "sslmode": "require"}
     )
 
@@ -72,8 +72,8 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
 
 
 def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_otherwise() -> None:
-    assert settings_module._database()["OPTIONS"]["tcp_user_timeout"] == 10_000
-    given = settings_module._database(OPTIONS={"tcp_user_timeout": 1})
+    assert settings_module._database_settings()["OPTIONS"]["tcp_user_timeout"] == 10_000
+    given = settings_module._database_settings(OPTIONS={"tcp_user_timeout": 1})
     assert given["OPTIONS"]["tcp_user_timeout"] == 1
 
 
@@ -86,14 +86,14 @@ def test_trusted_proxies_are_networks(
 ) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", text)
 
-    assert env.trusted_proxies() == networks
+    assert env.trusted_proxies_from_env() == networks
 
 
 def test_a_proxy_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8,proxy.local")
 
     with pytest.raises(ImproperlyConfigured, match=r"TRUSTED_PROXIES.*'proxy\.local'"):
-        env.trusted_proxies()
+        env.trusted_proxies_from_env()
 
 
 KEY = "of-a-test-0123456789-abcdefghijkl"

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from pipeline.database.cluster import Cluster
-from pipeline.database.roles import APPLICATION, OWNER, may_rewrite_log, migrating
+from pipeline.database.roles import APPLICATION, OWNER, in_migrating_role, role_may_rewrite_log
 from tests.support import factories
 from tests.support.environment import ROOT
 
@@ -34,7 +34,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[
     with monkeypatch.context() as as_if:
         as_if.setattr(settings, "MIGRATION_DATABASE", {"USER": owner}, raising=False)
         as_if.setitem(connection.settings_dict, "USER", role())
-        with migrating():
+        with in_migrating_role():
             connection.ensure_connection()
         connection.close()
     given = connection.get_connection_params()
@@ -90,7 +90,7 @@ def test_it_appends_reads_and_works_with_all_the_rest(
         as_if.setitem(connection.settings_dict, "USER", role())
         factories.applications(factories.job(capacity=1), 3)
 
-        assert not may_rewrite_log()
+        assert not role_may_rewrite_log()
         connection.close()
 
     found = application.execute("SELECT count(*) FROM pipeline_event").fetchone()
@@ -99,7 +99,7 @@ def test_it_appends_reads_and_works_with_all_the_rest(
 
 
 def test_the_owner_of_the_tables_could_and_is_called_so() -> None:
-    assert may_rewrite_log()
+    assert role_may_rewrite_log()
 
 
 OLD_CLUSTER = """

@@ -11,7 +11,7 @@ from django.db import transaction
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import IllegalMove
-from pipeline.domain.states import DECISIONS, EVENTS, MOVES, Move, Outcome, Status, after
+from pipeline.domain.states import DECISIONS, EVENTS, MOVES, Move, Outcome, Status, status_after
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
@@ -59,11 +59,11 @@ def ids(pair: tuple[Any, ...]) -> str:
 def test_the_table_knows_exactly_the_moves_of_the_rules(pair: tuple[Status | None, Move]) -> None:
     if pair in EXPECTED:
         to, event, _ = EXPECTED[pair]
-        assert (after(*pair), EVENTS[pair[1]]) == (to, event)
+        assert (status_after(*pair), EVENTS[pair[1]]) == (to, event)
     else:
         assert pair not in MOVES
         with pytest.raises(IllegalMove) as refusal:
-            after(*pair)
+            status_after(*pair)
         assert refusal.value.facts == {"status": pair[0], "move": pair[1]}
 
 

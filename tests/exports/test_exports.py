@@ -12,13 +12,13 @@ import pytest
 
 from jobs.models import Company
 from pipeline.exports import write as module
-from pipeline.files.read import file_of, pieces_of
+from pipeline.files.read import read_file_pieces, read_stored_file
 from pipeline.line.event_log import GENESIS
 from pipeline.models import StoredFile, StoredPart
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from tasks.errors import Fatal, InvalidPayload, Retry
 from tasks.payloads import check_payload
-from tasks.registry import find
+from tasks.registry import find_registered_type
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.handlers import Run
@@ -40,7 +40,7 @@ def exported(what: str, job: UUID, company: Company, format: str = "jsonl", **ho
 
 
 def text_of(run: Run) -> str:
-    return b"".join(pieces_of(UUID(run.result["file_id"]))).decode()
+    return b"".join(read_file_pieces(UUID(run.result["file_id"]))).decode()
 
 
 def proved_head(lines: str) -> tuple[int, str]:
@@ -63,7 +63,7 @@ def test_the_exported_log_proves_itself_up_to_the_head(job: UUID, company: Compa
 
     row = factories.row_of(job)
     assert proved_head(text_of(run)) == (row.seq, bytes(row.chain_head).hex())
-    file = file_of(company.id, UUID(run.result["file_id"]))
+    file = read_stored_file(company.id, UUID(run.result["file_id"]))
     assert (file.rows, run.result["rows"]) == (row.seq, row.seq)
     assert file.size_bytes == len(text_of(run).encode())
     assert file.name.startswith("engineer-log-")
@@ -128,13 +128,13 @@ def test_whoever_is_erased_meanwhile_is_not_left_in_the_file(
     job: UUID, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = factories.application(job).applicant
-    lines = module.lines_of
+    lines = module.formatted_lines
 
     def erase_one_when_read(*args: Any) -> Any:
         yield from lines(*args)
-        erase(applicant_id=person.id)
+        erase_person(applicant_id=person.id)
 
-    monkeypatch.setattr(module, "lines_of", erase_one_when_read)
+    monkeypatch.setattr(module, "formatted_lines", erase_one_when_read)
     with pytest.raises(Retry):
         exported("applications", job, company)
 
@@ -152,7 +152,7 @@ def test_whoever_is_erased_meanwhile_is_not_left_in_the_file(
 )
 def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InvalidPayload):
-        check_payload(find("log.export"), payload)
+        check_payload(find_registered_type("log.export"), payload)
 
 
 def test_a_longer_line_is_told_of_slice_by_slice(company: Company) -> None:

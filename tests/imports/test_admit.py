@@ -16,8 +16,8 @@ from applicants.services import find_or_create_applicant
 from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFound, JobNotOpen
 from pipeline.domain.states import Outcome
 from pipeline.imports import admit, store
-from pipeline.imports.admit import admit_rows, left_of
-from pipeline.imports.progress import import_of, refused_rows
+from pipeline.imports.admit import admit_rows, rows_left_to_admit
+from pipeline.imports.progress import import_of, refused_import_rows
 from pipeline.models import Application, ImportRun, StoredFile, StoredPart
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -133,7 +133,7 @@ def test_refused_rows_are_kept_with_their_reason_and_the_others_are_taken_in() -
         (5, "DUPLICATE"),
         (6, "ALREADY_APPLIED"),
     ]
-    assert (run.accepted, run.refused, left_of(run), run.ending) == (2, 4, 0, "COMPLETE")
+    assert (run.accepted, run.refused, rows_left_to_admit(run), run.ending) == (2, 4, 0, "COMPLETE")
     assert factories.row_of(job_id).waitlist_count == 2
 
 
@@ -165,10 +165,10 @@ def test_a_job_that_stops_in_between_ends_the_import_and_says_what_is_left(
         import_id, after_batch=lambda run: stop(job_id=job_id, actor=factories.RECRUITER)
     )
 
-    assert (run.ending, run.accepted, left_of(run)) == (ending, 6, 14)
+    assert (run.ending, run.accepted, rows_left_to_admit(run)) == (ending, 6, 14)
     assert Applicant.objects.filter(email__endswith="@import.example").count() == 6
     seen = import_of(run.file.company_id, run.file_id)
-    told = list(refused_rows(seen))
+    told = list(refused_import_rows(seen))
     assert [row["row"] for row in told] == list(range(8, 22))
     assert "before this row was imported" in str(told[0]["reason"])
     assert_line_is_sound(job_id)
@@ -178,13 +178,13 @@ def test_a_job_that_was_opened_again_just_then_goes_on(monkeypatch: pytest.Monke
     job_id = factories.job()
     import_id = stored(job_id, as_csv(people(5)))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    end_early = admit._end_early
+    end_early = admit._end_admission_early
 
     def opened(import_id: UUID) -> ImportRun:
         open_job(job_id=job_id, actor=factories.RECRUITER)
         return end_early(import_id)
 
-    monkeypatch.setattr(admit, "_end_early", opened)
+    monkeypatch.setattr(admit, "_end_admission_early", opened)
 
     assert admit_rows(import_id).accepted == 5
 
@@ -195,7 +195,7 @@ def test_cancelling_ends_between_two_batches_and_keeps_what_was_taken_in() -> No
 
     run = admit_rows(import_id, is_cancelled=lambda: True)
 
-    assert (run.accepted, left_of(run), run.finished_at) == (6, 14, None)
+    assert (run.accepted, rows_left_to_admit(run), run.finished_at) == (6, 14, None)
     assert admit_rows(import_id).accepted == 20
     assert_line_is_sound(job_id)
 
@@ -288,7 +288,7 @@ def test_only_an_own_job_that_is_open_takes_an_import() -> None:
 
 
 def test_batches_are_fitted_to_the_time_that_they_hold_the_lock() -> None:
-    fitting = admit._fitting
+    fitting = admit.parts_to_admit
 
     assert fitting(2, 0.001) == 3  # MOST_PARTS here
     assert fitting(3, 0.3) == 1

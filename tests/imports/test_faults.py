@@ -17,7 +17,7 @@ from pipeline.imports import admit
 from pipeline.imports.admit import admit_rows
 from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile
 from pipeline.privacy import erase as erasing
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from tests.imports.files import as_csv, people, refusals, stored
 from tests.support import factories
 from tests.support.environment import ROOT
@@ -118,7 +118,7 @@ def erased(email: str) -> None:
     person = factories.Applicant.objects.filter(email=email).first() or factories.applicant(
         email=email
     )
-    erase(applicant_id=person.id)
+    erase_person(applicant_id=person.id)
 
 
 def taken_in_during(act: Callable[[], None], rows: list[tuple[str, str]]) -> ImportRun:
@@ -155,7 +155,7 @@ def test_a_batch_under_way_and_an_erasure_wait_for_each_other(
     job_id, email = factories.job(), "p3@import.example"
     factories.applicant(email=email)
     import_id = stored(job_id, as_csv(people(6)))
-    decide = admit._decide
+    decide = admit._admit_rows_of_batch
 
     with ExitStack() as until_then:
         answers: list[object] = []
@@ -165,7 +165,7 @@ def test_a_batch_under_way_and_an_erasure_wait_for_each_other(
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
             decide(*given)
 
-        monkeypatch.setattr(admit, "_decide", decide_late)
+        monkeypatch.setattr(admit, "_admit_rows_of_batch", decide_late)
         admit_rows(import_id)
 
     assert answers == [[None]]
@@ -179,16 +179,16 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
 ) -> None:
     job_id = factories.job()
     person = factories.applicant(email="p3@import.example")
-    found = admit._people
+    found = admit._people_to_admit
 
     def erased_then(*given: Any) -> dict[str, UUID]:
         people_found = found(*given)
         for what in ("hold_imports", "forget_imported"):  # as if the import had begun just then
             monkeypatch.setattr(erasing, what, lambda *_: None)
-        assert together([lambda: erase(applicant_id=person.id)]) == [0]
+        assert together([lambda: erase_person(applicant_id=person.id)]) == [0]
         return people_found
 
-    monkeypatch.setattr(admit, "_people", erased_then)
+    monkeypatch.setattr(admit, "_people_to_admit", erased_then)
 
     run = admit_rows(stored(job_id, as_csv(people(5))))
 

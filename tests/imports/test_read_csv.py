@@ -10,14 +10,14 @@ from hypothesis import strategies as some
 
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.imports import read_csv
-from pipeline.imports.read_csv import read_rows
-from pipeline.imports.rows import Refusal, Row, rows_in
+from pipeline.imports.read_csv import read_csv_rows
+from pipeline.imports.rows import ImportRow, Refusal, rows_in
 
-ANA = Row(2, "Ana", "ana@example.org")
+ANA = ImportRow(2, "Ana", "ana@example.org")
 
 
-def read(content: bytes) -> list[Row]:
-    return list(read_rows([content]))
+def read(content: bytes) -> list[ImportRow]:
+    return list(read_csv_rows([content]))
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_quoted_cells_may_hold_anything_and_rows_are_counted_as_a_spreadsheet_do
     rows = read(b'name,email\n"Brown, ""Ana""",a@example.org\n,\n"A\nB",b@example.org\nC,c@x.org\n')
 
     assert rows == [
-        Row(2, 'Brown, "Ana"', "a@example.org"),
-        Row(4, "A B", "b@example.org", Refusal.BAD_NAME),
-        Row(5, "C", "c@x.org"),
+        ImportRow(2, 'Brown, "Ana"', "a@example.org"),
+        ImportRow(4, "A B", "b@example.org", Refusal.BAD_NAME),
+        ImportRow(5, "C", "c@x.org"),
     ]
 
 
@@ -102,10 +102,10 @@ def test_a_file_that_cannot_be_read_is_refused_with_words_that_help(
 def test_more_rows_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_csv, "MOST_ROWS", 3)
     rows = [b"A,a%d@x.org\n" % n for n in range(4)]
-    assert len(list(read_rows([b"name,email\n", *rows[:3]]))) == 3
+    assert len(list(read_csv_rows([b"name,email\n", *rows[:3]]))) == 3
 
     with pytest.raises(ImportFileRefused, match="more than 3 rows"):
-        list(read_rows([b"name,email\n", *rows]))
+        list(read_csv_rows([b"name,email\n", *rows]))
 
 
 def test_a_larger_file_than_allowed_is_refused_before_it_is_read_to_its_end() -> None:
@@ -115,7 +115,7 @@ def test_a_larger_file_than_allowed_is_refused_before_it_is_read_to_its_end() ->
         return chain([b"name,email\n"], (taken.append(n) or b"A,\n" * 2**18 for n in range(10**6)))
 
     with pytest.raises(ImportFileRefused, match=r"larger than 16 MB|more than 100,000 rows"):
-        list(read_rows(endless()))
+        list(read_csv_rows(endless()))
 
     assert len(taken) < 100
 
@@ -140,7 +140,7 @@ def test_however_the_bytes_come_the_rows_are_the_same_and_survive_being_stored(
     content = text.encode()
 
     whole = read(content)
-    pieces = list(read_rows(content[at : at + size] for at in range(0, len(content), size)))
+    pieces = list(read_csv_rows(content[at : at + size] for at in range(0, len(content), size)))
 
     assert pieces == whole
     assert rows_in(b"".join(row.as_line() for row in whole)) == whole

@@ -72,7 +72,7 @@ def test_nothing_is_kept_of_an_import_that_may_not_be_started(
 
     with pytest.raises(ImportFileRefused):
         start(factories.job(), b"nothing")
-    monkeypatch.setattr("pipeline.imports.start.start", refuse)
+    monkeypatch.setattr("pipeline.imports.start.start_tasks", refuse)
     with pytest.raises(WorkError):
         start(factories.job(), as_csv(people(5)))
 
@@ -187,13 +187,13 @@ def test_no_batch_is_begun_before_the_mails_of_the_last_one_are_out(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.NOTIFY, settings.SITE_URL = True, "https://line.example"
-    take_batch, out = admit._take_batch, []
+    take_batch, out = admit._admit_batch, []
 
     def noting(*given: Any) -> Any:
         out.append(len(mail.outbox))
         return take_batch(*given)
 
-    monkeypatch.setattr(admit, "_take_batch", noting)
+    monkeypatch.setattr(admit, "_admit_batch", noting)
 
     run(stored(factories.job(), as_csv(people(18))))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Job
-from jobs.policies import POLICY_FIELDS, Policy, limits_of
+from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 DAY = 86_400
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ def test_both_ends_of_a_range_are_allowed_and_nothing_beyond(
     name: str, limits: tuple[int, int]
 ) -> None:
     low, high = limits
-    assert limits_of(name) == limits
+    assert policy_limits(name) == limits
     for value in limits:
         assert Policy(**{name: value}).values()[name] == value
 

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import psycopg
 
-from pipeline.live.channel import CHANNEL, changes, connection_parameters
+from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
 
 
 @contextmanager
 def ear() -> Iterator[psycopg.Connection[Any]]:
     """A connection that hears what is announced from now on."""
-    with psycopg.connect(**connection_parameters()) as session:
+    with psycopg.connect(**channel_connection_parameters()) as session:
         session.execute(f"LISTEN {CHANNEL}")
         yield session
 
@@ -28,7 +28,7 @@ def heard(
 ) -> list[dict[UUID, int]]:
     """The announcements that arrive, until there are so many or the time is up."""
     found = session.notifies(timeout=seconds, stop_after=most)
-    return [changes(notification.payload) for notification in found]
+    return [channel_changes(notification.payload) for notification in found]
 
 
 class Stream:

@@ -142,10 +142,10 @@ def test_the_demo_seeded_twice_is_the_demo_seeded_once() -> None:
 
 @pytest.mark.usefixtures("demo_files")
 def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
-    lost = demo.seed().api_key
+    lost = demo.seed_demo_company().api_key
     next(demo.STATE_DIR.glob("demo_api_key.*")).unlink()
 
-    found = demo.seed().api_key
+    found = demo.seed_demo_company().api_key
 
     assert found != lost
     assert find_api_key(lost) is None
@@ -154,14 +154,14 @@ def test_a_lost_demo_key_is_replaced_and_the_old_one_is_gone() -> None:
 
 @pytest.mark.usefixtures("demo_files")
 def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_another() -> None:
-    first = demo.seed().password
+    first = demo.seed_demo_company().password
     file = next(demo.STATE_DIR.glob("demo_password.*"))
     owner = User.objects.get(email=OWNER)
     was_right = owner.check_password(first)
     owner.set_password("chosen by somebody")
     owner.save()
 
-    second = demo.seed().password
+    second = demo.seed_demo_company().password
 
     assert was_right
     assert file.stat().st_mode & 0o777 == 0o600
@@ -171,10 +171,10 @@ def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_ano
 
 @pytest.mark.usefixtures("demo_files")
 def test_who_was_removed_from_the_demos_team_does_not_come_back() -> None:
-    demo.seed()
+    demo.seed_demo_company()
     Membership.objects.exclude(role=Role.OWNER).delete()
 
-    demo.seed()
+    demo.seed_demo_company()
 
     assert Membership.objects.count() == 1
 

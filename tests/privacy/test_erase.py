@@ -21,7 +21,7 @@ from pipeline.domain.states import Outcome
 from pipeline.mail import dev_mailbox
 from pipeline.models import DecisionNote, IdempotencyRecord
 from pipeline.privacy import erase as module
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors.people import read_applicant
 from pipeline.services.apply import apply
 from pipeline.services.remove import remove
@@ -130,13 +130,13 @@ def test_the_search_finds_what_there_is(lines: list[UUID]) -> None:
 def test_nothing_of_the_person_is_left_and_every_log_is_sound(
     zelda: Applicant, lines: list[UUID]
 ) -> None:
-    assert erase(applicant_id=zelda.id) == 3
+    assert erase_person(applicant_id=zelda.id) == 3
 
     assert list(traces(EMAIL, NAME, OTHER_NAME, "Quillfeather", "zelda")) == []
     for job in lines:
         assert_line_is_sound(job)
     assert not ApplicantToken.objects.filter(applicant=zelda).exists()
-    assert codes.kept_about(EMAIL) is None
+    assert codes.code_kept_about(EMAIL) is None
     assert DecisionNote.objects.count() == 0
     assert IdempotencyRecord.objects.count() == 1
     kept = [session.get_decoded() for session in Session.objects.all()]
@@ -144,7 +144,7 @@ def test_nothing_of_the_person_is_left_and_every_log_is_sound(
 
 
 def test_seats_go_to_the_next_in_line_at_once(zelda: Applicant, lines: list[UUID]) -> None:
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     for job in lines:
         row = factories.row_of(job)
@@ -156,7 +156,7 @@ def test_others_keep_what_is_theirs(zelda: Applicant, lines: list[UUID]) -> None
     before = list(others.values())
     dev_mailbox.keep("somebody@example.org", "Hello", "You")
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     assert list(others.values()) == before
     assert [mail.to for mail in dev_mailbox.newest()] == ["somebody@example.org"]
@@ -170,7 +170,7 @@ def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: 
     assert browser.get("/api/v1/me").status_code == 200
     placeholder = f"erased:{zelda.id}"
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     assert Applicant.objects.get(id=zelda.id).email == placeholder
     assert find_token(token) is None
@@ -189,7 +189,7 @@ def test_the_same_address_later_is_a_new_person_without_misses(zelda: Applicant)
     factories.settle_all()
     assert factories.fresh(missed).decay_count == 1
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
     again = find_or_create_applicant(EMAIL)
     later = factories.application(job, again)
 
@@ -199,13 +199,13 @@ def test_the_same_address_later_is_a_new_person_without_misses(zelda: Applicant)
 
 
 def test_once_more_is_harmless(zelda: Applicant, lines: list[UUID]) -> None:
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
     after = [factories.row_of(job).seq for job in lines]
 
-    assert erase(applicant_id=zelda.id) == 0
+    assert erase_person(applicant_id=zelda.id) == 0
     assert [factories.row_of(job).seq for job in lines] == after
     with pytest.raises(ApplicantNotFound):
-        erase(applicant_id=factories.company().id)
+        erase_person(applicant_id=factories.company().id)
 
 
 class Killed(BaseException):
@@ -229,11 +229,11 @@ def test_one_that_was_killed_in_the_middle_can_be_finished(
     monkeypatch.setattr(module, "withdraw", stumbling)
     monkeypatch.setattr(module.codes, "forget", _killed)
     with pytest.raises(Killed):
-        erase(applicant_id=zelda.id)
+        erase_person(applicant_id=zelda.id)
     monkeypatch.undo()
 
     assert read_applicant(zelda.id).email == EMAIL
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
     assert list(traces(EMAIL, NAME, OTHER_NAME)) == []
     for job in lines:
         assert_line_is_sound(job)

@@ -12,14 +12,14 @@ from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import write
-from pipeline.files.read import file_of
+from pipeline.files.read import read_stored_file
 from pipeline.files.write import FileWriter
 from pipeline.imports.admit import admit_rows
 from pipeline.imports.rows import rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from pipeline.privacy import erase as erasing
 from pipeline.privacy import erase_files
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from tests.imports.files import as_csv, imported, stored, unread
 from tests.support import factories
 from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
@@ -75,7 +75,7 @@ def test_rows_that_wait_are_blanked_however_the_address_is_written_and_others_st
     rows += [(f"({EMAIL.upper()})", "z@x.org"), ("D", f"no.{EMAIL}"), ("E", f"{EMAIL}.uk")]
     import_id = stored(factories.job(), as_csv(rows))
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     parts = StoredPart.objects.filter(file_id=import_id).order_by("number")
     left = [row for part in parts for row in rows_in(bytes(part.data))]
@@ -88,7 +88,7 @@ def test_a_file_that_no_worker_has_read_yet_is_blanked_too(zelda: factories.Appl
     with_her = unread(factories.job(), as_csv([("Z", EMAIL.upper()), ("Ana", "ana@x.org")]))
     without = unread(factories.job(), as_csv([("Ana", "ana@x.org")]))
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     run = admit_rows(with_her)
     assert (run.accepted, run.refused) == (1, 1)
@@ -102,7 +102,7 @@ def test_what_was_refused_is_blanked(zelda: factories.Applicant) -> None:
         factories.job(), as_csv([("", EMAIL), ("Zelda", f"<{EMAIL}>"), ("", f"a{EMAIL}")])
     )
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     rows = ImportRefusal.objects.filter(run=run).order_by("row")
     assert list(rows.values_list("name", "email", "reason")) == [
@@ -119,7 +119,7 @@ def test_no_table_of_files_holds_the_address_afterwards(zelda: factories.Applica
     stored(job_id, as_csv([("Zelda", EMAIL)]), name=f"{EMAIL.title()}.csv")
     export(job_id, f"1,Zelda,{EMAIL}")
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     for table in ("pipeline_storedfile", "pipeline_storedpart", "pipeline_importrefusal"):
         assert EMAIL not in everything_in(table)
@@ -134,11 +134,11 @@ def test_a_file_made_for_the_company_goes_if_the_person_is_in_it(
     company_id = factories.row_of(job_id).company_id
     theirs, similar = export(job_id, f"1,Zelda,{EMAIL}"), export(job_id, f"2,Not Zelda,no.{EMAIL}")
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     with pytest.raises(StoredFileNotFound):
-        file_of(company_id, theirs.file_id)
-    assert file_of(company_id, similar.file_id)
+        read_stored_file(company_id, theirs.file_id)
+    assert read_stored_file(company_id, similar.file_id)
 
 
 def test_a_file_that_is_being_written_is_begun_again(zelda: factories.Applicant) -> None:
@@ -146,7 +146,7 @@ def test_a_file_that_is_being_written_is_begun_again(zelda: factories.Applicant)
     factories.application(job_id, zelda)
     writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     with pytest.raises(StoredFileNotFound):
         writer.finish(rows=1)
@@ -161,7 +161,7 @@ def test_an_address_with_characters_that_files_write_differently_is_found() -> N
     export(job_id, '{"email":"\\"z q\\"@example.org"}')
     import_id = stored(job_id, as_csv([("Z", email)]))
 
-    erase(applicant_id=person.id)
+    erase_person(applicant_id=person.id)
 
     assert not StoredFile.objects.filter(purpose="EXPORT").exists()
     (part,) = StoredPart.objects.filter(file_id=import_id)
@@ -174,18 +174,18 @@ def test_a_part_that_is_just_being_kept_goes_with_its_file(
     job_id = factories.job()
     factories.application(job_id, zelda)
     writer = export(job_id, f"1,Zelda,{EMAIL}", finished=False)
-    keep = write.keep_parts
+    keep = write.write_file_parts
 
     with ExitStack() as until_then:
         answers: list[list[object]] = []
 
         def keep_late(*given: Any) -> None:
-            erased = started(lambda: erase(applicant_id=zelda.id))
+            erased = started(lambda: erase_person(applicant_id=zelda.id))
             answers.append(until_then.enter_context(erased))
             keep(*given)
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
 
-        monkeypatch.setattr(write, "keep_parts", keep_late)
+        monkeypatch.setattr(write, "write_file_parts", keep_late)
         with suppress(StoredFileNotFound):
             writer.finish(rows=1)
 
@@ -208,15 +208,15 @@ def test_what_has_just_expired_need_not_be_blanked(
             table.objects.all().delete()
             return True
 
-    monkeypatch.setattr(erase_files, "_pattern", lambda address: Expiring())
+    monkeypatch.setattr(erase_files, "_pattern_in_files", lambda address: Expiring())
 
-    assert erase(applicant_id=zelda.id) == 0
+    assert erase_person(applicant_id=zelda.id) == 0
 
 
 def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
     zelda: factories.Applicant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id, remove_answers = factories.job(), erasing._remove_answers
+    job_id, remove_answers = factories.job(), erasing._erase_answers
     factories.application(job_id, zelda)
 
     def written() -> None:
@@ -231,8 +231,8 @@ def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
             assert together([wait_until_somebody_waits_for_a_lock]) == [None]
             remove_answers(*given)
 
-        monkeypatch.setattr(erasing, "_remove_answers", remove_late)
-        erase(applicant_id=zelda.id)
+        monkeypatch.setattr(erasing, "_erase_answers", remove_late)
+        erase_person(applicant_id=zelda.id)
 
     (part,) = StoredPart.objects.all()
     assert bytes(part.data).decode() == f"erased:{zelda.id}"

@@ -12,7 +12,7 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.privacy import registry
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.privacy.erase_tasks import PLACES
 from tasks.models import Schedule, Task
 from tasks.scheduling.schedules import create_schedule
@@ -67,7 +67,7 @@ def test_an_address_that_a_company_wrote_into_its_work_goes(company: Company) ->
         name=f"About {EMAIL}", cron="0 9 * * 1", type_key="demo.sleep", owner_id=company.id
     )
 
-    erase(applicant_id=zelda.id)
+    erase_person(applicant_id=zelda.id)
 
     row = background_tasks.row_of(mine)
     assert row.payload["label"] == "for erased"

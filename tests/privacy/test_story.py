@@ -13,7 +13,7 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.models import Company, Role
 from pipeline.models import Application
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of, sign_in
 from tests.support.callers import Caller, key_of
@@ -75,7 +75,7 @@ def test_a_day_leaves_nobodys_name_in_logs_and_metrics(
     Client().post("/account/password/reset/", {"email": OTHER})
     monkeypatch.setattr(EmailMessage, "send", _broken)
     Client().post("/sign-in/", {"email": OTHER})
-    erase(applicant_id=Applicant.objects.get(email=EMAIL).id)
+    erase_person(applicant_id=Applicant.objects.get(email=EMAIL).id)
 
     said = log.text.lower() + Client().get("/metrics").content.decode().lower()
     assert len(log.lines("security")) >= 10

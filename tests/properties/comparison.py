@@ -10,7 +10,7 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
-from pipeline.selectors.past_states import Place
+from pipeline.selectors.past_states import PastPlace
 from tests.properties.model import Model, Standing
 
 
@@ -94,7 +94,7 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
     assert told == {who.id: _expected(who) for who in then["people"].values()}
 
 
-def _told(row: Application | Place, passed: timedelta) -> tuple[Any, ...]:
+def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
         row.verify_by,

@@ -24,7 +24,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
-from pipeline.services.settle import seconds_until_due, settle, settle_next_due
+from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
@@ -175,7 +175,7 @@ class History(Beside, RuleBasedStateMachine):
 
     @rule(settled=st.booleans())
     def time_passes_until_something_is_due(self, settled: bool) -> None:
-        if seconds := seconds_until_due():
+        if seconds := seconds_until_settlement():
             self.wait(round(seconds, 6))
             if settled:
                 self.settles(touch=False)

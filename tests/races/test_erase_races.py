@@ -19,7 +19,7 @@ from pipeline.mail import dev_mailbox
 from pipeline.models import Application
 from pipeline.notifications import delivery
 from pipeline.privacy import erase as erasing
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
 from pipeline.services.apply_unverified import apply_unverified
@@ -68,7 +68,7 @@ def left_in_line() -> Iterator[str]:
 def apply_and_erase(job_id: UUID, person: Applicant) -> list[Any]:
     def erase_soon() -> int:
         time.sleep(0.1)
-        return erase(applicant_id=person.id)
+        return erase_person(applicant_id=person.id)
 
     return together([partial(join, job_id, person), erase_soon])
 
@@ -105,7 +105,7 @@ def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.Monke
         forget(email)
 
     monkeypatch.setattr(erasing.codes, "forget", slowly)
-    with started(partial(erase, applicant_id=person.id)):
+    with started(partial(erase_person, applicant_id=person.id)):
         assert half_done.wait(PATIENCE_SECONDS)
         with pytest.raises(ApplicantNotFound):
             join(job_id, person)
@@ -118,7 +118,10 @@ def test_many_applications_and_an_erasure_at_once_leave_nobody(late_end: None) -
     jobs, person = [factories.job() for _ in range(5)], factories.applicant(name=NAME)
 
     together(
-        [*[partial(join, job, person) for job in jobs], partial(erase, applicant_id=person.id)]
+        [
+            *[partial(join, job, person) for job in jobs],
+            partial(erase_person, applicant_id=person.id),
+        ]
     )
 
     assert list(left_in_line()) == []
@@ -134,7 +137,7 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
 
     def erased_before(*where: Any, **people: Any) -> Any:
         if not erased:
-            erased.append(together([partial(erase, applicant_id=person.id)]))
+            erased.append(together([partial(erase_person, applicant_id=person.id)]))
         return lock(*where, **people)
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
@@ -156,7 +159,7 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     send, sent = delivery.mail.send, []
 
     def erased_before(**what: Any) -> None:
-        together([partial(erase, applicant_id=zelda.id)])
+        together([partial(erase_person, applicant_id=zelda.id)])
         send(**what)
         sent.extend(dev_mailbox.newest())
 

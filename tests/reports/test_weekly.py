@@ -12,13 +12,13 @@ from jobs.models import Company
 from pipeline.background.schedules import Plan, create_schedule
 from pipeline.domain.states import Outcome
 from pipeline.models import WeeklyReport
-from pipeline.reports.read import KEY, schedule_id
+from pipeline.reports.read import KEY, report_schedule_id
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
 from tasks.errors import Discard, Fatal, InvalidPayload
 from tasks.models import Schedule
 from tasks.payloads import check_payload
-from tasks.registry import find
+from tasks.registry import find_registered_type
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.clock import let_time_pass
@@ -106,7 +106,7 @@ def test_when_a_job_is_over_its_reports_end(job: UUID, company: Company) -> None
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 21 * DAY)
     plan = Plan(name="weekly", cron="0 8 * * 1", type_key=KEY, payload={"job_id": str(job)})
-    create_schedule(company_id=company.id, plan=plan, schedule_id=schedule_id(job))
+    create_schedule(company_id=company.id, plan=plan, schedule_id=report_schedule_id(job))
 
     assert make_report(job, company)["events"] == 0  # Cy is still in review
     remove(
@@ -125,4 +125,4 @@ def test_when_a_job_is_over_its_reports_end(job: UUID, company: Company) -> None
 )
 def test_a_payload_that_says_something_else_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InvalidPayload):
-        check_payload(find(KEY), payload)
+        check_payload(find_registered_type(KEY), payload)

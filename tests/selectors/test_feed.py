@@ -14,10 +14,10 @@ from django.db import connection, transaction
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.states import EventType
 from pipeline.line.lock import lock_job
-from pipeline.line.moves import record_job_event
+from pipeline.line.moves import record_job_move
 from pipeline.line.write import write
 from pipeline.models import Event
-from pipeline.selectors.feed import Place, feed_of
+from pipeline.selectors.feed import FeedPlace, feed_of
 from tests.support import factories
 from tests.support.feeds import wait_for_the_feed
 from tests.support.invariants import assert_line_is_sound
@@ -30,19 +30,23 @@ def company_of(job_id: UUID) -> UUID:
     return factories.row_of(job_id).company_id
 
 
-def placed(events: list[Event]) -> list[Place]:
-    return [Place(event.job_id, event.seq) for event in events]
+def placed(events: list[Event]) -> list[FeedPlace]:
+    return [FeedPlace(event.job_id, event.seq) for event in events]
 
 
-def read_all(company_id: UUID, *, after: Place | None = None, limit: int = 3) -> list[Place]:
+def read_all(
+    company_id: UUID, *, after: FeedPlace | None = None, limit: int = 3
+) -> list[FeedPlace]:
     """Everything that the feed shows of what is committed now, page by page."""
     wait_for_the_feed()
     return read_now(company_id, after=after, limit=limit)
 
 
-def read_now(company_id: UUID, *, after: Place | None = None, limit: int = 3) -> list[Place]:
+def read_now(
+    company_id: UUID, *, after: FeedPlace | None = None, limit: int = 3
+) -> list[FeedPlace]:
     """Everything that the feed shows now, page by page."""
-    seen: list[Place] = []
+    seen: list[FeedPlace] = []
     while True:
         page = feed_of(company_id, after=seen[-1] if seen else after, limit=limit)
         seen += placed(page.rows)
@@ -50,8 +54,10 @@ def read_now(company_id: UUID, *, after: Place | None = None, limit: int = 3) ->
             return seen
 
 
-def in_log(*job_ids: UUID) -> set[Place]:
-    return {Place(job_id, event.seq) for job_id in job_ids for event in factories.events(job_id)}
+def in_log(*job_ids: UUID) -> set[FeedPlace]:
+    return {
+        FeedPlace(job_id, event.seq) for job_id in job_ids for event in factories.events(job_id)
+    }
 
 
 @contextmanager
@@ -79,7 +85,7 @@ def a_transaction_that_has_its_number(then: Any = lambda: None) -> Iterator[None
 def touch(job_id: UUID) -> None:
     """One more event in the job's log, inside a transaction that is running already."""
     job = lock_job(job_id)
-    record_job_event(job, EventType.POLICY_CHANGED, actor=factories.RECRUITER)
+    record_job_move(job, EventType.POLICY_CHANGED, actor=factories.RECRUITER)
     write(job)
 
 
@@ -123,7 +129,7 @@ def test_behind_an_older_running_transaction_nothing_shows_until_it_has_ended() 
     afterwards = read_all(company, after=before[-1])
 
     assert while_it_runs == []
-    assert afterwards == [Place(job, 3), Place(job, 4)]
+    assert afterwards == [FeedPlace(job, 3), FeedPlace(job, 4)]
 
 
 def test_a_row_with_a_lower_id_that_commits_later_is_not_lost() -> None:
@@ -147,9 +153,9 @@ def test_a_row_with_a_lower_id_that_commits_later_is_not_lost() -> None:
 
     assert set(seen) == in_log(slow, quick)
     assert len(seen) == len(set(seen))
-    ids = {Place(e.job_id, e.seq): e.id for e in Event.objects.all()}
-    assert ids[Place(slow, 3)] < ids[Place(quick, 3)]
-    assert seen[-2:] == [Place(slow, 3), Place(quick, 3)]
+    ids = {FeedPlace(e.job_id, e.seq): e.id for e in Event.objects.all()}
+    assert ids[FeedPlace(slow, 3)] < ids[FeedPlace(quick, 3)]
+    assert seen[-2:] == [FeedPlace(slow, 3), FeedPlace(quick, 3)]
 
 
 def test_who_got_a_number_before_waiting_for_the_lock_still_comes_in_the_order_of_the_log() -> None:
@@ -209,9 +215,9 @@ def write_often(job_id: UUID) -> None:
         factories.application(job_id)
 
 
-def poll(company_id: UUID, at_work: AtWork) -> list[Place]:
+def poll(company_id: UUID, at_work: AtWork) -> list[FeedPlace]:
     """All that the feed shows in small pages, until nobody writes any more."""
-    seen: list[Place] = []
+    seen: list[FeedPlace] = []
     while True:
         last_round = not at_work.any()
         if last_round:
@@ -226,7 +232,7 @@ def test_a_place_that_is_not_the_companys_is_unknown() -> None:
     mine, theirs = factories.job(), factories.job()
     company = company_of(mine)
 
-    for place in (Place(theirs, 1), Place(mine, 99), Place(company, 1)):
+    for place in (FeedPlace(theirs, 1), FeedPlace(mine, 99), FeedPlace(company, 1)):
         with pytest.raises(UnknownPlace):
             feed_of(company, after=place, limit=1)
 

@@ -11,7 +11,7 @@ from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
 from pipeline.selectors import past_states
 from pipeline.selectors import past_states_sql as sql
-from pipeline.selectors.past_states import Moment, Place, differences, moment_of
+from pipeline.selectors.past_states import PastMoment, PastPlace, past_differences, past_moment_of
 from tests.support import factories
 from tests.support.busy_line import busy_job
 from tests.support.clock import database_now
@@ -19,7 +19,7 @@ from tests.support.clock import database_now
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def assert_same(moment: Moment, line: Line) -> None:
+def assert_same(moment: PastMoment, line: Line) -> None:
     assert (moment.seq, moment.event.at) == (line.seq, line.at)
     assert (moment.job["status"], moment.job["capacity"]) == (line.status, line.capacity)
     assert moment.job["policy"] == line.policy.values()
@@ -50,10 +50,10 @@ def test_every_moment_of_a_random_history_is_as_replay_gives_it(
         line = replay(job, seq=seq)
         for way in ways:
             monkeypatch.setattr(sql, "FROM_THE_START", way)
-            assert_same(moment_of(job, seq=seq), line)
+            assert_same(past_moment_of(job, seq=seq), line)
         times.add(line.at)
     for time in times:
-        assert moment_of(job, as_of=time).seq == replay(job, as_of=time).seq
+        assert past_moment_of(job, as_of=time).seq == replay(job, as_of=time).seq
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -62,7 +62,7 @@ def test_two_moments_differ_as_their_replays_do(seed: int) -> None:
     head = factories.row_of(job).seq
 
     for earlier, later in ((1, head), (head // 3, head // 2), (head // 2, head), (head, head)):
-        found = {d.application_id: (d.kind, d.before, d.after) for d in differences(
+        found = {d.application_id: (d.kind, d.before, d.after) for d in past_differences(
             job, earlier, later, shown=1_000
         ) or []}  # fmt: skip
         assert found == slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
@@ -79,10 +79,11 @@ def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
     for earlier, later in ((head // 2 + 1, head), (head * 2 // 3, head)):
         expected = slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
         found = {
-            d.application_id: d.kind for d in differences(job, earlier, later, shown=1_000) or []
+            d.application_id: d.kind
+            for d in past_differences(job, earlier, later, shown=1_000) or []
         }
         assert found == {who: told[0] for who, told in expected.items() if told[0] not in NO_PLACE}
-    assert differences(job, 1, head) is None
+    assert past_differences(job, 1, head) is None
 
 
 def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
@@ -93,7 +94,7 @@ def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
     monkeypatch.setattr(past_states, "MOST_FOLDED", 4)
 
     for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
-        moment = moment_of(job, seq=seq)
+        moment = past_moment_of(job, seq=seq)
         people = len(moment.active) + len(moment.waitlist)
         assert (people, sum(moment.counts.values())) == (listed, seq - 2)
         assert moment.is_listed == bool(listed)
@@ -116,7 +117,7 @@ def slow_differences(before: Line, after: Line, job: object) -> dict[object, obj
     return found
 
 
-def slow_kind(was: Place | None, is_now: Place | None) -> str | None:
+def slow_kind(was: PastPlace | None, is_now: PastPlace | None) -> str | None:
     if was is None:
         return "joined" if is_now else "passed"
     if is_now is None:
@@ -134,11 +135,11 @@ def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 12)
 
-    moment = moment_of(job, shown=4)
+    moment = past_moment_of(job, shown=4)
 
     assert [place.position for place in moment.waitlist] == [1, 2, 3, 4]
     assert moment.counts == {"active": 2, "pending": 0, "waiting": 10, "unverified": 0}
-    shown = differences(job, 1, moment.head, shown=3) or []
+    shown = past_differences(job, 1, moment.head, shown=3) or []
     assert [(each.kind, each.total) for each in shown] == [("joined", 12)] * 3
 
 
@@ -147,22 +148,22 @@ def test_moments_that_are_none_are_refused() -> None:
     job = factories.job()
 
     with pytest.raises(NoSuchMoment):
-        moment_of(job, seq=0)
+        past_moment_of(job, seq=0)
     with pytest.raises(NoSuchMoment):
-        moment_of(job, as_of=before)
+        past_moment_of(job, as_of=before)
     with pytest.raises(FutureMoment):
-        moment_of(job, seq=3)
+        past_moment_of(job, seq=3)
     with pytest.raises(FutureMoment):
-        moment_of(job, as_of=database_now().replace(year=2200))
+        past_moment_of(job, as_of=database_now().replace(year=2200))
     with pytest.raises(JobNotFound):
-        moment_of(factories.company().id)
+        past_moment_of(factories.company().id)
 
 
 def test_the_queries_do_not_grow_with_the_log() -> None:
     job = busy_job(1)
 
     with CaptureQueriesContext(connection) as queries:
-        head = moment_of(job).head
-        differences(job, 3, head)
+        head = past_moment_of(job).head
+        past_differences(job, 3, head)
 
     assert len(queries) == 5

@@ -13,7 +13,7 @@ import pytest
 
 from jobs.models import Company, Scope
 from jobs.services import create_api_key
-from pipeline.live.channel import connection_parameters
+from pipeline.live.channel import channel_connection_parameters
 from pipeline.server.request_body import MOST_LARGE_PER_CLIENT
 from pipeline.server.request_queue import PER_CLIENT
 from tests.server.clients import (
@@ -131,7 +131,7 @@ def test_a_read_that_takes_the_database_too_long_is_refused_by_name(
     port: int, neighbour: str
 ) -> None:
     assert ask(port, ME, neighbour)[0] == 200
-    with psycopg.connect(**connection_parameters() | {"autocommit": False}) as session:
+    with psycopg.connect(**channel_connection_parameters() | {"autocommit": False}) as session:
         session.execute("LOCK TABLE jobs_company IN ACCESS EXCLUSIVE MODE")
 
         status, headers, said = ask(port, ME, neighbour)

@@ -8,7 +8,7 @@ from pipeline.line import settle as line_settle
 from pipeline.line.locked_job import LockedJob
 from pipeline.services.settle import (
     SettlingFailed,
-    seconds_until_due,
+    seconds_until_settlement,
     settle,
     settle_next_due,
 )
@@ -23,16 +23,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_nothing_is_due_when_nothing_is() -> None:
     job_id = factories.job(acknowledge_first_seat=True)
-    assert seconds_until_due() is None
+    assert seconds_until_settlement() is None
     factories.application(job_id)
 
     assert settle_next_due() is None
-    assert factories.WINDOW - 5 < (seconds_until_due() or 0) <= factories.WINDOW
+    assert factories.WINDOW - 5 < (seconds_until_settlement() or 0) <= factories.WINDOW
 
 
 def test_the_job_that_is_due_for_longest_comes_first() -> None:
     late, later = overdue_job(5), overdue_job(50)
-    assert seconds_until_due() == 0
+    assert seconds_until_settlement() == 0
 
     first, second, third = settle_next_due(), settle_next_due(), settle_next_due()
 

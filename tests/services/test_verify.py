@@ -16,8 +16,8 @@ from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.rename import rename
-from pipeline.services.settle import seconds_until_due
-from pipeline.services.verify import verify, verify_all
+from pipeline.services.settle import seconds_until_settlement
+from pipeline.services.verify import verify, verify_all_of
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -110,7 +110,7 @@ def test_after_24_hours_it_lapses_by_itself_without_a_miss() -> None:
     job_id = factories.job()
     factories.application(job_id)
     person = unverified(job_id)
-    assert A_DAY - 60 < (seconds_until_due() or 0) <= A_DAY
+    assert A_DAY - 60 < (seconds_until_settlement() or 0) <= A_DAY
 
     let_time_pass(job_id, A_DAY - 60)
     assert factories.settle_all() == 0
@@ -269,8 +269,8 @@ def test_who_proves_the_address_verifies_everything_made_with_it() -> None:
     made = [unverified(job_id, person) for job_id in jobs]
     other = unverified(jobs[0])
 
-    assert verify_all(person.id) == 2
-    assert verify_all(person.id) == 0
+    assert verify_all_of(person.id) == 2
+    assert verify_all_of(person.id) == 0
 
     assert factories.statuses(*made, other) == ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"]
 

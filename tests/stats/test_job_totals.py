@@ -18,7 +18,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
-from pipeline.stats.job_totals import Durations, figures_of, share
+from pipeline.stats.job_totals import Durations, share_of_total, totals_of_job
 from tests.stats.slow_totals import frees_a_seat, slow_answers, slow_idle, slow_promotions
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -31,7 +31,7 @@ CLOSE = 2
 
 
 def test_a_job_to_which_nobody_applied_has_no_rates() -> None:
-    figures = figures_of(factories.job(open_now=False))
+    figures = totals_of_job(factories.job(open_now=False))
 
     assert set(figures.by_status.values()) == {0}
     assert set(figures.by_outcome.values()) == {0}
@@ -48,7 +48,7 @@ def test_an_open_job_without_applicants_is_idle_and_has_no_churn() -> None:
     job = factories.job(capacity=3)
     let_time_pass(job, 100)
 
-    figures = figures_of(job)
+    figures = totals_of_job(job)
 
     assert figures.churn == 0.0
     assert figures.seat_idle_seconds == pytest.approx(300, abs=3 * CLOSE)
@@ -57,7 +57,7 @@ def test_an_open_job_without_applicants_is_idle_and_has_no_churn() -> None:
 
 def test_there_are_no_figures_of_no_job() -> None:
     with pytest.raises(JobNotFound):
-        figures_of(uuid7())
+        totals_of_job(uuid7())
 
 
 def test_a_history_added_up_by_hand() -> None:
@@ -79,7 +79,7 @@ def test_a_history_added_up_by_hand() -> None:
     let_time_pass(job, 40)
     acknowledge(application_id=cleo.id, actor=factories.owner_of(cleo))  # after 40 s
 
-    figures = figures_of(job)
+    figures = totals_of_job(job)
 
     assert {k: n for k, n in figures.by_status.items() if n} == {"ACTIVE": 1, "INACTIVE": 2}
     assert {k: n for k, n in figures.by_outcome.items() if n} == {"HIRED": 1, "WITHDRAWN": 1}
@@ -100,19 +100,19 @@ def test_churn_is_per_week() -> None:
         withdraw(application_id=person.id, actor=factories.owner_of(person))
     let_time_pass(job, 4 * 7 * 24 * 3_600)
 
-    assert figures_of(job).churn == pytest.approx(0.5, abs=0.001)
+    assert totals_of_job(job).churn == pytest.approx(0.5, abs=0.001)
 
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 4 * 7 * 24 * 3_600)  # does not count: the job has ended
 
-    assert figures_of(job).churn == pytest.approx(0.5, abs=0.001)
+    assert totals_of_job(job).churn == pytest.approx(0.5, abs=0.001)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_history_gives_what_a_slow_computation_gives(seed: int) -> None:
     job = random_history(random.Random(seed))
 
-    figures = figures_of(job)
+    figures = totals_of_job(job)
 
     log = factories.events(job)
     people = list(Application.objects.filter(job_id=job))
@@ -127,7 +127,7 @@ def test_a_random_history_gives_what_a_slow_computation_gives(seed: int) -> None
     assert figures.lapse_events == names["LAPSED"]
     ran_out = names["DECAYED"] + names["LAPSED"]
     answered = names["ACKNOWLEDGED"]
-    assert figures.acknowledgment_rate == share(answered, answered + ran_out)
+    assert figures.acknowledgment_rate == share_of_total(answered, answered + ran_out)
     seated = {event.application_id for event in log if event.to_status == "ACTIVE"}
     hired = sum(event.outcome == "HIRED" for event in log)
     conversion = figures.conversion
@@ -150,7 +150,7 @@ def test_they_cost_one_query_however_long_the_log(
     factories.applications(job, people)
 
     with django_assert_num_queries(1):
-        figures_of(job)
+        totals_of_job(job)
 
 
 # A history, and the same numbers computed slowly

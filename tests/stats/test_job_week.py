@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from pipeline.domain.errors import FutureMoment
 from pipeline.services.lifecycle import close_job
-from pipeline.stats.job_week import Week, figures_of_week
+from pipeline.stats.job_week import Week, week_of_job
 from tests.stats.slow_week import slow_counts, slow_ends, slow_points, slow_seats, slow_times
 from tests.support import factories
 from tests.support.busy_line import busy_job
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_hand_made_week_gives_its_numbers(job: UUID) -> None:
-    found = figures_of_week(job, last_week())
+    found = week_of_job(job, last_week())
 
     assert found
     told = ("applied", "offered", "promoted", "confirmed", "missed", "lapsed", "withdrawn")
@@ -40,13 +40,13 @@ def test_a_hand_made_week_gives_its_numbers(job: UUID) -> None:
 
 
 def test_the_week_before_began_when_the_job_was_made(job: UUID) -> None:
-    before = figures_of_week(job, last_week().before)
+    before = week_of_job(job, last_week().before)
 
     assert before
     assert (before["applied"], before["seated"], before["waiting_at_start"]) == (3, 1, 0)
     assert before["days"][0] == [3, 0, 0, 0]
     assert before["seat_seconds"]["review"] == pytest.approx(6.5 * DAY, abs=5)
-    assert figures_of_week(job, last_week().before.before) is None
+    assert week_of_job(job, last_week().before.before) is None
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -58,7 +58,7 @@ def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
     log = factories.events(job)
 
     for week in (last_week(zone), last_week(zone).before):
-        found = figures_of_week(job, week)
+        found = week_of_job(job, week)
         assert found
         slow = slow_counts(log, week) | slow_ends(log, week)
         assert {name: found[name] for name in slow} == slow
@@ -72,7 +72,7 @@ def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
 def test_what_happens_at_midnight_belongs_to_the_week_that_begins(job: UUID) -> None:
     put(job, last_week(), seq=3, hours=0)
 
-    week, before = (figures_of_week(job, each) for each in (last_week(), last_week().before))
+    week, before = (week_of_job(job, each) for each in (last_week(), last_week().before))
 
     assert week
     assert before
@@ -84,7 +84,7 @@ def test_seats_of_a_closed_job_count_no_more(job: UUID) -> None:
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 14 * DAY)
 
-    found = figures_of_week(job, last_week())
+    found = week_of_job(job, last_week())
 
     assert found
     assert found["status_at_end"] == "CLOSED"
@@ -95,7 +95,7 @@ def test_a_week_is_read_in_three_queries_and_leaves_little(job: UUID) -> None:
     week = last_week()
 
     with CaptureQueriesContext(connection) as queries:
-        figures_of_week(job, week)
+        week_of_job(job, week)
 
     assert len(queries) <= 3
 
@@ -105,7 +105,7 @@ def test_a_week_that_is_not_over_is_no_week_yet(job: UUID) -> None:
     this = Week(date.fromordinal(last.monday.toordinal() + 7), "UTC")
 
     with pytest.raises(FutureMoment):
-        figures_of_week(job, this)
+        week_of_job(job, this)
 
 
 def test_weeks_are_of_the_clock_on_the_wall() -> None:

@@ -143,7 +143,7 @@ def test_an_open_door_is_noticed(monkeypatch: pytest.MonkeyPatch, mail_at_once: 
     def let_in(request: HttpRequest, company_id: UUID) -> access.Member:
         return access.Member(request.user, Company.objects.get(id=company_id), Role.OWNER)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(access, "act_for", let_in)
+    monkeypatch.setattr(access, "switch_current_member", let_in)
     found = faults(STRANGERS["a viewer"], ids, "company/")
 
     assert any("shows what is Acme's" in fault for fault in found)

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from jobs.models import Company
-from pipeline.background.start import TaskRequest, start
+from pipeline.background.start import TaskRequest, start_tasks
 from tasks.enqueue import enqueue
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -40,7 +40,7 @@ def dead_sleep(owner_id: UUID, **payload: Any) -> UUID:
 def started(company: Company, key: str = "demo.sleep", payload: Any = None) -> UUID:
     """Start a task as a member of the company does, and return its id."""
     order = TaskRequest(key, {"seconds": 5} if payload is None else payload)
-    return start(company_id=company.id, producer=MEMBER, requests=[order])[0].id
+    return start_tasks(company_id=company.id, producer=MEMBER, requests=[order])[0].id
 
 
 def dead(company: Company, key: str = "demo.sleep", payload: Any = None, **columns: Any) -> UUID:

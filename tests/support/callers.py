@@ -11,7 +11,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models.functions import Now
 from django.test import Client, RequestFactory
 
-from applicants.http import sign_in
+from applicants.http import sign_in_browser
 from applicants.models import Applicant
 from applicants.services import issue_token
 from jobs.models import ApiKey, Company, Role, Scope, User
@@ -137,7 +137,7 @@ class SessionCaller(Caller):
         """The browser, after a person signed in."""
         request = RequestFactory().get("/")
         request.session = SessionStore()
-        sign_in(request, person)
+        sign_in_browser(request, person)
         request.session.save()
         self._client.cookies["sessionid"] = str(request.session.session_key)
         return self

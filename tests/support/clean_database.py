@@ -43,7 +43,7 @@ def empty_the_database() -> None:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(_EMPTY.replace("%(kept)s", f"ARRAY{list(KEPT)}"))
-            registry.sync()
+            registry.write_registered_types()
             return
         except OperationalError:
             if not tries_left:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from pipeline.line.event_log import GENESIS, chained_hash, stamp, unstamp
+from pipeline.line.event_log import GENESIS, chained_hash, logged_time, parse_logged_time
 from pipeline.models import Event
 
 JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_at"]
@@ -76,9 +76,9 @@ def _shift_log(cursor: Any, job_id: UUID, past: timedelta) -> bytes:
 
 def _earlier(value: Any, past: timedelta) -> Any:
     if isinstance(value, str) and STAMP.fullmatch(value):
-        moment = unstamp(value)
+        moment = parse_logged_time(value)
         assert moment is not None
-        return stamp(moment - past)
+        return logged_time(moment - past)
     return value
 
 

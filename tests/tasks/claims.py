@@ -27,7 +27,10 @@ class Claimer:
 
     def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Attempt]:
         """Claim so many; what comes back can be acknowledged."""
-        specs = {row: registry.find(*name) for name, row in registry.sync().items()}
+        specs = {
+            row: registry.find_registered_type(*name)
+            for name, row in registry.write_registered_types().items()
+        }
         if types_:
             specs = {row: spec for row, spec in specs.items() if spec.key in types_}
         given = {

@@ -12,7 +12,7 @@ from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent, TaskType
 from tasks.sql import breaker
-from tasks.stats import site
+from tasks.stats.site import site_dead_depth, site_ended, site_open_breakers
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import events, status, task
 
@@ -32,21 +32,21 @@ def test_a_dead_letter_is_replayed_with_all_its_attempts(claimer: Any) -> None:
     worker = claimer()
     name = died(worker)
 
-    dead_letters.replay(name, actor="ana")
+    dead_letters.replay_dead_letter(name, actor="ana")
 
     [run] = worker.claim()
     assert (run.number, len(task(name).errors)) == (1, 1)
     assert "replayed" in events(name)
     with pytest.raises(errors.WrongStatus):
-        dead_letters.replay(name, actor="ana")
+        dead_letters.replay_dead_letter(name, actor="ana")
 
 
 def test_a_dead_letter_is_edited_and_replayed(claimer: Any) -> None:
     name = died(claimer(), "demo.sleep", payload={"seconds": 1})
 
     with pytest.raises(errors.InvalidPayload):
-        dead_letters.edit_and_replay(name, {"seconds": -1}, actor="ana")
-    dead_letters.edit_and_replay(name, {"seconds": 2}, actor="ana")
+        dead_letters.edit_and_replay_dead_letter(name, {"seconds": -1}, actor="ana")
+    dead_letters.edit_and_replay_dead_letter(name, {"seconds": 2}, actor="ana")
 
     assert (status(name), task(name).payload) == ("PENDING", {"seconds": 2})
 
@@ -57,8 +57,8 @@ def test_dead_letters_of_a_type_are_listed_and_replayed_together(claimer: Any) -
     other = died(worker, "test.hog")
 
     assert [letter.id for letter in dead_letters.dead_letters(key="test.noop")] == ours
-    assert site.dead_depth() == {"test.noop@1": 3, "test.hog@1": 1}
-    assert dead_letters.replay_many("test.noop", actor="ana", limit=2) == 2
+    assert site_dead_depth() == {"test.noop@1": 3, "test.hog@1": 1}
+    assert dead_letters.replay_dead_letters("test.noop", actor="ana", limit=2) == 2
     assert [status(name) for name in ours] == ["PENDING", "PENDING", "DEAD"]
     assert status(other) == "DEAD"
 
@@ -72,7 +72,7 @@ def test_what_waits_can_be_buried_and_comes_back_by_a_replay(claimer: Any) -> No
     assert [letter.id for letter in dead_letters.dead_letters()] == [name]
     [told] = TaskEvent.objects.filter(task_id=name, kind="dead")
     assert (told.actor, told.data) == ("ana", {"buried": True, "reason": "it kills its workers"})
-    dead_letters.replay(name, actor="ben")
+    dead_letters.replay_dead_letter(name, actor="ben")
     [run] = worker.claim()
     assert (run.task_id, run.number) == (str(name), 1)
 
@@ -95,10 +95,10 @@ def test_a_sensitive_type_is_replayed_only_on_purpose(claimer: Any) -> None:
     name = died(claimer(), "test.sensitive")
 
     with pytest.raises(errors.ConfirmationNeeded):
-        dead_letters.replay(name, actor="ana")
+        dead_letters.replay_dead_letter(name, actor="ana")
     with pytest.raises(errors.ConfirmationNeeded):
-        dead_letters.replay_many("test.sensitive", actor="ana")
-    dead_letters.replay(name, actor="ana", confirmed=True)
+        dead_letters.replay_dead_letters("test.sensitive", actor="ana")
+    dead_letters.replay_dead_letter(name, actor="ana", confirmed=True)
 
     assert status(name) == "PENDING"
 
@@ -106,11 +106,11 @@ def test_a_sensitive_type_is_replayed_only_on_purpose(claimer: Any) -> None:
 def test_a_dead_letter_is_discarded_by_somebody(claimer: Any) -> None:
     name = died(claimer())
 
-    dead_letters.discard(name, actor="ana")
+    dead_letters.discard_dead_letter(name, actor="ana")
 
     assert (status(name), events(name)[-1]) == ("DISCARDED", "discarded")
     with pytest.raises(errors.WrongStatus):
-        dead_letters.discard(name, actor="ana")
+        dead_letters.discard_dead_letter(name, actor="ana")
 
 
 def run_many(worker: Claimer, *, good: int, bad: int) -> bool:
@@ -141,7 +141,7 @@ def test_an_open_breaker_lets_one_probe_a_minute_through_and_closes_on_success(
     enqueue_many([NewTask("test.noop")] * 5)
 
     assert worker.claim() == []
-    assert site.open_breakers() == ["test.noop@1"]
+    assert site_open_breakers() == ["test.noop@1"]
     with connection.cursor() as cursor:
         cursor.execute("UPDATE tasks_tasktype SET breaker_probe_at = now() WHERE breaker = 'OPEN'")
     [probe] = worker.claim()
@@ -152,7 +152,7 @@ def test_an_open_breaker_lets_one_probe_a_minute_through_and_closes_on_success(
         breaker.CLOSE_BREAKERS, {"types": list(TaskType.objects.values_list("id", flat=True))}
     )
     assert len(worker.claim()) == 4
-    assert site.open_breakers() == []
+    assert site_open_breakers() == []
 
 
 def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: Any) -> None:
@@ -162,7 +162,7 @@ def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: 
 
     kinds = list(TaskType.objects.values_list("id", flat=True))
     assert worker.connection.rows(breaker.OPEN_BREAKERS, {"types": kinds}) == []
-    numbers = site.ended()["test.noop@1"]
+    numbers = site_ended()["test.noop@1"]
     assert (numbers.discarded, numbers.failed, numbers.dead) == (25, 0, 0)
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 
 from tasks import errors
-from tasks.enqueue import NewTask, as_parameter, enqueue, enqueue_many
+from tasks.enqueue import NewTask, enqueue, enqueue_many, enqueue_parameter
 from tasks.models import Task, TaskEvent
 from tasks.sql.enqueue import ENQUEUE_PARTS
 from tests.support.together import together
@@ -146,7 +146,7 @@ def test_a_refusal_says_what_is_wrong_where_but_no_secret() -> None:
 
 def test_a_writing_statement_can_insert_a_task_along() -> None:
     enqueue("test.noop")
-    rows, [name] = as_parameter([NewTask("test.noop", {"with": "it"}, priority=7)])
+    rows, [name] = enqueue_parameter([NewTask("test.noop", {"with": "it"}, priority=7)])
 
     with connection.cursor() as cursor:
         cursor.execute(

@@ -12,7 +12,8 @@ from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskPause
 from tasks.sql.queues import PARK, UNPARK
-from tasks.stats import site
+from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
+from tasks.stats.site import site_depth, site_paused_types
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
 
@@ -30,11 +31,11 @@ def test_an_owner_pauses_a_type_for_itself_only(claimer: Any) -> None:
 
     assert {*claimer().names()} == {other_type, *free}
     assert status(waiting) == "PENDING"
-    assert control.paused_by_owner(ours) == {"test.noop": "ana"}
-    assert control.paused_by_owner(theirs) == {}
+    assert control.types_paused_by_owner(ours) == {"test.noop": "ana"}
+    assert control.types_paused_by_owner(theirs) == {}
     control.resume("test.noop", actor="ben", owner_id=ours)
     assert claimer().names() == [waiting]
-    assert control.paused_by_owner(ours) == {}
+    assert control.types_paused_by_owner(ours) == {}
 
 
 def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
@@ -49,7 +50,7 @@ def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
         cursor.execute("ROLLBACK")
     holder.close()
 
-    assert control.paused_by_owner(ours) == {}
+    assert control.types_paused_by_owner(ours) == {}
 
 
 def test_without_a_pause_the_same_tasks_are_claimed(claimer: Any) -> None:
@@ -73,7 +74,7 @@ def test_pausing_twice_is_one_pause_and_everybodys_pause_stays(claimer: Any) -> 
     control.resume("test.noop", actor="ana", owner_id=ours)
 
     assert claimer().names() == []
-    assert site.paused() == ["test.noop@1"]
+    assert site_paused_types() == ["test.noop@1"]
     control.resume("test.noop", actor="staff:1")
     assert len(claimer().names()) == 1
     with pytest.raises(errors.UnknownType):
@@ -93,7 +94,7 @@ def test_paused_tasks_at_the_head_of_a_lane_are_parked_and_come_back_in_order(
 
     assert (moved, Task.objects.filter(parked=True).count()) == (15, 15)
     assert worker.names() == [behind]
-    assert site.depth() == {("test.noop@1", 0): 20}
+    assert site_depth() == {("test.noop@1", 0): 20}
     assert worker.connection.rows(UNPARK, {"batch": 15}) == []
     control.resume("test.noop", actor="ana", owner_id=ours)
     assert worker.names(30) == paused
@@ -105,11 +106,11 @@ def test_a_parked_task_can_be_cancelled_and_counts_as_pending(claimer: Any) -> N
     control.pause("test.noop", actor="ana", owner_id=ours)
     claimer().connection.rows(PARK, {"batch": 10})
 
-    assert site.own_depth(ours) == {("test.noop@1", 0): 1}
+    assert owner_depth(ours) == {("test.noop@1", 0): 1}
     control.cancel(name, actor="ana", owner_id=ours)
 
     assert status(name) == "CANCELLED"
-    assert site.own_depth(ours) == {}
+    assert owner_depth(ours) == {}
 
 
 def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
@@ -121,11 +122,11 @@ def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
     [first] = [each for each in worker.claim(2) if each.owner_id == str(ours)]
     worker.succeed(first)
 
-    assert site.own_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
-    assert list(site.own_oldest_age_seconds(ours)) == [0]
-    counts = site.own_counts(ours)
+    assert owner_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
+    assert list(owner_oldest_age_seconds(ours)) == [0]
+    counts = owner_counts(ours)
     assert (counts["PENDING"], counts["SUCCEEDED"], counts["DEAD"]) == (3, 1, 0)
-    assert site.own_counts(theirs)["PENDING"] == 1
+    assert owner_counts(theirs)["PENDING"] == 1
 
 
 def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claimer: Any) -> None:
@@ -135,14 +136,18 @@ def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claime
     worker.fail(*worker.claim())
 
     assert [letter.id for letter in dead_letters.dead_letters(owner_id=ours)] == [mine]
-    for refused in (dead_letters.discard, dead_letters.replay, control.cancel):
+    for refused in (
+        dead_letters.discard_dead_letter,
+        dead_letters.replay_dead_letter,
+        control.cancel,
+    ):
         with pytest.raises(errors.TaskNotFound):
             refused(other, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
-        dead_letters.edit_and_replay(other, {}, actor="ana", owner_id=ours)
+        dead_letters.edit_and_replay_dead_letter(other, {}, actor="ana", owner_id=ours)
     with pytest.raises(errors.TaskNotFound):
         control.find_task(other, owner_id=ours)
-    assert dead_letters.replay_many("test.noop", actor="ana", owner_id=ours) == 1
+    assert dead_letters.replay_dead_letters("test.noop", actor="ana", owner_id=ours) == 1
 
     assert (status(mine), status(other)) == ("PENDING", "DEAD")
     assert task(mine).owner_id == ours

@@ -9,8 +9,16 @@ from django.db import connection
 
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
-from tasks.retention import remove_ended
-from tasks.stats import site
+from tasks.retention import remove_ended_tasks
+from tasks.stats.site import (
+    site_backlog,
+    site_depth,
+    site_ended,
+    site_enqueued,
+    site_oldest_age_seconds,
+    site_running,
+    site_workers_alive,
+)
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add
 
@@ -34,7 +42,7 @@ def test_what_has_ended_is_kept_for_a_week_and_dead_letters_for_a_month() -> Non
     for status, days in [("SUCCEEDED", 7.1), ("CANCELLED", 8), ("DISCARDED", 8), ("DEAD", 30.1)]:
         ended(status, days)
 
-    assert remove_ended() == 4
+    assert remove_ended_tasks() == 4
 
     assert set(Task.objects.values_list("id", flat=True)) == kept
     assert set(TaskEvent.objects.values_list("task_id", flat=True)) == kept
@@ -44,7 +52,7 @@ def test_a_batch_is_not_larger_than_asked() -> None:
     for _ in range(5):
         ended("SUCCEEDED", 8)
 
-    assert [remove_ended(batch=3) for _ in range(3)] == [3, 2, 0]
+    assert [remove_ended_tasks(batch=3) for _ in range(3)] == [3, 2, 0]
 
 
 def test_the_numbers(claimer: Any) -> None:
@@ -56,13 +64,13 @@ def test_the_numbers(claimer: Any) -> None:
     worker.fail(second)
     worker.beat()
 
-    assert site.depth() == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
-    assert site.running() == {"test.noop@1": 1}
-    assert list(site.oldest_age_seconds()) == [0]
-    assert site.workers_alive() == 1
-    assert site.enqueued() == 5
-    numbers = site.ended()["test.noop@1"]
+    assert site_depth() == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
+    assert site_running() == {"test.noop@1": 1}
+    assert list(site_oldest_age_seconds()) == [0]
+    assert site_workers_alive() == 1
+    assert site_enqueued() == 5
+    numbers = site_ended()["test.noop@1"]
     assert (numbers.succeeded, numbers.failed, numbers.retried) == (1, 1, 1)
     assert numbers.seconds == pytest.approx(0.02)
-    assert site.backlog(2) == 2
-    assert site.backlog(100) == 3
+    assert site_backlog(2) == 2
+    assert site_backlog(100) == 3

@@ -9,8 +9,8 @@ import pytest
 from tasks import registry
 from tasks.errors import UnknownType
 from tasks.models.statuses import Status
-from tasks.payloads import HIDDEN, hide, redacted, secrets_in
-from tasks.retry import Backoff, after_failure
+from tasks.payloads import HIDDEN, hide_payload_secrets, redact_payload, secrets_in_payload
+from tasks.retry import Backoff, decide_retry
 from tests.house.files import name_of, python_files
 from tests.tasks.handlers import SECRET_SCHEMA
 
@@ -49,7 +49,7 @@ def test_the_wait_doubles_up_to_an_hour_and_up_to_15_seconds_come_on_top(
 def test_where_a_failure_leads(
     how: str, attempt: int, asked: float | None, status: Status, delay: float
 ) -> None:
-    decision = after_failure(
+    decision = decide_retry(
         how,
         attempt=attempt,
         max_attempts=5,
@@ -71,22 +71,30 @@ def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
     }
     payload = {"users": [{"token": "abcd1234", "count": 1}], "headers": {"Auth": "efgh5678"}}
 
-    shown = redacted(schema, payload)
+    shown = redact_payload(schema, payload)
 
     assert shown == {"users": [{"token": HIDDEN, "count": 1}], "headers": {"Auth": HIDDEN}}
-    assert secrets_in(schema, payload) in (["abcd1234", "efgh5678"], ["efgh5678", "abcd1234"])
-    assert hide("with abcd1234", secrets_in(schema, payload)) == f"with {HIDDEN}"
+    assert secrets_in_payload(schema, payload) in (
+        ["abcd1234", "efgh5678"],
+        ["efgh5678", "abcd1234"],
+    )
+    assert (
+        hide_payload_secrets("with abcd1234", secrets_in_payload(schema, payload))
+        == f"with {HIDDEN}"
+    )
 
 
 def test_the_newest_version_is_found_unless_one_is_named() -> None:
-    assert registry.find("test.versions").version == 2
-    assert registry.find("test.versions", 1).version == 1
+    assert registry.find_registered_type("test.versions").version == 2
+    assert registry.find_registered_type("test.versions", 1).version == 1
     with pytest.raises(UnknownType):
-        registry.find("test.versions", 3)
+        registry.find_registered_type("test.versions", 3)
 
 
 def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
     with pytest.raises(ValueError, match="twice"):
-        registry.register(registry.TaskSpec("test.noop", handler=lambda payload, context: None))
+        registry.register_task_type(
+            registry.TaskSpec("test.noop", handler=lambda payload, context: None)
+        )
     with pytest.raises(ValueError, match="max_attempts"):
         registry.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)

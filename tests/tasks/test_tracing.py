@@ -38,7 +38,7 @@ def test_a_task_remembers_the_trace_in_which_it_was_enqueued(spans: Any) -> None
 
 def test_a_run_is_a_span_that_is_linked_to_it(spans: InMemorySpanExporter) -> None:
     with trace.get_tracer("t").start_as_current_span("request") as request:
-        enqueued_in = tracing.current()
+        enqueued_in = tracing.current_trace()
     spans.clear()
 
     with tracing.run_span("test.noop@1", enqueued_in, id="7", attempt=2):
@@ -66,6 +66,6 @@ def test_without_the_package_nothing_is_traced(
     monkeypatch.setattr(tracing, "otel", None)
 
     with tracing.run_span("test.noop@1", ""):
-        assert tracing.current() == ""
+        assert tracing.current_trace() == ""
 
     assert spans.get_finished_spans() == ()

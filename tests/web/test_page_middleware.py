@@ -19,7 +19,7 @@ WHOLE = {
     "pipeline.web.page_middleware.StaticFiles": "whitenoise.middleware.WhiteNoiseMiddleware",
     "pipeline.web.page_middleware.ContentSecurityPolicy": "csp.middleware.CSPMiddleware",
     "pipeline.web.page_middleware.Common": "django.middleware.common.CommonMiddleware",
-    "pipeline.web.page_middleware.CSRF": "django.middleware.csrf.CsrfViewMiddleware",
+    "pipeline.web.page_middleware.PageCSRF": "django.middleware.csrf.CsrfViewMiddleware",
 }
 OF_ONE_REQUEST = {"X-Request-ID", "RateLimit", "Location"}
 
@@ -63,7 +63,9 @@ def test_an_answer_has_the_headers_that_all_middleware_would_give_it(
     usual = [name for name in settings.MIDDLEWARE if not name.endswith(".api_headers")]
     settings.MIDDLEWARE = [WHOLE.get(name, name) for name in usual]
     whole = headers(Client(), method, path.format(job=job), **bearer)
-    if path.startswith("/api/") and secure:  # `private` let requests of the API go past, too
+    if (
+        path.startswith("/api/") and secure
+    ):  # `private_cache_headers` let requests of the API go past, too
         whole.setdefault("Strict-Transport-Security", "max-age=31536000")
 
     assert short == whole

@@ -12,7 +12,7 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.models import ApiKey, Company, Membership, Role, User
 from jobs.services import add_member, change_role, create_company, remove_member
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from tests.support import factories
 from tests.support.accounts import PASSWORD, browser_of, member_of, sign_in
 from tests.support.callers import Caller, SessionCaller, signed_in
@@ -97,7 +97,7 @@ def test_an_applicant_who_signs_in_and_takes_the_data_is_logged(
 ) -> None:
     applicant_page.get("/me/data/download/")
     applicant_page.post("/sign-out/")
-    erase(applicant_id=applicant.id)
+    erase_person(applicant_id=applicant.id)
 
     assert events(log) == [
         "my_data.downloaded",

@@ -12,18 +12,18 @@ from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.wording.event_words import ENDING_WORDS
 from pipeline.wording.explanations import (
+    ExplainedStanding,
     PlaceChange,
-    Standing,
-    how_the_line_works,
-    what_if_nothing,
-    why_moved,
+    explain_doing_nothing,
+    explain_line,
+    explain_moved_position,
 )
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 
 
 def rules(capacity: int = 3, **policy: Any) -> str:
-    sentences = how_the_line_works(Policy(**policy), capacity)
+    sentences = explain_line(Policy(**policy), capacity)
     assert len(sentences) == 6
     assert all(each.endswith(".") for each in sentences)
     return " ".join(sentences)
@@ -54,9 +54,9 @@ def test_the_rules_of_the_edges() -> None:
     assert "you confirm it like everyone else" in rules(acknowledge_first_seat=True)
 
 
-def standing(status: Status, misses: int = 0, **more: Any) -> Standing:
+def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
     policy = more.pop("policy", Policy())
-    return Standing(status=status, policy=policy, now=NOW, misses=misses, **more)
+    return ExplainedStanding(status=status, policy=policy, now=NOW, misses=misses, **more)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,16 @@ def test_an_offer_names_the_exact_loss(misses: int, policy: Policy, words: str) 
     deadline = NOW + timedelta(seconds=DAY)
     pending = standing(Status.PENDING_ACKNOWLEDGMENT, misses, policy=policy, deadline=deadline)
 
-    assert words in what_if_nothing(pending)
-    assert what_if_nothing(pending).startswith("At 08:00 UTC on 22 November 2026 the seat goes")
+    assert words in explain_doing_nothing(pending)
+    assert explain_doing_nothing(pending).startswith(
+        "At 08:00 UTC on 22 November 2026 the seat goes"
+    )
 
 
 def test_times_are_told_in_the_readers_zone() -> None:
     pending = standing(Status.PENDING_ACKNOWLEDGMENT, deadline=NOW + timedelta(hours=1))
 
-    said = what_if_nothing(pending, ZoneInfo("America/New_York"))
+    said = explain_doing_nothing(pending, ZoneInfo("America/New_York"))
 
     assert said.startswith("At 04:00 on 21 November 2026 (New York) the seat goes")
 
@@ -99,27 +101,28 @@ def test_times_are_told_in_the_readers_zone() -> None:
 def test_waiting_is_told_with_what_holds_it_up() -> None:
     waiting, cooling = Status.WAITLIST, NOW + timedelta(minutes=5)
 
-    assert "When it is your turn, we email you" in what_if_nothing(standing(waiting))
-    assert "paused" in what_if_nothing(standing(waiting, job_status="PAUSED"))
-    assert "before 08:05 UTC" in what_if_nothing(standing(waiting, 1, eligible_at=cooling))
-    assert "before" not in what_if_nothing(standing(waiting, 1, eligible_at=NOW))
+    assert "When it is your turn, we email you" in explain_doing_nothing(standing(waiting))
+    assert "paused" in explain_doing_nothing(standing(waiting, job_status="PAUSED"))
+    assert "before 08:05 UTC" in explain_doing_nothing(standing(waiting, 1, eligible_at=cooling))
+    assert "before" not in explain_doing_nothing(standing(waiting, 1, eligible_at=NOW))
 
 
 @pytest.mark.parametrize("status", [Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT])
 def test_on_a_closed_job_it_is_about_to_end(status: Status) -> None:
-    assert "about to end" in what_if_nothing(standing(status, job_status="CLOSED"))
+    assert "about to end" in explain_doing_nothing(standing(status, job_status="CLOSED"))
 
 
 def test_a_deadline_that_has_passed_is_no_threat_any_more() -> None:
     late = standing(Status.PENDING_ACKNOWLEDGMENT, deadline=NOW)
 
-    assert "The deadline has passed" in what_if_nothing(late)
+    assert "The deadline has passed" in explain_doing_nothing(late)
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
     assert (
-        what_if_nothing(standing(Status.INACTIVE, outcome=outcome)) == ENDING_WORDS[outcome].advice
+        explain_doing_nothing(standing(Status.INACTIVE, outcome=outcome))
+        == ENDING_WORDS[outcome].advice
     )
 
 
@@ -135,4 +138,4 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
     ],
 )
 def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:
-    assert words in why_moved(change)
+    assert words in explain_moved_position(change)

@@ -19,7 +19,7 @@ from pipeline.domain.states import (
     EventType,
     Reason,
 )
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.wording.sentences import SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
@@ -43,8 +43,8 @@ class Row:
 
 
 FACTS = {
-    "deadline": stamp(NOON + HOUR),
-    "eligible_at": stamp(NOON + 2 * HOUR),
+    "deadline": logged_time(NOON + HOUR),
+    "eligible_at": logged_time(NOON + 2 * HOUR),
     "places": 2,
     "decay_count": 1,
     "capacity": 3,
@@ -93,7 +93,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 @pytest.mark.parametrize("reader", Reader)
 @pytest.mark.parametrize("event", ["APPLIED", "LAPSED"])
 def test_an_unverified_application_is_said_to_be_one(event: str, reader: Reader) -> None:
-    data = FACTS | {"verify_by": stamp(NOON + 24 * HOUR), "reason": UNVERIFIED}
+    data = FACTS | {"verify_by": logged_time(NOON + 24 * HOUR), "reason": UNVERIFIED}
 
     said = sentence(Row(event, "WAITLIST", data=data, effective_at=NOON + 24 * HOUR), reader)
 

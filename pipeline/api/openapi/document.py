@@ -43,11 +43,11 @@ def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
                 yield path, method, methods[method]
 
 
-def no_request(*_: Any) -> None:
+def document_no_request(*_: Any) -> None:
     """Return no request: views are inspected, not called."""
 
 
-def finish(result: Schema, **_: Any) -> Schema:
+def finish_document(result: Schema, **_: Any) -> Schema:
     """Add tags, examples and links (a hook of drf-spectacular)."""
     used = {tag for _, _, operation in operations_of(result) for tag in operation["tags"]}
     result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
@@ -55,12 +55,12 @@ def finish(result: Schema, **_: Any) -> Schema:
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
             for content in body.get("content", {}).values():
-                _add_example(content, result["components"]["schemas"])
-    _add_links(result)
+                _add_example_to_document(content, result["components"]["schemas"])
+    _add_links_to_document(result)
     return result
 
 
-def _add_example(content: Schema, schemas: Schema) -> None:
+def _add_example_to_document(content: Schema, schemas: Schema) -> None:
     """Give a body an example; where it has a type with a name, to the type."""
     schema = content["schema"]
     named = schemas.get(schema.get("$ref", "").rpartition("/")[2])
@@ -70,17 +70,17 @@ def _add_example(content: Schema, schemas: Schema) -> None:
         named.setdefault("examples", [example_of(schema, schemas)])
 
 
-def _add_links(result: Schema) -> None:
+def _add_links_to_document(result: Schema) -> None:
     """Say of what is made, and of lists, which operations go on from there."""
     for path, method, operation in operations_of(result):
         for status, answer in operation["responses"].items():
             if status == "201" or (method == "get" and "{" not in path):
                 body = answer.get("content", {}).get("application/json", {}).get("schema", {})
-                links = dict(_links(result, str(body.get("$ref", "")).rpartition("/")[2]))
+                links = dict(_document_links(result, str(body.get("$ref", "")).rpartition("/")[2]))
                 answer.update({"links": links} if links else {})
 
 
-def _links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
+def _document_links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
     follows = _FOLLOWS.get(given, {})
     for _, _, other in operations_of(result):
         asked = [each["name"] for each in other["parameters"] if each["in"] == "path"]

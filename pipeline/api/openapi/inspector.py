@@ -11,7 +11,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
-from pipeline.api.openapi.security import callers_of, security_of
+from pipeline.api.openapi.security import security_callers_of, security_of
 from pipeline.api.schema import OPERATION, Operation, Schema
 from pipeline.api.v1.fields import Text
 
@@ -35,7 +35,7 @@ class Inspector(AutoSchema):
             raise NotDescribed(f"{method} {path} lacks @describes")
         words = cleandoc(handler.__doc__ or "")
         first_line = words.partition("\n")[0]
-        who = f"**Who:** {callers_of(operation.action)}."
+        who = f"**Who:** {security_callers_of(operation.action)}."
         written: Schema = {
             "operationId": operation.name,
             "tags": [operation.tag.value],

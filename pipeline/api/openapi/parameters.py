@@ -5,21 +5,23 @@ from __future__ import annotations
 from jobs.models import JobStatus
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
-from pipeline.api.schema import Parameter, choices, whole
+from pipeline.api.schema import Parameter, choices_schema, whole_schema
 from pipeline.domain.states import EventType
 from pipeline.models import WebhookDelivery
 from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
 
 _TIME = {"type": "string", "format": "date-time"}
-_SEQ = whole(0, LARGEST)
+_SEQ = whole_schema(0, LARGEST)
 
-LIMIT = Parameter("limit", "How many rows a page has.", whole(1, MOST, default=DEFAULT_LIMIT))
+LIMIT = Parameter(
+    "limit", "How many rows a page has.", whole_schema(1, MOST, default=DEFAULT_LIMIT)
+)
 _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
 CURSOR = Parameter("cursor", "`next_cursor` of the page before.", _CURSOR)
 PAGED = (LIMIT, CURSOR)
 
-JOB_STATUS = Parameter("status", "Only jobs with this status.", choices(JobStatus))
+JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(JobStatus))
 SEARCH = Parameter(
     "search",
     "Only jobs with this in title or location.",
@@ -34,7 +36,7 @@ WITH_ADDRESS = Parameter(
 )
 AFTER_SEQ = Parameter("after_seq", "Only events after this one.", _SEQ)
 OF_APPLICATION = Parameter("application", "Only events of this application.", {"type": "string"})
-EVENT = Parameter("event", "Only events of this kind.", choices(EventType))
+EVENT = Parameter("event", "Only events of this kind.", choices_schema(EventType))
 AS_OF = Parameter("as_of", "The line at this time; needs `Z` or an offset.", _TIME)
 AS_OF_CAMEL = Parameter("asOf", "Another spelling of `as_of`.", _TIME)
 REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _SEQ)
@@ -42,7 +44,7 @@ MOST_REPLAYED = 1_000
 REPLAY_LIMIT = Parameter(
     "limit",
     "How many of those who waited a page has.",
-    whole(1, MOST_REPLAYED, default=MOST_REPLAYED),
+    whole_schema(1, MOST_REPLAYED, default=MOST_REPLAYED),
 )
 NOTED_SEQ = Parameter("seq", "The seq that you noted; together with `hash`.", _SEQ)
 NOTED_HASH = Parameter(
@@ -50,7 +52,7 @@ NOTED_HASH = Parameter(
     "The hash that you noted; together with `seq`.",
     {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
 )
-TASK_STATUS = Parameter("status", "Only tasks with this status.", choices(Status))
+TASK_STATUS = Parameter("status", "Only tasks with this status.", choices_schema(Status))
 OF_TASK_TYPE = Parameter(
     "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
 )

@@ -9,7 +9,7 @@ Endpoint = tuple[str, str, str, Any]
 PREFIX = "/api/v1/"
 
 
-def only_described(endpoints: list[Endpoint]) -> list[Endpoint]:
+def described_paths(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Return the endpoints of the versioned API, but those of the documentation itself."""
     return [
         each

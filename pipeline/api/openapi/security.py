@@ -23,7 +23,7 @@ def security_of(action: Action) -> list[dict[str, list[str]]]:
     return [*found, {"session": []}]
 
 
-def callers_of(action: Action) -> str:
+def security_callers_of(action: Action) -> str:
     """Return who may take an action, as a sentence without its full stop."""
     rule = RULES[action]
     if rule.public:

@@ -33,9 +33,9 @@ class Types:
         """Return the schema of a type. Raises UnableToProceedError for what has none."""
         origin, arguments = get_origin(hint), get_args(hint)
         if is_typeddict(origin or hint):
-            return self._component(name_of(hint), hint, self._object)
+            return self._component(type_name_of(hint), hint, self._object)
         if isclass(hint) and issubclass(hint, Enum):
-            return self._component(name_of(hint), hint, _enumeration)
+            return self._component(type_name_of(hint), hint, _enumeration_type)
         if origin is Annotated:
             return self._annotated(arguments)
         if origin in (Union, UnionType):
@@ -63,7 +63,7 @@ class Types:
             "type": "object",
             "description": cleandoc(kind.__doc__ or ""),
             "properties": {
-                name: self.schema_of(_filled(each, given))
+                name: self.schema_of(_filled_type(each, given))
                 | ({"description": DESCRIPTIONS[name]} if name in DESCRIPTIONS else {})
                 for name, each in fields.items()
             },
@@ -90,14 +90,14 @@ class Types:
         return {"anyOf": [*some, {"type": "null"}]}
 
 
-def name_of(hint: Any) -> str:
+def type_name_of(hint: Any) -> str:
     """Return a type's name in the document: JobOut is Job, PageOf[JobOut] is JobPage."""
-    arguments = "".join(name_of(each) for each in get_args(hint))
+    arguments = "".join(type_name_of(each) for each in get_args(hint))
     own = (get_origin(hint) or hint).__name__.removesuffix("Out")
     return arguments + own.removesuffix("Of") if arguments else _NAMES.get(own, own)
 
 
-def _filled(hint: Any, given: dict[Any, Any]) -> Any:
+def _filled_type(hint: Any, given: dict[Any, Any]) -> Any:
     """Return a generic's type of a field, with its arguments in the places of its parameters."""
     if hint in given:
         return given[hint]
@@ -105,6 +105,6 @@ def _filled(hint: Any, given: dict[Any, Any]) -> Any:
     return hint[tuple(given[each] for each in inner)] if inner else hint
 
 
-def _enumeration(hint: type[Enum]) -> Schema:
+def _enumeration_type(hint: type[Enum]) -> Schema:
     first = cleandoc(hint.__doc__ or "").partition("\n")[0]
     return {"type": "string", "enum": [each.value for each in hint], "description": first}

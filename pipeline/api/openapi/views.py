@@ -12,12 +12,12 @@ from django.views import View
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.conditional import answer_with_tag
+from pipeline.api.conditional import conditional_answer
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.document import document_as_json
 
 
-class Document(Endpoint):
+class DocumentView(Endpoint):
     """`/openapi.json`"""
 
     authentication_classes = ()
@@ -28,15 +28,15 @@ class Document(Endpoint):
 
     def get(self, request: Request) -> Response | HttpResponse:
         """Return the OpenAPI document; 304 if the client has it already."""
-        answer = answer_with_tag(request, None, _tag())
+        answer = conditional_answer(request, None, _docs_view_tag())
         if answer.status_code == 304:
             return answer
         return HttpResponse(
-            document_as_json(), content_type="application/json", headers={"ETag": _tag()}
+            document_as_json(), content_type="application/json", headers={"ETag": _docs_view_tag()}
         )
 
 
-class Docs(View):
+class DocsView(View):
     """`/docs/`: a page that fetches nothing from anywhere else.
 
     The library behind it takes much memory, and is loaded when somebody opens the page.
@@ -52,5 +52,5 @@ class Docs(View):
 
 
 @cache
-def _tag() -> str:
+def _docs_view_tag() -> str:
     return f'"{sha256(document_as_json()).hexdigest()[:32]}"'

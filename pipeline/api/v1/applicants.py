@@ -10,11 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company, as_person, known_applicant
+from pipeline.api.access import authorize_company, authorize_person, known_applicant
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
+from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.parameters import address_parameter
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.outputs import PageOf
@@ -43,17 +44,17 @@ def person_out(applicant: Applicant) -> PersonOut:
     }
 
 
-class Me(Endpoint):
+class SignedInApplicant(Endpoint):
     """`/me`"""
 
     @describes("get_me", Tag.PEOPLE, Action.USE_OWN_ACCOUNT, PersonOut)
     def get(self, request: Request) -> Response:
         """Return the signed-in person."""
-        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         return Response(person_out(read_applicant(caller.applicant_id)))
 
 
-class MyApplications(Endpoint):
+class SignedInApplicantApplications(Endpoint):
     """`/me/applications`"""
 
     @describes(
@@ -65,8 +66,8 @@ class MyApplications(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the signed-in person's applications, newest first."""
-        caller = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
-        return _applications(request, caller.applicant_id)
+        caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        return _applicant_applications(request, caller.applicant_id)
 
 
 class Applicants(Endpoint):
@@ -81,9 +82,9 @@ class Applicants(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Find the company's applicant with an email address, in any case: one person, or none."""
-        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
-        pagination.limit_of(request), pagination.id_after(request)
-        found = applicants_with_address(company_id, parameters.address(request))
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        page_limit(request), cursor_id(request)
+        found = applicants_with_address(company_id, address_parameter(request))
         return Response({"data": [person_out(person) for person in found], "next_cursor": None})
 
 
@@ -96,7 +97,7 @@ class OneApplicant(Endpoint):
         return Response(person_out(known_applicant(caller_of(request), applicant_id)))
 
 
-class ApplicationsOfApplicant(Endpoint):
+class OneApplicantApplications(Endpoint):
     """`/applicants/{id}/applications`"""
 
     @describes(
@@ -111,19 +112,19 @@ class ApplicationsOfApplicant(Endpoint):
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
         company_id = caller.company_id if isinstance(caller, CompanyCaller) else None
-        return _applications(request, applicant_id, company_id)
+        return _applicant_applications(request, applicant_id, company_id)
 
 
-def _applications(request: Request, applicant_id: UUID, company_id: UUID | None = None) -> Response:
+def _applicant_applications(
+    request: Request, applicant_id: UUID, company_id: UUID | None = None
+) -> Response:
     page = applications_of(
         applicant_id,
         company_id=company_id,
-        after=pagination.id_after(request),
-        limit=pagination.limit_of(request),
+        after=cursor_id(request),
+        limit=page_limit(request),
     )
-    return page_answer(
+    return endpoint_page_answer(
         request,
-        pagination.listing(
-            page, application_out, lambda seen: encode_cursor(str(seen.application.id))
-        ),
+        paginated(page, application_out, lambda seen: encode_cursor(str(seen.application.id))),
     )

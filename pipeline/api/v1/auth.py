@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from applicants.codes import send_code
 from applicants.models import EMAIL_LENGTH
 from applicants.services import revoke_token, sign_in_by_code
-from pipeline.api.access import as_person
+from pipeline.api.access import authorize_person
 from pipeline.api.callers import caller_of, requester_of
-from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.errors import WrongCode
 from pipeline.api.problems import NOT_AUTHENTICATED
 from pipeline.api.schema import Tag, describes
@@ -23,7 +23,7 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.verify import verify_all
+from pipeline.services.verify import verify_all_of
 from pipeline.web.client_address import client_address
 
 
@@ -54,7 +54,7 @@ class TokenOut(TypedDict):
 SENT = "If mail reaches this address, a code is on its way to it."
 
 
-class Code(Endpoint):
+class SignInCode(Endpoint):
     """`/auth/code`"""
 
     authentication_classes = ()
@@ -70,7 +70,7 @@ class Code(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Send a code to an email address: 202 for every address."""
-        email = body_of(request, CodeRequestIn)["email"]
+        email = endpoint_body(request, CodeRequestIn)["email"]
         client = client_address(request)
         check_throttle(request, "code_request", client)
         check_throttle(request, "code_request", f"{client} {email}")
@@ -78,7 +78,7 @@ class Code(Endpoint):
         return Response({"detail": SENT}, status=202)
 
 
-class Token(Endpoint):
+class SignInToken(Endpoint):
     """`/auth/token`"""
 
     answers_hold_secrets = True
@@ -99,19 +99,19 @@ class Token(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Return a token for who proves an address by the code that was sent to it."""
-        given = body_of(request, CodeIn)
+        given = endpoint_body(request, CodeIn)
         check_throttle(request, "code_try", client_address(request))
         requester = requester_of(request).handle
         granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        verify_all(granted.applicant_id)
+        verify_all_of(granted.applicant_id)
         return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)
     def delete(self, request: Request) -> Response:
         """Revoke the token that the request carries."""
-        person = as_person(caller_of(request), Action.USE_OWN_ACCOUNT)
+        person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
             raise PermissionDenied("Send the token that is to be revoked as the credential.")
         revoke_token(person.token_id)

@@ -16,20 +16,19 @@ from jobs.models import (
     Company,
     Scope,
 )
-from jobs.selectors import keys_of
+from jobs.selectors import keys_of, read_company
 from jobs.services import MOST_KEY_DAYS, create_api_key, revoke_api_key
-from pipeline.api import pagination
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.auth import refuse_long_signed_in
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import Page, encode_cursor
-from pipeline.selectors.people import read_company
 
 
 class ApiKeyIn(Shape):
@@ -98,7 +97,7 @@ class OwnCompany(Endpoint):
     @describes("get_own_company", Tag.COMPANIES, Action.READ_COMPANY, CompanyOut)
     def get(self, request: Request) -> Response:
         """Return the company that the caller acts for."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         return Response(company_out(read_company(caller.company_id)))
 
 
@@ -112,12 +111,12 @@ class ApiKeys(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """List the company's keys, newest first, revoked ones too. Their secrets are not kept."""
-        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
-        after, limit = pagination.id_after(request), pagination.limit_of(request)
+        caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
+        after, limit = cursor_id(request), page_limit(request)
         page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
-        return page_answer(
+        return endpoint_page_answer(
             request,
-            pagination.listing(page, api_key_out, lambda key: encode_cursor(str(key.id))),
+            paginated(page, api_key_out, lambda key: encode_cursor(str(key.id))),
         )
 
     @describes(
@@ -132,8 +131,8 @@ class ApiKeys(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Make a key: 201. Only this answer shows it."""
-        caller = as_company(caller_of(request), Action.MANAGE_KEYS)
-        given = body_of(request, ApiKeyIn)
+        caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
+        given = endpoint_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
         refuse_long_signed_in(request)
         row, key = create_api_key(
@@ -152,7 +151,7 @@ class OneApiKey(Endpoint):
     @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
     def delete(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key. Repeating it is harmless."""
-        _revoke(request, key_id)
+        _revoke_company_key(request, key_id)
         return Response(status=204)
 
 
@@ -162,10 +161,10 @@ class RevokeApiKey(Endpoint):
     @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
     def post(self, request: Request, key_id: UUID) -> Response:
         """Revoke a key, and return it. Repeating it is harmless."""
-        body_of(request, Nothing)
-        return Response(api_key_out(_revoke(request, key_id)))
+        endpoint_body(request, Nothing)
+        return Response(api_key_out(_revoke_company_key(request, key_id)))
 
 
-def _revoke(request: Request, key_id: UUID) -> ApiKey:
-    caller = as_company(caller_of(request), Action.MANAGE_KEYS)
+def _revoke_company_key(request: Request, key_id: UUID) -> ApiKey:
+    caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
     return revoke_api_key(company_id=caller.company_id, key_id=key_id)

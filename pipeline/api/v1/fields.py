@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.services import checked_address
-from pipeline.api.parameters import as_moment
+from pipeline.api.parameters import parameter_as_moment
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -130,7 +130,7 @@ class Moment(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> datetime:
         """Return the time, in UTC. Raises ValidationError."""
-        found = as_moment(value) if isinstance(value, str) else None
+        found = parameter_as_moment(value) if isinstance(value, str) else None
         if found is None:
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
             raise ValidationError([ErrorDetail(why, "invalid")])

@@ -25,5 +25,5 @@ class DetailOut(TypedDict):
     detail: str
 
 
-def if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
+def output_if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment is not None and moment > now else None

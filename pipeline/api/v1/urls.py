@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from pipeline.api.openapi.views import Docs, Document
+from pipeline.api.openapi.views import DocsView, DocumentView
 from pipeline.api.v1 import applicants, auth, companies
 from pipeline.api.v1.applications import import_file
 from pipeline.api.v1.applications import views as applications
@@ -18,8 +18,8 @@ from pipeline.api.v1.webhooks import views as webhooks
 _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
 urlpatterns = [
-    path("openapi.json", Document.as_view()),
-    path("docs/", Docs.as_view()),
+    path("openapi.json", DocumentView.as_view()),
+    path("docs/", DocsView.as_view()),
     path("jobs", jobs.Jobs.as_view()),
     path("jobs/<uuid:job_id>", jobs.OneJob.as_view()),
     path("jobs/<uuid:job_id>/open", jobs.OpenJob.as_view()),
@@ -27,12 +27,12 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/close", jobs.CloseJob.as_view()),
     path("jobs/<uuid:job_id>/applications", applications.JobApplications.as_view()),
     path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
-    path("jobs/<uuid:job_id>/pipeline", line.PipelineOfJob.as_view()),
-    path("jobs/<uuid:job_id>/queue", line.Queue.as_view()),
-    path("jobs/<uuid:job_id>/summary", jobs.Summary.as_view()),
-    path("jobs/<uuid:job_id>/events", line.Events.as_view()),
-    path("jobs/<uuid:job_id>/replay", line.Replay.as_view()),
-    path("jobs/<uuid:job_id>/verify", line.Verify.as_view()),
+    path("jobs/<uuid:job_id>/pipeline", line.LinePipeline.as_view()),
+    path("jobs/<uuid:job_id>/queue", line.LineQueue.as_view()),
+    path("jobs/<uuid:job_id>/summary", jobs.JobSummary.as_view()),
+    path("jobs/<uuid:job_id>/events", line.LineEvents.as_view()),
+    path("jobs/<uuid:job_id>/replay", line.LineReplay.as_view()),
+    path("jobs/<uuid:job_id>/verify", line.LineVerify.as_view()),
     path(
         "applications/<uuid:application_id>",
         applications.OneApplication.as_view(),
@@ -47,25 +47,25 @@ urlpatterns = [
     path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
     path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
     path(
-        "applicants/<uuid:applicant_id>/applications", applicants.ApplicationsOfApplicant.as_view()
+        "applicants/<uuid:applicant_id>/applications", applicants.OneApplicantApplications.as_view()
     ),
-    path("auth/code", auth.Code.as_view()),
-    path("auth/token", auth.Token.as_view()),
+    path("auth/code", auth.SignInCode.as_view()),
+    path("auth/token", auth.SignInToken.as_view()),
     path("api-keys", companies.ApiKeys.as_view()),
     path("api-keys/<uuid:key_id>", companies.OneApiKey.as_view()),
     path("api-keys/<uuid:key_id>/revoke", companies.RevokeApiKey.as_view()),
-    path("events", events.Feed.as_view()),
+    path("events", events.EventFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
     path("tasks/stats", tasks.TaskStats.as_view()),
-    path("tasks/dead", dead_letters.DeadTasks.as_view()),
-    path("tasks/dead/replay", dead_letters.ReplayTasks.as_view()),
+    path("tasks/dead", dead_letters.DeadLetters.as_view()),
+    path("tasks/dead/replay", dead_letters.ReplayDeadLetters.as_view()),
     path("tasks/<uuid:task_id>", tasks.OneTask.as_view(), name="api_task"),
     path("tasks/<uuid:task_id>/cancel", tasks.CancelTask.as_view()),
     path("tasks/<uuid:task_id>/events", tasks.EventsOfTask.as_view()),
-    path("tasks/<uuid:task_id>/replay", dead_letters.ReplayTask.as_view()),
-    path("tasks/<uuid:task_id>/discard", dead_letters.DiscardTask.as_view()),
-    path("tasks/<uuid:task_id>/refused-rows", files.RefusedRows.as_view()),
+    path("tasks/<uuid:task_id>/replay", dead_letters.ReplayDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/discard", dead_letters.DiscardDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/refused-rows", files.RefusedRowsFile.as_view()),
     path("files/<uuid:file_id>", files.OneFile.as_view()),
     path("task-types", types.TaskTypes.as_view()),
     path("task-types/<str:type_key>/pause", types.PauseTaskType.as_view()),
@@ -81,6 +81,6 @@ urlpatterns = [
     path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
-    path("me", applicants.Me.as_view()),
-    path("me/applications", applicants.MyApplications.as_view()),
+    path("me", applicants.SignedInApplicant.as_view()),
+    path("me/applications", applicants.SignedInApplicantApplications.as_view()),
 ]

@@ -25,12 +25,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scopes",
             default=[Scope.READ, Scope.WRITE],
-            type=_scopes,
+            type=_scopes_of_key,
             help="read, write or both, with a comma between (default: read,write)",
         )
         parser.add_argument(
             "--tasks",
-            type=_task_types,
+            type=_task_types_of_key,
             metavar="all|none|TYPE,TYPE",
             help="which background work it may start, like demo.sleep,log.export (default: all)",
         )
@@ -75,14 +75,14 @@ class Command(BaseCommand):
         self.stdout.write(key)
 
 
-def _scopes(text: str) -> list[Scope]:
+def _scopes_of_key(text: str) -> list[Scope]:
     try:
         return [Scope(word.strip()) for word in text.split(",")]
     except ValueError:
         raise ArgumentTypeError(f"must be read, write or both (read,write), not {text!r}") from None
 
 
-def _task_types(text: str) -> list[str] | None:
+def _task_types_of_key(text: str) -> list[str] | None:
     """Read a list of types; None for all."""
     if text in ("all", "none"):
         return None if text == "all" else []

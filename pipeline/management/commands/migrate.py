@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.commands import migrate
 
-from pipeline.database.roles import migrating
+from pipeline.database.roles import in_migrating_role
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate as the role of MIGRATION_DATABASE_URL, then give the application its rights."""
-        with migrating():
+        with in_migrating_role():
             super().handle(*args, **options)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
-from pipeline.database.roles import migrating
+from pipeline.database.roles import in_migrating_role
 
 _STATE = """
 SELECT coalesce(max(txid), 0), pipeline_feed_place(),
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        with migrating(), transaction.atomic(), connection.cursor() as cursor:
+        with in_migrating_role(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE pipeline_event IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute(_STATE)
             last, place, oldest = cursor.fetchone()

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from pipeline.config.demo import COMPANY, OWNER
-from pipeline.management.demo import seed
+from pipeline.management.demo import seed_demo_company
 
 
 class Command(BaseCommand):
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        demo = seed()
+        demo = seed_demo_company()
         self.stdout.write(
             f"Demo: {COMPANY}, company {demo.company_id}\n"
             f"The job that moves: {demo.job_id}\n"

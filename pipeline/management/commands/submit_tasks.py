@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from pipeline.database.errors import ClusterError
 from pipeline.management.api_client import ApiClient, Refused
-from pipeline.management.demo import seed
+from pipeline.management.demo import seed_demo_company
 
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200
@@ -34,10 +34,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--count", type=_count, default=100, help="how many (%(default)s)")
+        parser.add_argument(
+            "--count", type=_count_to_submit, default=100, help="how many (%(default)s)"
+        )
         parser.add_argument(
             "--within",
-            type=_span,
+            type=_span_to_submit,
             default=10.0,
             metavar="SECONDS",
             help="the span of their due times (%(default)s)",
@@ -47,7 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *, count: int, within: float, url: str, key: str | None, **_: Any) -> None:
         try:
-            key = key or seed().api_key
+            key = key or seed_demo_company().api_key
         except (DatabaseError, ClusterError) as error:
             raise CommandError(f"Without --key the database is needed, but: {error}") from None
         try:
@@ -96,7 +98,7 @@ class Command(BaseCommand):
         """Look every second until all have ended, or there was no progress for PATIENCE_SECONDS."""
         shown, moved = "", time.monotonic()
         while True:
-            tasks = _read(client, ids)
+            tasks = _read_submitted(client, ids)
             counts = Counter(task["status"] for task in tasks)
             line = ", ".join(f"{number} {name.lower()}" for name, number in sorted(counts.items()))
             if line != shown:
@@ -126,7 +128,7 @@ class Command(BaseCommand):
         self.stdout.write(f"All {count} were done.")
 
 
-def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
+def _read_submitted(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
     """Read the tasks as they are now; newer tasks of others are skipped."""
     found: list[dict[str, Any]] = []
     query: dict[str, Any] = {"type": "demo.sleep", "limit": PAGE}
@@ -139,13 +141,13 @@ def _read(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _count(text: str) -> int:
+def _count_to_submit(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_TASKS:
         raise ArgumentTypeError(f"must be 1 to {MOST_TASKS}, not {text!r}")
     return int(text)
 
 
-def _span(text: str) -> float:
+def _span_to_submit(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

@@ -19,7 +19,7 @@ from django.db import OperationalError, connection, connections
 
 from pipeline.config.demo import COMPANY, OWNER
 from pipeline.database.errors import ClusterError
-from pipeline.management.demo import Demo, seed
+from pipeline.management.demo import Demo, seed_demo_company
 from pipeline.management.supervisor import (
     GRACE_SECONDS,
     NotReady,
@@ -73,17 +73,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the port of the web pages, and a switch for no demo."""
-        parser.add_argument("--port", type=port_number, default=DEFAULT_PORT, help=PORT_HELP)
+        parser.add_argument("--port", type=port_to_bring_up, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Run. Raises CommandError if the port is taken or one of the programs ends by itself."""
-        on_stop_signals(leave_in_order)
-        name_site(port)
-        with listening(port) as listener:
+        on_stop_signals(leave_up_in_order)
+        bring_up_site_name(port)
+        with bring_up_listener(port) as listener:
             demo = self.prepare(no_demo=no_demo)
             with Supervisor(
-                programs(listener), folder=settings.BASE_DIR, say=self.stdout.write
+                programs_to_bring_up(listener), folder=settings.BASE_DIR, say=self.stdout.write
             ) as supervisor:
                 listener.close()  # web has it now; held here too, it would outlive web
                 self.watch(supervisor, port, demo)
@@ -92,10 +92,10 @@ class Command(BaseCommand):
     def prepare(self, *, no_demo: bool) -> Demo | None:
         """Migrate and seed, one `up` after the other; return the demo, unless it is not wanted."""
         self.stdout.write("Preparing the database (the first time takes some seconds) ...")
-        reach_database()
-        with one_at_a_time():
+        bring_up_database()
+        with bring_up_one_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
-            demo = None if no_demo else seed()
+            demo = None if no_demo else seed_demo_company()
         connections.close_all()
         return demo
 
@@ -125,7 +125,7 @@ class Command(BaseCommand):
         self.stdout.write("\nCtrl-C stops everything.")
 
 
-def port_number(text: str) -> int:
+def port_to_bring_up(text: str) -> int:
     """Read a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
@@ -133,13 +133,13 @@ def port_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text} is not a port (1 to {HIGHEST_PORT})")
 
 
-def leave_in_order(number: int, frame: FrameType | None) -> None:
+def leave_up_in_order(number: int, frame: FrameType | None) -> None:
     """Exit through the exit handlers, which stop the database; ignore a second signal."""
     on_stop_signals(lambda *_: None)
     sys.exit(128 + number)
 
 
-def name_site(port: int) -> None:
+def bring_up_site_name(port: int) -> None:
     """Let links in emails of this and the started programs lead to the port in use.
 
     A SITE_URL that is set stays: then a proxy stands in front.
@@ -149,7 +149,7 @@ def name_site(port: int) -> None:
 
 
 @contextmanager
-def listening(port: int) -> Iterator[socket.socket]:
+def bring_up_listener(port: int) -> Iterator[socket.socket]:
     """Open the port before anything else starts, so that no other program can take it."""
     try:
         listener = socket.create_server((HOST, port), backlog=BACKLOG)
@@ -162,7 +162,7 @@ def listening(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def programs(listener: socket.socket) -> list[Program]:
+def programs_to_bring_up(listener: socket.socket) -> list[Program]:
     """List the programs: web, on the open port, and the workers, which may be restarted."""
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
@@ -173,7 +173,7 @@ def programs(listener: socket.socket) -> list[Program]:
     ]
 
 
-def reach_database() -> None:
+def bring_up_database() -> None:
     """Connect to the database. Raises CommandError with the reason in one sentence."""
     try:
         connection.ensure_connection()
@@ -183,7 +183,7 @@ def reach_database() -> None:
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
+def bring_up_one_at_a_time() -> Iterator[None]:
     """Wait without a limit for another `up` that prepares the same database."""
     holder = connection.copy()  # migrating changes the role of the usual one
     try:
@@ -202,12 +202,14 @@ def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
     Raises ProgramEnded if one ends meanwhile, NotReady if the web pages do not answer.
     """
     answers = (ALL_THERE, SOMETHING_MISSING)
-    supervisor.wait_until(lambda: readiness(port) in answers, seconds=READY_SECONDS)
+    supervisor.wait_until(lambda: readiness_of_brought_up(port) in answers, seconds=READY_SECONDS)
     with suppress(NotReady):
-        supervisor.wait_until(lambda: readiness(port) == ALL_THERE, seconds=WORKER_SECONDS)
+        supervisor.wait_until(
+            lambda: readiness_of_brought_up(port) == ALL_THERE, seconds=WORKER_SECONDS
+        )
 
 
-def readiness(port: int) -> int | None:
+def readiness_of_brought_up(port: int) -> int | None:
     """Return the status of the readiness check of a web worker; None when none answers."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:

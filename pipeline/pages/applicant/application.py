@@ -15,18 +15,17 @@ from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.pages.applicant.application_card import Card, timeline_entry
-from pipeline.pages.error_messages import attempt
+from pipeline.pages.applicant.application_card import ApplicationCard, card_timeline_entry
+from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import Seen
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import last_events_of
+from pipeline.selectors.my_applications import my_last_events
 from pipeline.selectors.position_changes import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.rename import rename
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
-from pipeline.wording.explanations import why_moved
+from pipeline.wording.explanations import explain_moved_position
 
 LAST_EVENTS = 50
 CONFIRMED = "Seat confirmed. The company will now review your application."
@@ -41,12 +40,26 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
     job = read_job(seen.application.job_id)
-    card = Card.of(seen, job)
+    card = ApplicationCard.of(seen, job)
+
+    def my_application_context() -> dict[str, Any]:
+        moved = last_change_of_position(seen.application)
+        events = my_last_events(seen.application.id, most=LAST_EVENTS)
+        return {
+            "card": ApplicationCard.of(seen, job),
+            "moved": moved,
+            "why_moved": explain_moved_position(moved) if moved else "",
+            "lines": [card_timeline_entry(event) for event in events.rows],
+            "more_lines": events.more,
+            "head_seq": job.seq,
+            "head_hash": bytes(job.chain_head).hex(),
+        }
+
     return live_page(
         request,
         "applicant/application.html",
         "applicant/_application.html",
-        build=lambda: _context(seen, job),
+        build=my_application_context,
         tag=f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}",
         jobs=[job.id],
     )
@@ -63,7 +76,7 @@ def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase
     person, seen = own_application(request, application_id)
     actor = Actor(ActorKind.APPLICANT, person.id)
     if request.method == "POST" and seen.application.status != Status.ACTIVE:
-        attempt(
+        attempt_or_error_message(
             request, lambda: acknowledge(application_id=application_id, actor=actor), done=CONFIRMED
         )
     return redirect("my_application", application_id)
@@ -76,26 +89,26 @@ def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBas
     person, seen = own_application(request, application_id)
     if seen.application.outcome == Outcome.WITHDRAWN:
         return redirect("my_application", application_id)
-    card = Card.of(seen, read_job(seen.application.job_id))
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     if request.method == "POST":
         actor = Actor(ActorKind.APPLICANT, person.id)
-        attempt(
+        attempt_or_error_message(
             request, lambda: withdraw(application_id=application_id, actor=actor), done=WITHDRAWN
         )
         return redirect("my_application", application_id)
     if not card.may_withdraw:
         messages.info(request, "This application has ended, so there is nothing to withdraw.")
         return redirect("my_application", application_id)
-    context = {"card": card, "then": what_if_withdrawn(card)}
+    context = {"card": card, "then": consequence_for_me(card)}
     return render(request, "applicant/withdraw.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def take_over_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Verify an application that was made with the person's address, and set its name, on POST."""
     person, seen = own_application(request, application_id)
-    card = Card.of(seen, read_job(seen.application.job_id))
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     if not card.may_rename:
         return redirect("my_application", application_id)
     if request.method != "POST":
@@ -107,29 +120,17 @@ def take_over(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
         return render(request, "applicant/take_over.html", context, status=422)
     name, actor = form.cleaned_data["name"], Actor(ActorKind.APPLICANT, person.id)
 
-    def take() -> None:
+    def verify_and_rename_mine() -> None:
         verify(application_id=application_id, actor=actor)
         rename(application_id=application_id, name=name)
 
-    attempt(request, take, done=TAKEN_OVER if card.may_verify else RENAMED)
+    attempt_or_error_message(
+        request, verify_and_rename_mine, done=TAKEN_OVER if card.may_verify else RENAMED
+    )
     return redirect("my_application", application_id)
 
 
-def _context(seen: Seen, job: Job) -> dict[str, Any]:
-    moved = last_change_of_position(seen.application)
-    events = last_events_of(seen.application.id, most=LAST_EVENTS)
-    return {
-        "card": Card.of(seen, job),
-        "moved": moved,
-        "why_moved": why_moved(moved) if moved else "",
-        "lines": [timeline_entry(event) for event in events.rows],
-        "more_lines": events.more,
-        "head_seq": job.seq,
-        "head_hash": bytes(job.chain_head).hex(),
-    }
-
-
-def what_if_withdrawn(card: Card) -> str:
+def consequence_for_me(card: ApplicationCard) -> str:
     """Say what happens to the applicant's place or seat if they withdraw now."""
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting
@@ -142,10 +143,10 @@ def what_if_withdrawn(card: Card) -> str:
     if card.state == "unverified":
         return "No seat is held or offered. If you withdraw, the application ends at once."
     has = "You have a seat." if card.state == "active" else "You have been offered a seat."
-    return f"{has} {_seat_after_withdrawal(card.job)}"
+    return f"{has} {_seat_after_my_withdrawal(card.job)}"
 
 
-def _seat_after_withdrawal(job: Job) -> str:
+def _seat_after_my_withdrawal(job: Job) -> str:
     """Say what happens to a seat that an applicant gives up.
 
     After settling, an open job has free seats only if nobody on the waitlist can be offered one.

@@ -14,15 +14,15 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.line.effects import has_just_missed
-from pipeline.models import Application, Event
-from pipeline.selectors.applications import Seen
+from pipeline.models import Application, ApplicationRow, Event
+from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
 from pipeline.wording.event_words import words_of_event
-from pipeline.wording.explanations import Standing, what_if_nothing
+from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
 from pipeline.wording.sentences import Reader, sentence
 
 
-class State(Enum):
+class CardState(Enum):
     """State of an application from its owner's view, most urgent first."""
 
     OFFERED = "offered"
@@ -35,18 +35,18 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ApplicationCard:
     """An application with its job and wording, for templates."""
 
-    seen: Seen
+    seen: SeenApplication
     job: Job
-    standing: Standing
+    standing: ExplainedStanding
 
     @classmethod
-    def of(cls, seen: Seen, job: Job) -> Card:
+    def of(cls, seen: SeenApplication, job: Job) -> ApplicationCard:
         """Build the card of an application."""
         application = seen.application
-        standing = Standing(
+        standing = ExplainedStanding(
             status=Status(application.status),
             outcome=Outcome(application.outcome) if application.outcome else None,
             policy=job.policy,
@@ -61,19 +61,19 @@ class Card:
         return cls(seen, job, standing)
 
     @property
-    def application(self) -> Application:
+    def application(self) -> Application | ApplicationRow:
         """Return the row."""
         return self.seen.application
 
     @property
     def state(self) -> str:
         """Return the value of the application's State."""
-        return _state(self.standing).value
+        return _state_of_card(self.standing).value
 
     @property
     def is_urgent(self) -> bool:
         """Tell whether the owner must act before a deadline."""
-        return _state(self.standing) is State.OFFERED
+        return _state_of_card(self.standing) is CardState.OFFERED
 
     @property
     def word(self) -> str:
@@ -84,18 +84,18 @@ class Card:
     def may_confirm(self) -> bool:
         """Tell whether there is a seat to confirm and still time."""
         legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
-        return legal and _state(self.standing) is State.OFFERED
+        return legal and _state_of_card(self.standing) is CardState.OFFERED
 
     @property
     def may_withdraw(self) -> bool:
         """Tell whether the owner can withdraw."""
         legal = (self.standing.status, Move.WITHDRAW) in MOVES
-        return legal and _state(self.standing) is not State.CLOSING
+        return legal and _state_of_card(self.standing) is not CardState.CLOSING
 
     @property
     def may_verify(self) -> bool:
         """Tell whether the owner can take over what was made with the address."""
-        return _state(self.standing) is State.UNVERIFIED
+        return _state_of_card(self.standing) is CardState.UNVERIFIED
 
     @property
     def may_rename(self) -> bool:
@@ -111,7 +111,7 @@ class Card:
     @property
     def headline(self) -> str:
         """Return the state in one sentence; for an offer, the page adds the deadline."""
-        return _HEADLINES[_state(self.standing)](self)
+        return _HEADLINES[_state_of_card(self.standing)](self)
 
     @property
     def title(self) -> str:
@@ -121,17 +121,17 @@ class Card:
     @property
     def if_nothing(self) -> str:
         """Say what happens if the owner does nothing."""
-        return what_if_nothing(self.standing, timezone.get_current_timezone())
+        return explain_doing_nothing(self.standing, timezone.get_current_timezone())
 
     @property
     def rank(self) -> tuple[int, Any]:
         """Return the sort key: state, then deadline or place in line."""
-        state = _state(self.standing)
+        state = _state_of_card(self.standing)
         within = {
-            State.OFFERED: self.standing.deadline and self.standing.deadline.timestamp(),
-            State.WAITING: self.standing.position,
+            CardState.OFFERED: self.standing.deadline and self.standing.deadline.timestamp(),
+            CardState.WAITING: self.standing.position,
         }.get(state)
-        return list(State).index(state), within or 0
+        return list(CardState).index(state), within or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class TimelineEntry:
     job_title: str = ""
 
 
-def timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
+def card_timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
     """Describe an event to its applicant, in their time zone."""
     words = words_of_event(event)
     text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
@@ -155,25 +155,25 @@ def timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
     )
 
 
-def sorted_cards(mine: Iterable[Mine]) -> list[Card]:
+def sorted_cards(mine: Iterable[Mine]) -> list[ApplicationCard]:
     """Return the cards of a person's applications, most urgent first."""
-    cards = [Card.of(each.seen, each.job) for each in mine]
+    cards = [ApplicationCard.of(each.seen, each.job) for each in mine]
     return sorted(cards, key=lambda card: card.rank)
 
 
-def _state(standing: Standing) -> State:
+def _state_of_card(standing: ExplainedStanding) -> CardState:
     if standing.status is Status.INACTIVE:
-        return State.ENDED
+        return CardState.ENDED
     if standing.status is Status.ACTIVE:
-        return State.ACTIVE
+        return CardState.ACTIVE
     if standing.job_status == JobStatus.CLOSED:
-        return State.CLOSING
+        return CardState.CLOSING
     if standing.status is Status.WAITLIST:
-        return State.WAITING if standing.is_verified else State.UNVERIFIED
-    return State.LATE if standing.is_late else State.OFFERED
+        return CardState.WAITING if standing.is_verified else CardState.UNVERIFIED
+    return CardState.LATE if standing.is_late else CardState.OFFERED
 
 
-def _waiting(card: Card) -> str:
+def _headline_of_waiting_card(card: ApplicationCard) -> str:
     position, waiting = card.seen.position, card.seen.people_waiting
     if has_just_missed(card.application):
         return f"You missed the deadline. You are now number {position:,} of {waiting:,} in line."
@@ -183,11 +183,11 @@ def _waiting(card: Card) -> str:
 
 
 _HEADLINES = {
-    State.OFFERED: lambda card: "It is your turn.",
-    State.LATE: lambda card: "The time to confirm is over.",
-    State.UNVERIFIED: lambda card: "Somebody applied with your email address.",
-    State.WAITING: _waiting,
-    State.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
-    State.CLOSING: lambda card: "The company has closed this job.",
-    State.ENDED: lambda card: card.standing.ending.headline,
+    CardState.OFFERED: lambda card: "It is your turn.",
+    CardState.LATE: lambda card: "The time to confirm is over.",
+    CardState.UNVERIFIED: lambda card: "Somebody applied with your email address.",
+    CardState.WAITING: _headline_of_waiting_card,
+    CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
+    CardState.CLOSING: lambda card: "The company has closed this job.",
+    CardState.ENDED: lambda card: card.standing.ending.headline,
 }

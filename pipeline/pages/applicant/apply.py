@@ -11,18 +11,18 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from applicants.codes import Requester
-from applicants.http import new_handle, remember_address
+from applicants.http import new_browser_handle, remember_address
 from applicants.models import Applicant
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.pages.access import current_applicant, current_member, public_job
-from pipeline.pages.applicant.openings import apply_form, show_opening
+from pipeline.pages.applicant.openings import opening_form, show_opening
 from pipeline.pages.applicant.sign_in import JOB
-from pipeline.pages.error_messages import words_for
-from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
+from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
 from pipeline.selectors.jobs import job_facts
-from pipeline.selectors.my_applications import live_application
+from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unverified
 from pipeline.web.client_address import client_address
@@ -33,23 +33,27 @@ from pipeline.wording.event_words import WELCOMES
 def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """Add the person who submits the form to the job's line."""
     job, person = public_job(request, job_id), current_applicant(request)
-    form = apply_form(request, request.POST)
+    form = opening_form(request, request.POST)
     if person is None and current_member(request):
         messages.error(request, "To apply yourself, sign out of the company first.")
         return redirect("opening", job_id)
     if not form.is_valid():
         return show_opening(request, job, form, status=422)
     if person:
-        return _join(request, job, person, form.cleaned_data["name"])
+        return _apply_signed_in(request, job, person, form.cleaned_data["name"])
     # Every address is answered alike from here on, whether it is known here or not.
-    name, address, handle = form.cleaned_data["name"], form.cleaned_data["email"], new_handle()
+    name, address, handle = (
+        form.cleaned_data["name"],
+        form.cleaned_data["email"],
+        new_browser_handle(),
+    )
     try:
-        limit(request, "anonymous_apply")
-        limit_codes_to(request, address)
+        limit_page_rate(request, "anonymous_apply")
+        limit_rate_of_codes(request, address)
         requester = Requester(handle, client_address(request))
         apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
     except JobNotOpen as error:
-        messages.error(request, words_for(error))
+        messages.error(request, error_message_for(error))
         return redirect("opening", job_id)
     except TooOften as refused:
         form.add_error(None, str(refused))
@@ -61,16 +65,16 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     return response
 
 
-def _join(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
+def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
     actor = Actor(ActorKind.APPLICANT, person.id)
     try:
         created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     except AlreadyApplied:
         messages.info(request, "You have already applied to this job. This is your application.")
-        earlier = live_application(person.id, job.id)
+        earlier = my_live_application(person.id, job.id)
         return redirect("my_application", earlier) if earlier else redirect("dashboard")
     except (AlreadyDecided, JobNotOpen) as error:
-        messages.error(request, words_for(error))
+        messages.error(request, error_message_for(error))
         return redirect("opening", job.id)
     messages.success(request, WELCOMES[Status(created.status)])
     return redirect("my_application", created.id)

@@ -21,13 +21,13 @@ from pipeline.domain.errors import ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import Offer, read_token
 from pipeline.pages.applicant.application import CONFIRMED
-from pipeline.pages.applicant.application_card import Card
+from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import current_offer
+from pipeline.selectors.my_applications import my_current_offer
 from pipeline.selectors.people import read_applicant
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.verify import verify_all
+from pipeline.services.verify import verify_all_of
 
 
 class LinkState(Enum):
@@ -44,35 +44,35 @@ class LinkState(Enum):
 @require_safe
 def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
     """Show the offer and its button, or why there is none."""
-    return _show(request, token)
+    return _confirm_page(request, token)
 
 
 @never_cache
 @require_POST
-def take_offer(request: HttpRequest) -> HttpResponse:
+def confirm_by_button(request: HttpRequest) -> HttpResponse:
     """Confirm the seat and sign its owner in. An outdated link signs nobody in."""
     token = request.POST.get("token", "")
     offer = read_token(token)
-    found = _look(offer) if offer else None
+    found = _offer_to_confirm(offer) if offer else None
     if offer is None or found is None or found[1] is not LinkState.OPEN:
-        return _show(request, token, refused=True)
+        return _confirm_page(request, token, refused=True)
     person_id = found[0].application.applicant_id
     try:
         actor = Actor(ActorKind.APPLICANT, person_id)
         acknowledge(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
-        return _show(request, token, refused=True)
-    http.sign_in(request, read_applicant(person_id))
-    verify_all(person_id)
+        return _confirm_page(request, token, refused=True)
+    http.sign_in_browser(request, read_applicant(person_id))
+    verify_all_of(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)
     http.forget_address(response)
     return response
 
 
-def _show(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
+def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
     offer = read_token(token)
-    found = _look(offer) if offer else None
+    found = _offer_to_confirm(offer) if offer else None
     if found is None:
         response = render(request, "applicant/confirm_unknown.html", status=404)
     else:
@@ -89,15 +89,15 @@ def _show(request: HttpRequest, token: str, *, refused: bool = False) -> HttpRes
     return response
 
 
-def _look(offer: Offer) -> tuple[Card, LinkState] | None:
+def _offer_to_confirm(offer: Offer) -> tuple[ApplicationCard, LinkState] | None:
     """Return the application that an offer was made to, and the state of its link."""
     try:
         seen = read_application(offer.application_id)
     except ApplicationNotFound:
         return None
-    card = Card.of(seen, read_job(seen.application.job_id))
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     if card.may_confirm:
-        is_newest = current_offer(offer.application_id) == offer.seq
+        is_newest = my_current_offer(offer.application_id) == offer.seq
         return card, LinkState.OPEN if is_newest else LinkState.NEWER
     if card.standing.status is Status.ACTIVE:
         return card, LinkState.DONE

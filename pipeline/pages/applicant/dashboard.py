@@ -10,9 +10,9 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from pipeline.pages.access import current_applicant, for_applicants
-from pipeline.pages.applicant.application_card import sorted_cards, timeline_entry
+from pipeline.pages.applicant.application_card import card_timeline_entry, sorted_cards
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.my_applications import my_applications, states_of
+from pipeline.selectors.my_applications import my_application_states, my_applications
 
 LAST_EVENTS = 20
 
@@ -23,9 +23,9 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
     """Show all of a person's applications, urgent ones first."""
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
-    states = states_of(person.id)
+    states = my_application_states(person.id)
 
-    def build() -> dict[str, Any]:
+    def build_dashboard() -> dict[str, Any]:
         mine, events = my_applications(person.id, events=LAST_EVENTS)
         cards = sorted_cards(mine)
         return {
@@ -33,7 +33,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
             "ended_cards": [card for card in cards if card.state == "ended"],
             "urgent": sum(card.is_urgent for card in cards),
             "lines": [
-                timeline_entry(each.event, job_title=each.job.posting.title) for each in events
+                card_timeline_entry(each.event, job_title=each.job.posting.title) for each in events
             ],
         }
 
@@ -41,7 +41,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
         request,
         "applicant/dashboard.html",
         "applicant/_dashboard.html",
-        build=build,
+        build=build_dashboard,
         tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
         jobs=[state.job_id for state in states if state.is_live],
     )

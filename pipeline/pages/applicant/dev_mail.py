@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.mail import dev_mailbox
-from pipeline.web.client_address import is_from_this_machine
+from pipeline.web.client_address import is_client_this_machine
 
 
 @never_cache
@@ -38,5 +38,5 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _only_for_developers(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_from_this_machine(request)):
+    if not (settings.DEV_MAIL and is_client_this_machine(request)):
         raise Http404

@@ -12,11 +12,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from applicants.http import forget_address, sign_out
+from applicants.http import forget_address, sign_out_browser
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
-from pipeline.privacy.erase import erase
-from pipeline.privacy.erase_files import imported_rows
+from pipeline.privacy.erase import erase_person
+from pipeline.privacy.erase_files import file_rows_with
 from pipeline.privacy.my_data import everything_about
 
 security = logging.getLogger("security")
@@ -40,20 +40,20 @@ class EraseForm(forms.Form):
 @for_applicants
 def my_data(request: HttpRequest) -> HttpResponse:
     """Describe the stored data."""
-    kept = everything_about(_person(request))
-    return render(request, "applicant/my_data.html", {"kept": kept, "live": _live(kept)})
+    kept = everything_about(_person_of_my_data(request))
+    return render(request, "applicant/my_data.html", {"kept": kept, "live": _live_in_my_data(kept)})
 
 
 @require_safe
 @for_applicants
-def download(request: HttpRequest) -> HttpResponse:
+def download_my_data(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
-    person = _person(request)
+    person = _person_of_my_data(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
     kept = {
         "taken_at": timezone.now(),
         **everything_about(person),
-        "imports": imported_rows(person.email),
+        "imports": file_rows_with(person.email),
     }
     response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
     name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"
@@ -66,28 +66,28 @@ def download(request: HttpRequest) -> HttpResponse:
 @for_applicants
 def erase_me(request: HttpRequest) -> HttpResponse:
     """Explain what is erased and what stays (GET); erase (POST)."""
-    person = _person(request)
+    person = _person_of_my_data(request)
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            erase(applicant_id=person.id)
+            erase_person(applicant_id=person.id)
         except OperationalError:
             messages.error(request, BUSY)
             return redirect("erase_me")
-        sign_out(request)
+        sign_out_browser(request)
         messages.success(request, DONE)
         response = redirect("openings")
         forget_address(response)
         return response
-    context = {"form": form, "live": _live(everything_about(person))}
+    context = {"form": form, "live": _live_in_my_data(everything_about(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
 
 
-def _person(request: HttpRequest) -> Applicant:
+def _person_of_my_data(request: HttpRequest) -> Applicant:
     person = current_applicant(request)
     assert person is not None  # noqa: S101  for_applicants
     return person
 
 
-def _live(kept: dict[str, list[dict[str, object]]]) -> list[dict[str, object]]:
+def _live_in_my_data(kept: dict[str, list[dict[str, object]]]) -> list[dict[str, object]]:
     return [row for row in kept["applications"] if row["status"] != "INACTIVE"]

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.pages.access import current_applicant, memberships, public_job
-from pipeline.selectors.my_applications import last_name_of, live_application
+from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.selectors.my_applications import my_last_name, my_live_application
 from pipeline.selectors.openings import openings as open_jobs
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
-from pipeline.wording.explanations import how_the_line_works
+from pipeline.wording.explanations import explain_line
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
@@ -46,8 +46,8 @@ def openings(request: HttpRequest) -> HttpResponse:
     context = {
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
-        "next_url": _url(search, page.rows[-1].id) if page.more else None,
-        "first_url": _url(search) if after else None,
+        "next_url": _url_of_openings(search, page.rows[-1].id) if page.more else None,
+        "first_url": _url_of_openings(search) if after else None,
     }
     return render(request, "applicant/openings.html", context)
 
@@ -56,17 +56,17 @@ def openings(request: HttpRequest) -> HttpResponse:
 def opening(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job; a draft only to its own company."""
     job = public_job(request, job_id)
-    return show_opening(request, job, apply_form(request))
+    return show_opening(request, job, opening_form(request))
 
 
-def apply_form(request: HttpRequest, data: Any = None) -> forms.Form:
+def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
     """Return the form to apply; signed-in applicants enter only a name."""
     person = current_applicant(request)
     if person is None:
         return ApplyForm(data)
     if data is not None:
         return NameForm(data)
-    return NameForm(initial={"name": person.name or last_name_of(person.id)})
+    return NameForm(initial={"name": person.name or my_last_name(person.id)})
 
 
 def show_opening(
@@ -74,20 +74,20 @@ def show_opening(
 ) -> HttpResponse:
     """Render a job's page with the form to apply, or why nobody can apply now."""
     person = current_applicant(request)
-    own = [m for m in memberships(request) if m.company_id == job.company_id]
+    own = [m for m in current_memberships(request) if m.company_id == job.company_id]
     context = {
         "job": job,
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
-        "rules": how_the_line_works(job.policy, job.capacity),
+        "rules": explain_line(job.policy, job.capacity),
         "form": form,
-        "is_staff": bool(memberships(request)),
+        "is_staff": bool(current_memberships(request)),
         "is_own": bool(own),
         "is_open": job.status == JobStatus.OPEN,
-        "mine": live_application(person.id, job.id) if person else None,
+        "mine": my_live_application(person.id, job.id) if person else None,
     }
     return render(request, "applicant/opening.html", context, status=status)
 
 
-def _url(search: str, after: UUID | None = None) -> str:
+def _url_of_openings(search: str, after: UUID | None = None) -> str:
     query = {name: value for name, value in (("q", search), ("after", after)) if value}
     return f"{reverse('openings')}?{urlencode(query)}" if query else reverse("openings")

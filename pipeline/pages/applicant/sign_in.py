@@ -20,10 +20,10 @@ from applicants.models import Applicant
 from applicants.services import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
-from pipeline.pages.rate_limits import TooOften, limit, limit_codes_to
+from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import live_application
-from pipeline.services.verify import verify_all
+from pipeline.selectors.my_applications import my_live_application
+from pipeline.services.verify import verify_all_of
 from pipeline.web.client_address import client_address
 from pipeline.wording.english import long_duration, plural
 
@@ -42,21 +42,21 @@ USED_UP = "This code has expired, was already used or had too many attempts. Req
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Ask for an address and email a code. Answers every address alike, known or not."""
-    target = _safe_target(request, request.POST.get("next") or request.GET.get("next", ""))
+    target = _target_after_sign_in(request, request.POST.get("next") or request.GET.get("next", ""))
     if request.method != "POST":
         if current_applicant(request):
             return redirect(target or "dashboard")
-        return _ask(request, AddressForm(), target)
+        return _sign_in_page(request, AddressForm(), target)
     form = AddressForm(request.POST)
     if not form.is_valid():
-        return _ask(request, form, target, status=422)
+        return _sign_in_page(request, form, target, status=422)
     email = form.cleaned_data["email"]
     try:
-        _limit_codes(request, email)
+        _limit_sign_in_codes(request, email)
     except TooOften as refused:
         form.add_error(None, str(refused))
-        return _too_often(refused, _ask(request, form, target, status=429))
-    handle = http.new_handle()
+        return _sign_in_too_often(refused, _sign_in_page(request, form, target, status=429))
+    handle = http.new_browser_handle()
     send_code(email, by=Requester(handle, client_address(request)))
     response = redirect("enter_code")
     http.remember_address(response, email, handle=handle, after=target)
@@ -72,32 +72,32 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         return redirect("dashboard" if current_applicant(request) else "sign_in")
     email, after, handle = kept
     if request.method != "POST":
-        return _ask_code(request, CodeForm(), kept)
+        return _sign_in_code_page(request, CodeForm(), kept)
     if "again" in request.POST:
-        return _send_again(request, kept)
+        return _send_sign_in_code_again(request, kept)
     form = CodeForm(request.POST)
     if not form.is_valid():
-        return _ask_code(request, form, kept, status=422)
+        return _sign_in_code_page(request, form, kept, status=422)
     try:
-        limit(request, "code_try")
+        limit_page_rate(request, "code_try")
         person = prove_address(email=email, code=form.cleaned_data["code"], requester=handle)
     except TooOften as refused:
         form.add_error(None, str(refused))
-        return _too_often(refused, _ask_code(request, form, kept, status=429))
+        return _sign_in_too_often(refused, _sign_in_code_page(request, form, kept, status=429))
     except CodeRefused as refused:
         form.add_error("code", WRONG if refused.try_again else USED_UP)
-        return _ask_code(request, form, kept, status=422)
-    return _enter(request, person, after)
+        return _sign_in_code_page(request, form, kept, status=422)
+    return _sign_in_person(request, person, after)
 
 
-def _enter(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
+def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
-    http.sign_in(request, person)
-    if verified := verify_all(person.id):
+    http.sign_in_browser(request, person)
+    if verified := verify_all_of(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")
     if after.startswith(JOB):
-        created = live_application(person.id, UUID(after.removeprefix(JOB)))
+        created = my_live_application(person.id, UUID(after.removeprefix(JOB)))
         response = redirect("my_application", created) if created else redirect("dashboard")
     else:
         response = redirect(after or "dashboard")
@@ -108,19 +108,21 @@ def _enter(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the browser's session."""
-    http.sign_out(request)
+    http.sign_out_browser(request)
     messages.success(request, "You are signed out. Your place in line does not change.")
     response = redirect("openings")
     http.forget_address(response)
     return response
 
 
-def _ask(request: HttpRequest, form: forms.Form, target: str, *, status: int = 200) -> HttpResponse:
+def _sign_in_page(
+    request: HttpRequest, form: forms.Form, target: str, *, status: int = 200
+) -> HttpResponse:
     context = {"form": form, "next": target}
     return render(request, "applicant/sign_in.html", context, status=status)
 
 
-def _ask_code(
+def _sign_in_code_page(
     request: HttpRequest, form: forms.Form, kept: http.Proving, *, status: int = 200
 ) -> HttpResponse:
     email, after, _handle = kept
@@ -139,15 +141,17 @@ def _ask_code(
     return render(request, "applicant/enter_code.html", context, status=status)
 
 
-def _send_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
-    if http.was_just_sent(request):
+def _send_sign_in_code_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
+    if http.was_code_just_sent(request):
         messages.info(request, JUST_SENT)
         return redirect("enter_code")
     try:
-        _limit_codes(request, kept.email)
+        _limit_sign_in_codes(request, kept.email)
     except TooOften as refused:
         messages.error(request, str(refused))
-        return _too_often(refused, _ask_code(request, CodeForm(), kept, status=429))
+        return _sign_in_too_often(
+            refused, _sign_in_code_page(request, CodeForm(), kept, status=429)
+        )
     send_code(kept.email, by=Requester(kept.handle, client_address(request)))
     messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
@@ -155,17 +159,17 @@ def _send_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
     return response
 
 
-def _limit_codes(request: HttpRequest, address: str) -> None:
-    limit(request, "code_request")
-    limit_codes_to(request, address)
+def _limit_sign_in_codes(request: HttpRequest, address: str) -> None:
+    limit_page_rate(request, "code_request")
+    limit_rate_of_codes(request, address)
 
 
-def _too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
+def _sign_in_too_often(refused: TooOften, response: HttpResponse) -> HttpResponse:
     response["Retry-After"] = refused.wait_seconds
     return response
 
 
-def _safe_target(request: HttpRequest, target: str) -> str:
+def _target_after_sign_in(request: HttpRequest, target: str) -> str:
     """Return the target if it is a path on this site; else an empty string."""
     if not target.startswith("/") or len(target) > LONGEST_TARGET:
         return ""

@@ -1,8 +1,8 @@
 """Cron expressions in words, and the rhythms of the schedule form as cron expressions.
 
 Describes only common shapes; for any other, the page shows the next runs. A library such as
-cron-descriptor could replace `in_words` alone, as the form also needs the way back. It describes
-`*/7` as "Every 7 minutes" and `0 25 * * *` as "At 25:00", and neither is true.
+cron-descriptor could replace `describe_cron` alone, as the form also needs the way back. It
+describes `*/7` as "Every 7 minutes" and `0 25 * * *` as "At 25:00", and neither is true.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORKDAYS = "1-5"
 _LAST_HOUR, _LAST_MINUTE = 23, 59
 
 
-def cron_of(rhythm: str, at: time, day: int) -> str:
+def cron_of_rhythm(rhythm: str, at: time, day: int) -> str:
     """Return the five fields of a rhythm other than `cron`; hourly uses only the minute."""
     hour = "*" if rhythm == "hourly" else str(at.hour)
     date = "1" if rhythm == "monthly" else "*"
@@ -35,8 +35,8 @@ def cron_of(rhythm: str, at: time, day: int) -> str:
     return f"{at.minute} {hour} {date} * {days}"
 
 
-def rhythm_of(cron: str) -> tuple[str, time, int] | None:
-    """Return the rhythm, time and day for which `cron_of` gives this expression, or None."""
+def rhythm_of_cron(cron: str) -> tuple[str, time, int] | None:
+    """Return the rhythm, time and day for which `cron_of_rhythm` gives this expression, or None."""
     fields = cron.split()
     if len(fields) != 5 or not fields[0].isdigit() or int(fields[0]) > _LAST_MINUTE:
         return None
@@ -46,14 +46,14 @@ def rhythm_of(cron: str) -> tuple[str, time, int] | None:
         return None
     at = time(int(hour), int(fields[0]))
     for rhythm in RHYTHMS:
-        if rhythm != "cron" and cron_of(rhythm, at, day).split() == fields:
+        if rhythm != "cron" and cron_of_rhythm(rhythm, at, day).split() == fields:
             return rhythm, at, day
     return None
 
 
-def in_words(cron: str) -> str:
+def describe_cron(cron: str) -> str:
     """Describe a schedule, like "Every Monday at 08:00"; empty for other shapes."""
-    if found := rhythm_of(cron):
+    if found := rhythm_of_cron(cron):
         rhythm, at, day = found
         if rhythm == "hourly":
             return f"Every hour, {at.minute} minutes past" if at.minute else "Every hour"

@@ -11,15 +11,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.page_data import MOST_COUNTED, DeadOfType, dead_by_type
-from pipeline.background.tasks import tasks_of
+from pipeline.background.tasks import MOST_COUNTED, DeadOfType, dead_tasks_by_type, tasks_of
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, task_descriptions
+from pipeline.pages.access import current_member, for_members, member_who_sent, require_access
+from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
-from pipeline.pages.background.task_rows import rows_of
-from pipeline.pages.paging import id_in, url_with
-from pipeline.selectors.paging import database_now
+from pipeline.pages.background.task_actions import task_actor_of_member
+from pipeline.pages.background.task_rows import task_rows_of
+from pipeline.pages.paging import page_id_in, page_url_with
 from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
@@ -51,44 +51,46 @@ class DeadLetterGroup:
 @for_members()
 def dead_letters_page(request: HttpRequest) -> HttpResponse:
     """List the company's dead letters, or those of one type, newest first."""
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     key = request.GET.get("type")
     page = tasks_of(
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=id_in(request, "after"),
+        after=page_id_in(request, "after"),
         limit=SHOWN,
     )
     groups = [
-        DeadLetterGroup(each, task_descriptions.title_of(each.key), error_line(each.newest_error))
-        for each in dead_by_type(member.company.id)
+        DeadLetterGroup(
+            each, task_descriptions.describe_task_type(each.key), error_line(each.newest_error)
+        )
+        for each in dead_tasks_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
     context: dict[str, Any] = {
         "tab": "dead",
         "groups": groups,
-        "rows": rows_of(member.company.id, page.rows, database_now()),
+        "rows": task_rows_of(member.company.id, page.rows, database_now()),
         "type": key or "",
-        "type_title": task_descriptions.title_of(key or ""),
-        "next_url": url_with(request, after=last) if last else "",
-        "first_url": url_with(request, after=None) if "after" in request.GET else "",
+        "type_title": task_descriptions.describe_task_type(key or ""),
+        "next_url": page_url_with(request, after=last) if last else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/dead_letters.html", context)
 
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def dead_replay(request: HttpRequest) -> HttpResponse:
+def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
     """Replay all dead letters of a type."""
-    member = require(member_who_sent(request), Action.MANAGE_TASKS)
+    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
         raise Http404
     try:
-        count = dead_letters.replay_many(
+        count = dead_letters.replay_dead_letters(
             key,
-            actor=requests.actor_of(member),
+            actor=task_actor_of_member(member),
             limit=dead_letters.MOST_AT_ONCE,
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,

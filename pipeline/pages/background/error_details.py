@@ -25,13 +25,13 @@ class Failure(NamedTuple):
     traceback: str
 
 
-def failures_of(errors: list[Mapping[str, Any]]) -> list[Failure]:
+def error_details_of(errors: list[Mapping[str, Any]]) -> list[Failure]:
     """Return every error of a task, newest first."""
     return [
         Failure(
             int(error.get("attempt") or 0),
             error_line(error),
-            without_paths(str(error.get("traceback") or "")).strip(),
+            error_without_paths(str(error.get("traceback") or "")).strip(),
         )
         for error in reversed(errors)
     ]
@@ -41,17 +41,17 @@ def error_line(error: Mapping[str, Any] | None) -> str:
     """Return an error in one line, like "ValueError: no such week"."""
     given = error or {}
     name = str(given.get("class") or "Error").rpartition(".")[2]
-    message = " ".join(without_paths(str(given.get("message") or "")).split())
+    message = " ".join(error_without_paths(str(given.get("message") or "")).split())
     line = f"{name}: {message}" if message else name
     return line if len(line) <= LINE else line[: LINE - 1] + "…"
 
 
-def without_paths(text: str) -> str:
+def error_without_paths(text: str) -> str:
     """Shorten paths in a text, relative to the product or a library."""
-    text = _FILE.sub(lambda found: f'File "{_path_in_project(found[1])}"', text)
+
+    def shorten_error_path(found: re.Match[str]) -> str:
+        path = _LIBRARY.sub("", found[1].removeprefix(HOME))
+        return f'File "{PurePosixPath(path).name if path.startswith("/") else path}"'
+
+    text = _FILE.sub(shorten_error_path, text)
     return _PATH.sub(lambda found: f"…/{PurePosixPath(found[0]).name}", text)
-
-
-def _path_in_project(path: str) -> str:
-    shorter = _LIBRARY.sub("", path.removeprefix(HOME))
-    return PurePosixPath(shorter).name if shorter.startswith("/") else shorter

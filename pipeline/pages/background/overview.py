@@ -11,22 +11,34 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from pipeline.background.catalog import COMPANY_TYPES, company_types
-from pipeline.background.page_data import RecentlyDone, paused_for, recently_done, running_tasks
-from pipeline.background.start import TaskRequest, start
-from pipeline.background.tasks import tasks_of
+from pipeline.background.catalog import COMPANY_TYPES, catalogued_company_types
+from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.background.tasks import (
+    RecentlyDone,
+    paused_task_types,
+    recently_done_tasks,
+    running_tasks,
+    tasks_of,
+)
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
 from pipeline.pages.background.forms import SleepForm
-from pipeline.pages.background.task_rows import LATE, moves_soon, rows_of
+from pipeline.pages.background.task_actions import attempt_task_action, task_actor_of_member
+from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import id_in, url_with
+from pipeline.pages.paging import page_id_in, page_url_with
 from pipeline.selectors.paging import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.stats import site
+from tasks.stats.owner import owner_counts, owner_oldest_age_seconds
+from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
 RUNNING_SHOWN = 10
@@ -34,7 +46,7 @@ FAST_SECONDS, SLOW_SECONDS = 2, 30  # polling: while tasks run or wait, and othe
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class OverviewSnapshot:
     """A company's background work at one moment. `running` may hold one task more than shown."""
 
     counts: dict[str, int]
@@ -50,7 +62,9 @@ class Snapshot:
         """Tell whether something may change at any moment."""
         if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
             return True
-        return any(moves_soon(task, self.recent.now) for task in (*self.running, *self.page.rows))
+        return any(
+            task_row_moves_soon(task, self.recent.now) for task in (*self.running, *self.page.rows)
+        )
 
     @property
     def tag(self) -> str:
@@ -67,28 +81,28 @@ class Snapshot:
 
 @require_http_methods(["GET", "POST"])
 @for_members()
-def work(request: HttpRequest) -> HttpResponse:
+def overview(request: HttpRequest) -> HttpResponse:
     """List the company's tasks; start a test task on POST."""
     if request.method == "POST":
-        return _start_test_task(request)
-    member = require(current_member(request), Action.READ_COMPANY)
-    return _show(request, member, SleepForm(initial={"seconds": 20}))
+        return _start_from_overview(request)
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    return _overview_page(request, member, SleepForm(initial={"seconds": 20}))
 
 
-def _start_test_task(request: HttpRequest) -> HttpResponse:
-    member = require(member_who_sent(request), Action.MANAGE_TASKS)
+def _start_from_overview(request: HttpRequest) -> HttpResponse:
+    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
     form = SleepForm(request.POST)
 
-    def order() -> object:
-        return start(
+    def start_overview_task() -> object:
+        return start_tasks(
             company_id=member.company.id,
-            producer=requests.actor_of(member),
+            producer=task_actor_of_member(member),
             requests=[TaskRequest("demo.sleep", form.payload())],
         )
 
-    if not form.is_valid() or not requests.attempt(form, order):
-        return _show(request, member, form, status=422)
-    if "demo.sleep" in paused_for(member.company.id):
+    if not form.is_valid() or not attempt_task_action(form, start_overview_task):
+        return _overview_page(request, member, form, status=422)
+    if "demo.sleep" in paused_task_types(member.company.id):
         waits = "Test task created. It waits because its type is paused under Types."
         messages.warning(request, waits)
     else:
@@ -97,23 +111,23 @@ def _start_test_task(request: HttpRequest) -> HttpResponse:
     return redirect("work")
 
 
-def _show(
+def _overview_page(
     request: HttpRequest, member: Member, form: SleepForm, *, status: int = 200
 ) -> HttpResponse:
     company_id = member.company.id
-    chosen, type_key = _filter(request)
-    snapshot = Snapshot(
-        counts={str(each): count for each, count in site.own_counts(company_id).items()},
-        oldest_seconds=max(site.own_oldest_age_seconds(company_id).values(), default=None),
+    chosen, type_key = _filter_of_overview(request)
+    snapshot = OverviewSnapshot(
+        counts={str(each): count for each, count in owner_counts(company_id).items()},
+        oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
-        recent=recently_done(company_id),
-        workers=site.workers_alive(),
-        paused=paused_for(company_id),
+        recent=recently_done_tasks(company_id),
+        workers=site_workers_alive(),
+        paused=paused_task_types(company_id),
         page=tasks_of(
             company_id,
             status=chosen,
             type_key=type_key,
-            after=id_in(request, "after"),
+            after=page_id_in(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )
@@ -121,7 +135,7 @@ def _show(
         request,
         "background/overview.html",
         "background/_overview.html",
-        build=lambda: _context(request, member, snapshot) | {"form": form},
+        build=lambda: _overview_context(request, member, snapshot) | {"form": form},
         tag=snapshot.tag,
     )
     if status != 200:
@@ -129,18 +143,20 @@ def _show(
     return response
 
 
-def _filter(request: HttpRequest) -> tuple[str | None, str | None]:
+def _filter_of_overview(request: HttpRequest) -> tuple[str | None, str | None]:
     """Return the status and the type in the address; None where there is no valid one."""
     status, key = request.GET.get("status"), request.GET.get("type")
     return status if status in Status.values else None, key if key in COMPANY_TYPES else None
 
 
-def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[str, Any]:
+def _overview_context(
+    request: HttpRequest, member: Member, snapshot: OverviewSnapshot
+) -> dict[str, Any]:
     shown = snapshot.running[:RUNNING_SHOWN]
     tasks = [*shown, *snapshot.page.rows]
-    rows = rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
+    rows = task_rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
     last = snapshot.page.rows[-1] if snapshot.page.more else None
-    status, type_key = _filter(request)
+    status, type_key = _filter_of_overview(request)
     return {
         "member": member,
         "tab": "work",
@@ -156,9 +172,9 @@ def _context(request: HttpRequest, member: Member, snapshot: Snapshot) -> dict[s
         "status": status or "",
         "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
         "type": type_key or "",
-        "types": company_types(),
+        "types": catalogued_company_types(),
         "demo_is_on": settings.DEMO_TASKS,
         "filtered": bool(status or type_key),
-        "next_url": url_with(request, after=last.id) if snapshot.page.more and last else "",
-        "first_url": url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_url_with(request, after=last.id) if snapshot.page.more and last else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
     }

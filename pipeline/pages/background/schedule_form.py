@@ -11,10 +11,15 @@ from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from pipeline.background.catalog import is_switched_off
+from pipeline.background.catalog import is_switched_off_in_catalog
 from pipeline.background.schedules import Plan
-from pipeline.pages.background.cron_descriptions import DAYS, RHYTHMS, cron_of, rhythm_of
-from pipeline.pages.background.task_descriptions import FORMATS, title_of
+from pipeline.pages.background.cron_descriptions import (
+    DAYS,
+    RHYTHMS,
+    cron_of_rhythm,
+    rhythm_of_cron,
+)
+from pipeline.pages.background.task_descriptions import FORMATS, describe_task_type
 from pipeline.pages.forms import PlainForm
 from tasks.models import Schedule
 
@@ -27,7 +32,7 @@ DAY_CHOICES = [(str(n % 7), DAYS[n % 7]) for n in range(1, 8)]
 CHOOSE = [("", "Choose a job")]
 
 
-def zones() -> list[tuple[str, str]]:
+def schedule_form_zones() -> list[tuple[str, str]]:
     """Return UTC and the time zones named after places."""
     places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
     return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
@@ -79,12 +84,12 @@ class ScheduleForm(PlainForm):
     ) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        keys = [key for key in TASK_TYPES if not is_switched_off(key)]
+        keys = [key for key in TASK_TYPES if not is_switched_off_in_catalog(key)]
         if type_key and type_key not in keys:
             keys.append(type_key)
-        fields["type"].choices = [(key, title_of(key)) for key in keys]
+        fields["type"].choices = [(key, describe_task_type(key)) for key in keys]
         fields["job"].choices = [*CHOOSE, *jobs]
-        fields["zone"].choices = zones()
+        fields["zone"].choices = schedule_form_zones()
         if self.is_bound:
             # Only the fields that the task type and the rhythm need are required.
             given_type, rhythm = self.data.get("type"), self.data.get("rhythm")
@@ -107,7 +112,7 @@ class ScheduleForm(PlainForm):
         if rhythm == "cron":
             return (given["cron"], zone) if given.get("cron") else None
         at = given.get("at")
-        return (cron_of(rhythm, at, int(given.get("day") or 1)), zone) if at else None
+        return (cron_of_rhythm(rhythm, at, int(given.get("day") or 1)), zone) if at else None
 
     def plan(self, before: Schedule | None = None) -> Plan:
         """Return the plan. The form must be valid; values it does not ask for stay as before."""
@@ -139,10 +144,10 @@ class ScheduleForm(PlainForm):
             self.errors.pop(name, None)
 
 
-def initial_of(schedule: Schedule) -> dict[str, Any]:
+def initial_schedule_form(schedule: Schedule) -> dict[str, Any]:
     """Return the form's values for a schedule."""
     payload = schedule.payload if isinstance(schedule.payload, dict) else {}
-    found = rhythm_of(schedule.cron)
+    found = rhythm_of_cron(schedule.cron)
     when: dict[str, Any] = {"rhythm": "cron", "cron": schedule.cron}
     if found:
         when = {"rhythm": found[0], "at": found[1], "day": str(found[2])}
@@ -156,6 +161,6 @@ def initial_of(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def initial_of_new() -> dict[str, Any]:
+def initial_new_schedule_form() -> dict[str, Any]:
     """Return the form's values for a new schedule, in the reader's time zone."""
     return {"schedule_id": uuid7(), "zone": timezone.get_current_timezone_name()}

@@ -12,18 +12,38 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipeline.background.page_data import job_choices, subjects_of_payloads
-from pipeline.background.schedules import change_schedule, create_schedule, delete_schedule
-from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.background.schedules import (
+    change_schedule,
+    create_schedule,
+    delete_schedule,
+    schedule_of,
+    schedules_of,
+)
+from pipeline.background.subjects import job_subject_choices, subjects_of_payloads
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests, task_descriptions
-from pipeline.pages.background.cron_descriptions import in_words
-from pipeline.pages.background.schedule_form import ScheduleForm, initial_of, initial_of_new
-from pipeline.pages.paging import id_in, url_with
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
+from pipeline.pages.background import task_descriptions
+from pipeline.pages.background.cron_descriptions import describe_cron
+from pipeline.pages.background.schedule_form import (
+    ScheduleForm,
+    initial_new_schedule_form,
+    initial_schedule_form,
+)
+from pipeline.pages.background.task_actions import (
+    attempt_task_action,
+    task_actor_of_member,
+    words_of_refused_task_action,
+)
+from pipeline.pages.paging import page_id_in, page_url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
-from tasks.scheduling.schedules import next_times
+from tasks.scheduling.schedules import next_times_of_schedule
 
 SHOWN = 50
 NO_TIME = "This expression never runs. Each field must be a number, a list, a range or *."
@@ -43,25 +63,25 @@ class ScheduleRow:
 @for_members()
 def schedules(request: HttpRequest) -> HttpResponse:
     """List the company's schedules with their next runs."""
-    member = require(current_member(request), Action.READ_COMPANY)
-    page = schedules_of(member.company.id, after=id_in(request, "after"), limit=SHOWN)
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    page = schedules_of(member.company.id, after=page_id_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
-        "schedules": _rows(member.company.id, page.rows),
-        "next_url": url_with(request, after=last) if last else "",
-        "first_url": url_with(request, after=None) if "after" in request.GET else "",
+        "schedules": _rows_of_schedules(member.company.id, page.rows),
+        "next_url": page_url_with(request, after=last) if last else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "background/schedules.html", context)
 
 
-def _rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
+def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
     subjects = subjects_of_payloads(company_id, [row.payload for row in rows])
     return [
         ScheduleRow(
             row,
-            task_descriptions.subject_of(row.type_key, row.payload, subjects),
-            in_words(row.cron),
+            task_descriptions.describe_subject(row.type_key, row.payload, subjects),
+            describe_cron(row.cron),
         )
         for row in rows
     ]
@@ -71,32 +91,32 @@ def _rows(company_id: UUID, rows: list[Schedule]) -> list[ScheduleRow]:
 @for_members(Action.MANAGE_SCHEDULES)
 def new_schedule(request: HttpRequest) -> HttpResponse:
     """Create a schedule; preview its next five runs."""
-    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
-    form = _form(request, member, initial_of_new())
+    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    form = _schedules_form(request, member, initial_new_schedule_form())
 
-    def create() -> object:
+    def create_schedule_from_form() -> object:
         return create_schedule(
             company_id=member.company.id,
             plan=form.plan(),
             schedule_id=form.cleaned_data["schedule_id"],
-            actor=requests.actor_of(member),
+            actor=task_actor_of_member(member),
         )
 
-    if _is_saved(request, form, create):
+    if _is_schedule_saved(request, form, create_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
         return redirect("schedules")
-    return _show(request, form, None)
+    return _schedules_form_page(request, form, None)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_SCHEDULES)
 def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Edit a schedule; preview its next five runs."""
-    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
-    form = _form(request, member, initial_of(schedule))
+    form = _schedules_form(request, member, initial_schedule_form(schedule))
 
-    def change() -> object:
+    def change_schedule_from_form() -> object:
         plan = asdict(form.plan(schedule))
         # Only what changed: a schedule whose times stay keeps its next run.
         changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
@@ -104,41 +124,43 @@ def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             company_id=member.company.id,
             schedule_id=schedule.id,
             changes=changes,
-            actor=requests.actor_of(member),
+            actor=task_actor_of_member(member),
         )
 
-    if _is_saved(request, form, change):
+    if _is_schedule_saved(request, form, change_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
         return redirect("schedules")
-    return _show(request, form, schedule)
+    return _schedules_form_page(request, form, schedule)
 
 
-def _form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
-    jobs = job_choices(member.company.id, and_this=str(initial.get("job") or ""))
+def _schedules_form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
+    jobs = job_subject_choices(member.company.id, and_this=str(initial.get("job") or ""))
     given = request.POST if request.method == "POST" else None
     return ScheduleForm(given, initial=initial, jobs=jobs, type_key=initial.get("type"))
 
 
-def _is_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
+def _is_schedule_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
     """Save if the form asks for it; return whether it was saved, with errors on the form."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return False
     try:
-        next_times(*(form.times or ("", "")), 1)
+        next_times_of_schedule(*(form.times or ("", "")), 1)
     except BadSchedule:
         form.add_error("cron", NO_TIME)
         return False
-    return requests.attempt(form, save)
+    return attempt_task_action(form, save)
 
 
-def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -> HttpResponse:
+def _schedules_form_page(
+    request: HttpRequest, form: ScheduleForm, schedule: Schedule | None
+) -> HttpResponse:
     asked = request.method == "POST" and "preview" in request.POST
     if asked:
         form.ignore_errors_of(NOT_OF_TIMES)
     runs: list[datetime] = []
     cron, zone = form.times or ("", "")
     try:
-        runs = next_times(cron, zone) if cron else []
+        runs = next_times_of_schedule(cron, zone) if cron else []
     except BadSchedule:
         cron, zone = "", ""
         if form.is_bound and "cron" not in form.errors:
@@ -149,7 +171,7 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
         "runs": runs,
         "cron": cron,
         "zone": zone,
-        "when": in_words(cron),
+        "when": describe_cron(cron),
         "previewed": asked and bool(runs),
     }
     is_refused = form.is_bound and not asked and bool(form.errors)
@@ -161,17 +183,17 @@ def _show(request: HttpRequest, form: ScheduleForm, schedule: Schedule | None) -
 @for_members(Action.MANAGE_SCHEDULES)
 def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Switch a schedule on or off."""
-    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
     on = request.POST.get("enabled") == "yes"
     try:
         changed = change_schedule(
             company_id=member.company.id,
             schedule_id=schedule_id,
             changes={"enabled": on},
-            actor=requests.actor_of(member),
+            actor=task_actor_of_member(member),
         )
     except TaskError as error:
-        messages.error(request, requests.refused(error))
+        messages.error(request, words_of_refused_task_action(error))
     else:
         state = "on" if on else "off"
         messages.success(request, f"Schedule “{changed.name}” switched {state}.")
@@ -182,13 +204,15 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_SCHEDULES)
 def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete a schedule."""
-    member = require(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of(member.company.id, schedule_id)
     if request.method == "GET":
-        [shown] = _rows(member.company.id, [schedule])
+        [shown] = _rows_of_schedules(member.company.id, [schedule])
         return render(request, "background/schedule_delete.html", {"shown": shown})
     delete_schedule(
-        company_id=member.company.id, schedule_id=schedule_id, actor=requests.actor_of(member)
+        company_id=member.company.id,
+        schedule_id=schedule_id,
+        actor=task_actor_of_member(member),
     )
     messages.success(request, f"Schedule “{schedule.name}” deleted.")
     return redirect("schedules")

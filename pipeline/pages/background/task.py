@@ -12,25 +12,34 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipeline.background.ownership import foreign_ids
-from pipeline.background.page_data import events_for_people, last_event_id, paused_for
-from pipeline.background.tasks import actors_named
+from pipeline.background.ownership import ids_not_owned
+from pipeline.background.tasks import (
+    last_event_id_of_task,
+    paused_task_types,
+    task_actors_named,
+    task_events_for_people,
+)
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, act_for, for_members, require
-from pipeline.pages.background import requests, task_descriptions
-from pipeline.pages.background.error_details import failures_of
+from pipeline.pages.access import Member, for_members, require_access, switch_current_member
+from pipeline.pages.background import task_descriptions
+from pipeline.pages.background.error_details import error_details_of
 from pipeline.pages.background.forms import PayloadForm
 from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
-from pipeline.pages.background.task_history import history_entry
-from pipeline.pages.background.task_rows import moves_soon, rows_of
+from pipeline.pages.background.task_actions import (
+    attempt_task_action,
+    task_actor_of_member,
+    words_of_refused_task_action,
+)
+from pipeline.pages.background.task_history import task_history_entry
+from pipeline.pages.background.task_rows import task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import url_with
-from pipeline.selectors.paging import database_now
+from pipeline.pages.paging import page_url_with
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 
 EVENTS_SHOWN = 100
 
@@ -43,10 +52,10 @@ def own_task(
         found = control.find_task(task_id)
     except TaskNotFound:
         raise Http404 from None
-    member = act_for(request, found.owner_id) if found.owner_id else None
+    member = switch_current_member(request, found.owner_id) if found.owner_id else None
     if member is None:
         raise Http404
-    return require(member, action), found
+    return require_access(member, action), found
 
 
 @require_safe
@@ -55,48 +64,54 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show a task; the page updates itself."""
     member, found = own_task(request, task_id)
     now = database_now()
-    is_moving = moves_soon(found, now)
+    is_moving = task_row_moves_soon(found, now)
     step = int(now.timestamp()) // (FAST_SECONDS if is_moving else SLOW_SECONDS)
-    paused = paused_for(member.company.id)
+    paused = paused_task_types(member.company.id)
     is_held = found.type.key in paused
-    state = (last_event_id(found.id), found.status, found.progress, is_held, is_moving and step)
+    state = (
+        last_event_id_of_task(found.id),
+        found.status,
+        found.progress,
+        is_held,
+        is_moving and step,
+    )
     return live_page(
         request,
         "background/task.html",
         "background/_task.html",
-        build=lambda: _context(request, member, found, now, paused),
+        build=lambda: _task_context(request, member, found, now, paused),
         tag=str(state),
     )
 
 
-def _context(
+def _task_context(
     request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
 ) -> dict[str, Any]:
     given = request.GET.get("events", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
-    events = events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
-    actors = actors_named({event.actor for event in events.rows})
+    events = task_events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
+    actors = task_actors_named({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
-    [row] = rows_of(member.company.id, [found], now, paused=paused)
+    [row] = task_rows_of(member.company.id, [found], now, paused=paused)
     is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)
     return {
         "member": member,
         "task": found,
         "row": row,
-        "about": task_descriptions.title_of(found.type.key),
-        "payload": _pretty(redacted(found.type.schema, found.payload)),
-        "result": _pretty(found.result) if found.result is not None else "",
-        "failures": failures_of(found.errors),
-        "history": [history_entry(event, actors) for event in events.rows],
-        "next_url": url_with(request, events=last) if last else "",
-        "first_url": url_with(request, events=None) if after else "",
-        "poll_seconds": FAST_SECONDS if moves_soon(found, now) else SLOW_SECONDS,
+        "about": task_descriptions.describe_task_type(found.type.key),
+        "payload": _pretty_task_json(redact_payload(found.type.schema, found.payload)),
+        "result": _pretty_task_json(found.result) if found.result is not None else "",
+        "failures": error_details_of(found.errors),
+        "history": [task_history_entry(event, actors) for event in events.rows],
+        "next_url": page_url_with(request, events=last) if last else "",
+        "first_url": page_url_with(request, events=None) if after else "",
+        "poll_seconds": FAST_SECONDS if task_row_moves_soon(found, now) else SLOW_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
     }
 
 
-def _pretty(value: Any) -> str:
+def _pretty_task_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
@@ -106,9 +121,11 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Cancel a waiting or running task."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
-        now = control.cancel(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
+        now = control.cancel(
+            found.id, actor=task_actor_of_member(member), owner_id=member.company.id
+        )
     except WrongStatus as error:
-        messages.error(request, requests.refused(error))
+        messages.error(request, words_of_refused_task_action(error))
     else:
         stopped = "Task cancelled." if now is Status.CANCELLED else "Task is stopping."
         messages.success(request, stopped)
@@ -121,16 +138,16 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter unchanged."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
-        dead_letters.replay(
+        dead_letters.replay_dead_letter(
             found.id,
-            actor=requests.actor_of(member),
+            actor=task_actor_of_member(member),
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,
         )
     except ConfirmationNeeded:
         messages.error(request, "Confirm that you want to run this task again.")
     except WrongStatus as error:
-        messages.error(request, requests.refused(error))
+        messages.error(request, words_of_refused_task_action(error))
     else:
         messages.success(request, "Task queued to run again, with all its attempts.")
     return redirect("task", task_id=found.id)
@@ -141,32 +158,34 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
-    shown = _pretty(redacted(found.type.schema, found.payload))
+    shown = _pretty_task_json(redact_payload(found.type.schema, found.payload))
     form = PayloadForm(request.POST or None, initial={"payload": shown})
-    if form.is_valid() and requests.attempt(
-        form, lambda: _replay_edited(request, member, found, form), field="payload"
+    if form.is_valid() and attempt_task_action(
+        form, lambda: _replay_edited_task(request, member, found, form), field="payload"
     ):
         messages.success(request, "Task queued to run again with your payload.")
         return redirect("task", task_id=found.id)
     context = {
         "form": form,
         "task": found,
-        "row": rows_of(member.company.id, [found], database_now())[0],
-        "failures": failures_of(found.errors[-1:]),
-        "fields": task_descriptions.fields_of(found.type.schema),
+        "row": task_rows_of(member.company.id, [found], database_now())[0],
+        "failures": error_details_of(found.errors[-1:]),
+        "fields": task_descriptions.describe_fields(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 
 
-def _replay_edited(request: HttpRequest, member: Member, found: Task, form: PayloadForm) -> None:
+def _replay_edited_task(
+    request: HttpRequest, member: Member, found: Task, form: PayloadForm
+) -> None:
     payload = form.cleaned_data["payload"]
-    foreign = foreign_ids(member.company.id, [(found.type.key, payload)])
+    foreign = ids_not_owned(member.company.id, [(found.type.key, payload)])
     if foreign:
         raise foreign[0]
-    dead_letters.edit_and_replay(
+    dead_letters.edit_and_replay_dead_letter(
         found.id,
         payload,
-        actor=requests.actor_of(member),
+        actor=task_actor_of_member(member),
         owner_id=member.company.id,
         confirmed=not found.type.sensitive or "confirmed" in request.POST,
     )
@@ -178,12 +197,14 @@ def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Ask for confirmation, then discard a dead letter."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
-        [row] = rows_of(member.company.id, [found], database_now())
+        [row] = task_rows_of(member.company.id, [found], database_now())
         return render(request, "background/discard.html", {"task": found, "row": row})
     try:
-        dead_letters.discard(found.id, actor=requests.actor_of(member), owner_id=member.company.id)
+        dead_letters.discard_dead_letter(
+            found.id, actor=task_actor_of_member(member), owner_id=member.company.id
+        )
     except WrongStatus as error:
-        messages.error(request, requests.refused(error))
+        messages.error(request, words_of_refused_task_action(error))
         return redirect("task", task_id=found.id)
     messages.success(request, "Task discarded.")
     return redirect("dead_letters")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.page_data import Subjects
+from pipeline.background.subjects import Subjects
 from pipeline.wording.english import count, short_duration
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -38,7 +38,7 @@ _THEN = {
 }
 
 
-def subject_of(key: str, payload: Any, subjects: Subjects) -> str:
+def describe_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
     title = subjects.jobs.get(str(given.get("job_id")), GONE)
@@ -50,36 +50,36 @@ def subject_of(key: str, payload: Any, subjects: Subjects) -> str:
             people = "applicants" if found.rows is None else count(found.rows, "applicant")
             return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
         case "applications.export":
-            return f"Export the applications to {title}{_as(given)}"
+            return f"Export the applications to {title}{_describe_format(given)}"
         case "log.export":
-            return f"Export the log of {title}{_as(given)}"
+            return f"Export the log of {title}{_describe_format(given)}"
         case "report.weekly":
             week = given.get("week")
             return f"Weekly report of {title}" + (f", week of {week}" if week else "")
         case "demo.sleep":
             then = _THEN.get(str(given.get("then")), "")
-            return f"Sleep {seconds(given.get('seconds', 0))}{then}"
+            return f"Sleep {describe_seconds(given.get('seconds', 0))}{then}"
         case "webhooks.redeliver":
             return "Send failed webhooks again"
-    return title_of(key)
+    return describe_task_type(key)
 
 
-def title_of(key: str) -> str:
+def describe_task_type(key: str) -> str:
     """Return the title of a type."""
     known = COMPANY_TYPES.get(key)
     return known.title if known else key
 
 
-def _as(given: Mapping[str, Any]) -> str:
+def _describe_format(given: Mapping[str, Any]) -> str:
     return f" as {FORMATS[given['format']]}" if given.get("format") in FORMATS else ""
 
 
-def seconds(value: Any) -> str:
+def describe_seconds(value: Any) -> str:
     """Format seconds, like "2.5 s"."""
     return f"{value:g} s" if isinstance(value, int | float) else "a while"
 
 
-class Progress(NamedTuple):
+class TaskProgress(NamedTuple):
     """Progress of a task; `total` is above 0."""
 
     done: int
@@ -92,16 +92,16 @@ class Progress(NamedTuple):
         return min(100, self.done * 100 // self.total)
 
 
-def progress_of(task: Task) -> Progress | None:
+def describe_progress(task: Task) -> TaskProgress | None:
     """Return the last reported progress of a running task, or None."""
     report = task.progress or {}
     total = report.get("total") or 0
     if task.status not in (Status.RUNNING, Status.CANCELLING) or total <= 0:
         return None
-    return Progress(min(report.get("done") or 0, total), total, report.get("note") or "")
+    return TaskProgress(min(report.get("done") or 0, total), total, report.get("note") or "")
 
 
-def result_of(task: Task) -> str:
+def describe_result(task: Task) -> str:
     """Summarise the result of a finished task; empty if there is nothing to say."""
     found = task.result if isinstance(task.result, dict) else {}
     if "accepted" in found:
@@ -113,7 +113,7 @@ def result_of(task: Task) -> str:
     return ""
 
 
-def limits_of(spec: TaskSpec) -> list[str]:
+def describe_limits(spec: TaskSpec) -> list[str]:
     """Return the limits of a type's runs as short phrases."""
     limits = [f"Up to {count(spec.max_attempts, 'attempt')}"]
     limits.append(f"at most {short_duration(spec.timeout_seconds)} each")
@@ -131,16 +131,16 @@ _SHAPES = {
 }
 
 
-def fields_of(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_fields(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Describe a payload's fields: each name with its allowed values."""
     required = schema.get("required", [])
     return [
-        (name, _field(about) + ("" if name in required else "; optional"))
+        (name, _describe_field(about) + ("" if name in required else "; optional"))
         for name, about in sorted((schema.get("properties") or {}).items())
     ]
 
 
-def _field(about: Mapping[str, Any]) -> str:
+def _describe_field(about: Mapping[str, Any]) -> str:
     if "enum" in about:
         return " or ".join(str(each) for each in about["enum"])
     kind = str(about.get("format") or about.get("type") or "anything")

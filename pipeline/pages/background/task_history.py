@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.pages.background.task_descriptions import seconds
+from pipeline.pages.background.task_descriptions import describe_seconds
 from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
 
@@ -23,7 +23,7 @@ class HistoryEntry:
     event: TaskEvent
 
 
-def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
+def task_history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
     """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
     data = event.data if isinstance(event.data, dict) else {}
     if event.kind == EventKind.EMITTED:
@@ -31,7 +31,7 @@ def history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
         return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
     title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
     who = actors.get(event.actor, "someone")
-    return HistoryEntry(title, _sentence(event, data, who), tone, event)
+    return HistoryEntry(title, _task_history_sentence(event, data, who), tone, event)
 
 
 _FIXED: dict[str, str] = {
@@ -46,7 +46,7 @@ _BY_PEOPLE = (
 )
 
 
-def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
+def _task_history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     if event.kind in _FIXED:
         return _FIXED[event.kind]
     if event.kind in _BY_PEOPLE:
@@ -54,10 +54,10 @@ def _sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
     if event.kind == EventKind.DISCARDED:
         by_hand = event.actor.partition(":")[0] in PEOPLE
         return f"By {who}." if by_hand else "The task reported that it is no longer needed."
-    return _of_a_run(event, data)
+    return _task_history_of_a_run(event, data)
 
 
-def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
+def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
     match event.kind:
         case EventKind.STARTED:
             return f"Attempt {event.attempt}."
@@ -69,7 +69,7 @@ def _of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
         case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
-            return f"After {seconds(float(wait))}." if wait is not None else "Immediately."
+            return f"After {describe_seconds(float(wait))}." if wait is not None else "Immediately."
         case EventKind.CANCELLED if data.get("finished"):
             return "The task stopped on its own."
     return ""

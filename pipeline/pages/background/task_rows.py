@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from pipeline.background.page_data import Subjects, subjects_of
-from pipeline.background.tasks import actors_named
+from pipeline.background.subjects import Subjects, subjects_of
+from pipeline.background.tasks import task_actors_named
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.wording.task_words import TASK_STATUS_WORDS
@@ -21,7 +21,7 @@ DOWNLOAD = "Download"
 SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
 
-def moves_soon(task: Task, now: datetime) -> bool:
+def task_row_moves_soon(task: Task, now: datetime) -> bool:
     """Tell whether a task's state may change at any moment: it runs or is about to start.
 
     False for tasks overdue by more than LATE, because no worker seems to take them.
@@ -40,7 +40,7 @@ class TaskRow:
     word: str
     tone: str
     who: str
-    progress: task_descriptions.Progress | None
+    progress: task_descriptions.TaskProgress | None
     result: str
     error: str
     link: tuple[str, str] | None
@@ -70,7 +70,7 @@ class TaskRow:
         return self.task.status in (Status.PENDING, Status.RUNNING)
 
 
-def rows_of(
+def task_rows_of(
     company_id: UUID, tasks: Sequence[Task], now: datetime, *, paused: Collection[str] = ()
 ) -> list[TaskRow]:
     """Describe tasks of a company, in their order, with at most five queries.
@@ -78,30 +78,30 @@ def rows_of(
     `paused` names the types that start no tasks now.
     """
     subjects = subjects_of(company_id, tasks)
-    actors = actors_named({task.producer for task in tasks})
-    return [_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
+    actors = task_actors_named({task.producer for task in tasks})
+    return [_task_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
 
 
-def _row(
+def _task_row(
     task: Task, subjects: Subjects, who: str, now: datetime, paused: Collection[str]
 ) -> TaskRow:
     words = TASK_STATUS_WORDS[task.status]
     return TaskRow(
         task=task,
-        what=task_descriptions.subject_of(task.type.key, task.payload, subjects),
+        what=task_descriptions.describe_subject(task.type.key, task.payload, subjects),
         word=words.label,
         tone=words.tone,
         who=who,
-        progress=task_descriptions.progress_of(task),
-        result=task_descriptions.result_of(task) if task.status == Status.SUCCEEDED else "",
+        progress=task_descriptions.describe_progress(task),
+        result=task_descriptions.describe_result(task) if task.status == Status.SUCCEEDED else "",
         error=error_line(task.errors[-1]) if task.errors else "",
-        link=_link(task, subjects),
+        link=_task_row_link(task, subjects),
         now=now,
         is_held=task.status == Status.PENDING and task.type.key in paused,
     )
 
 
-def _link(task: Task, subjects: Subjects) -> tuple[str, str] | None:
+def _task_row_link(task: Task, subjects: Subjects) -> tuple[str, str] | None:
     """Return the link to a task's result; for an import, as soon as it starts."""
     given = task.payload if isinstance(task.payload, dict) else {}
     found = task.result if isinstance(task.result, dict) else {}

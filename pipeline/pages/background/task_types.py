@@ -10,20 +10,25 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from pipeline.background.catalog import COMPANY_TYPES, CompanyType, company_types
-from pipeline.background.page_data import stopped_types
-from pipeline.background.tasks import actors_named
+from pipeline.background.catalog import COMPANY_TYPES, CompanyType, catalogued_company_types
+from pipeline.background.tasks import stopped_task_types, task_actors_named
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.background import requests
-from pipeline.pages.background.task_descriptions import limits_of
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
+from pipeline.pages.background.task_actions import task_actor_of_member
+from pipeline.pages.background.task_descriptions import describe_limits
 from pipeline.wording.english import count
 from tasks import control, registry
-from tasks.stats import site
+from tasks.stats.owner import owner_depth
 
 
 @dataclass(frozen=True, slots=True)
-class TypeCard:
+class TaskTypeCard:
     """Task type on its card. `paused_by` is empty unless this company paused it."""
 
     type: CompanyType
@@ -50,35 +55,35 @@ class TypeCard:
 
 @require_safe
 @for_members()
-def work_types(request: HttpRequest) -> HttpResponse:
+def task_types(request: HttpRequest) -> HttpResponse:
     """List every type, and why it is paused if it is."""
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     waiting: Counter[str] = Counter()
-    for (name, _priority), depth in site.own_depth(member.company.id).items():
+    for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
-    paused = control.paused_by_owner(member.company.id)
-    actors = actors_named(set(paused.values()))
-    stopped, broken = stopped_types(member.company.id)
+    paused = control.types_paused_by_owner(member.company.id)
+    actors = task_actors_named(set(paused.values()))
+    stopped, broken = stopped_task_types(member.company.id)
     cards = [
-        TypeCard(
+        TaskTypeCard(
             type=each,
-            limits=", ".join(limits_of(registry.find(each.key))) + ".",
+            limits=", ".join(describe_limits(registry.find_registered_type(each.key))) + ".",
             waiting=waiting[each.key],
             paused_by=actors[paused[each.key]] if each.key in paused else "",
             is_stopped=each.key in stopped,
             is_broken=each.key in broken,
         )
-        for each in company_types()
+        for each in catalogued_company_types()
     ]
     return render(request, "background/types.html", {"tab": "types", "types": cards})
 
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def type_pause(request: HttpRequest, key: str) -> HttpResponse:
+def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
     member, chosen = _chosen_task_type(request, key)
-    control.pause(key, actor=requests.actor_of(member), owner_id=member.company.id)
+    control.pause(key, actor=task_actor_of_member(member), owner_id=member.company.id)
     messages.success(
         request,
         f"{chosen.title} is paused. Running tasks will finish; new ones wait until you resume.",
@@ -88,17 +93,17 @@ def type_pause(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def type_resume(request: HttpRequest, key: str) -> HttpResponse:
+def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
     member, chosen = _chosen_task_type(request, key)
-    control.resume(key, actor=requests.actor_of(member), owner_id=member.company.id)
+    control.resume(key, actor=task_actor_of_member(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 
 
 def _chosen_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
-    member = require(member_who_sent(request), Action.MANAGE_TASKS)
+    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)
     if chosen is None:
         raise Http404

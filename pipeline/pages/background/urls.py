@@ -7,12 +7,12 @@ from pipeline.pages.background import dead_letters, overview, schedules, task, t
 _A = "company/work/schedules/<uuid:schedule_id>/"
 
 urlpatterns = [
-    path("company/work/", overview.work, name="work"),
+    path("company/work/", overview.overview, name="work"),
     path("company/work/dead/", dead_letters.dead_letters_page, name="dead_letters"),
-    path("company/work/dead/replay/", dead_letters.dead_replay, name="dead_replay"),
-    path("company/work/types/", task_types.work_types, name="work_types"),
-    path("company/work/types/<str:key>/pause/", task_types.type_pause, name="type_pause"),
-    path("company/work/types/<str:key>/resume/", task_types.type_resume, name="type_resume"),
+    path("company/work/dead/replay/", dead_letters.replay_dead_letters_of_type, name="dead_replay"),
+    path("company/work/types/", task_types.task_types, name="work_types"),
+    path("company/work/types/<str:key>/pause/", task_types.pause_task_type, name="type_pause"),
+    path("company/work/types/<str:key>/resume/", task_types.resume_task_type, name="type_resume"),
     path("company/work/schedules/", schedules.schedules, name="schedules"),
     path("company/work/schedules/new/", schedules.new_schedule, name="new_schedule"),
     path(_A, schedules.edit_schedule, name="edit_schedule"),

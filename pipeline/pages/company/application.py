@@ -16,11 +16,11 @@ from pipeline.models import DecisionNote
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import DecisionForm
-from pipeline.pages.error_messages import attempt
-from pipeline.pages.event_rows import rows_of_person
+from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import Seen
-from pipeline.selectors.board import next_in_line, promoted_since
+from pipeline.selectors.applications import SeenApplication
+from pipeline.selectors.board import board_next_in_line, board_promoted_since
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
@@ -32,7 +32,7 @@ EVENTS_SHOWN = 100
 
 
 @for_members()
-def application(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def company_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show one application; the page keeps itself up to date."""
     member, seen = received_application(request, application_id)
     job = read_job(seen.application.job_id)
@@ -40,13 +40,15 @@ def application(request: HttpRequest, application_id: UUID) -> HttpResponse:
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: _context(request, member, seen, job),
+        build=lambda: _company_application_context(request, member, seen, job),
         tag=f"{job.seq}-{job.posting.version}",
         jobs=[job.id],
     )
 
 
-def _context(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict[str, Any]:
+def _company_application_context(
+    request: HttpRequest, member: Member, seen: SeenApplication, job: Job
+) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
     page: Page[Any] = timeline_of(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
@@ -58,30 +60,30 @@ def _context(request: HttpRequest, member: Member, seen: Seen, job: Job) -> dict
         "job": job,
         "note": DecisionNote.objects.filter(application_id=seen.application.id).first(),
         "is_cooling": bool(eligible_at and eligible_at > seen.now),
-        "may_decide": member.may(Action.DECIDE) and bool(_possible_outcomes(seen)),
-        "events": rows_of_person(page.rows),
+        "may_decide": member.may(Action.DECIDE) and bool(_possible_outcomes_of_application(seen)),
+        "events": event_rows_of_person(page.rows),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }
 
 
 @for_members(Action.DECIDE)
-def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the possible decisions with their consequences; on POST, end the application."""
     member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
-    possible = _possible_outcomes(seen)
+    possible = _possible_outcomes_of_application(seen)
     if not possible:
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None)
-    consequence = _consequence(seen, job)
+    consequence = _consequence_for_application(seen, job)
     # Only the fate of the seat must still hold when the button is pressed: the number of people
     # waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
     promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise
     if form.is_valid() and is_kept:
-        return _decide(request, member, seen, job, form.cleaned_data)
+        return _decide_on_application(request, member, seen, job, form.cleaned_data)
     if not is_kept:
         form.add_error(None, consequences.MOVED_ON)
     context = {
@@ -95,7 +97,7 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "choices": [
             {
                 "outcome": outcome.value,
-                "button": f"{words.verb} {_name_of(seen)}",
+                "button": f"{words.verb} {_name_on_application(seen)}",
                 "meaning": words.meaning,
                 "tone": "primary" if outcome is Outcome.HIRED else "danger",
             }
@@ -106,15 +108,17 @@ def decide(request: HttpRequest, application_id: UUID) -> HttpResponse:
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
-def _possible_outcomes(seen: Seen) -> list[Outcome]:
+def _possible_outcomes_of_application(seen: SeenApplication) -> list[Outcome]:
     status = Status(seen.application.status)
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
 
 
-def _consequence(seen: Seen, job: Job) -> str:
+def _consequence_for_application(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
-        return consequences.when_a_seat_opens(job, next(iter(next_in_line(job.id, most=1)), None))
+        return consequences.consequence_when_a_seat_opens(
+            job, next(iter(board_next_in_line(job.id, most=1)), None)
+        )
     if seen.position is None:
         return "nobody moves up, because an unverified application is not counted"
     behind = seen.people_waiting - seen.position
@@ -123,11 +127,11 @@ def _consequence(seen: Seen, job: Job) -> str:
     return f"{people(behind)} behind {plural(behind, 'moves', 'move')} up by one"
 
 
-def _decide(
-    request: HttpRequest, member: Member, seen: Seen, job: Job, given: dict[str, str]
+def _decide_on_application(
+    request: HttpRequest, member: Member, seen: SeenApplication, job: Job, given: dict[str, str]
 ) -> HttpResponse:
     outcome = Outcome(given["outcome"])
-    done = attempt(
+    done = attempt_or_error_message(
         request,
         lambda: remove(
             application_id=seen.application.id,
@@ -139,7 +143,7 @@ def _decide(
     )
     if done is None:
         return redirect("application", application_id=seen.application.id)
-    promoted = consequences.were_promoted(*promoted_since(job.id, job.seq))
+    promoted = consequences.consequence_were_promoted(*board_promoted_since(job.id, job.seq))
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []
@@ -147,10 +151,11 @@ def _decide(
             ways.append("close it" if ways else "close the job")
         advice = f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""
     messages.success(
-        request, f"{_name_of(seen)} was {DECISION_WORDS[outcome].done}.{promoted}{advice}"
+        request,
+        f"{_name_on_application(seen)} was {DECISION_WORDS[outcome].done}.{promoted}{advice}",
     )
     return redirect("board", job_id=job.id)
 
 
-def _name_of(seen: Seen) -> str:
+def _name_on_application(seen: SeenApplication) -> str:
     return seen.application.name or seen.address or "this person"

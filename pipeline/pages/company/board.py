@@ -11,13 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company.consequences import are_promoted
+from pipeline.pages.company.consequences import consequence_are_promoted
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import place_in, url_with
+from pipeline.pages.paging import page_place_in, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
-from pipeline.selectors.board import Board, SeatPlace, board_of, decay_worker, place_of
+from pipeline.selectors.board import Board, SeatPlace, board_decay_worker, board_of, board_place_of
 from pipeline.selectors.paging import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
@@ -29,7 +29,7 @@ ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "
 def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's pipeline; the page keeps itself up to date."""
     member, job = own_job(request, job_id)
-    worker = decay_worker()
+    worker = board_decay_worker()
     # Beside the line itself, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
@@ -37,21 +37,21 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
         request,
         "company/board.html",
         "company/_board.html",
-        build=lambda: _context(request, member, job_id),
+        build=lambda: _board_context(request, member, job_id),
         tag=f"{job.seq}-{job.posting.version}-{(worker.alive, overdue)}-{period}",
         jobs=[job_id],
     )
 
 
-def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
-    seat = place_in(request, "seats", str, datetime, UUID)
+def _board_context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
+    seat = page_place_in(request, "seats", str, datetime, UUID)
     shown = board_of(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
-        waiting_after=place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
+        waiting_after=page_place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
     answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
-    urls, rows = _page_urls(request, shown), shown.waitlist.rows
+    urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
@@ -68,9 +68,11 @@ def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, An
         "last_promotion": last_promotion if answer.cause != "MOVING" else None,
         "idle_shown": range(min(idle, IDLE_SHOWN)),
         "idle_more": max(0, idle - IDLE_SHOWN),
-        "may": _permitted_buttons(member, shown.job),
-        "cooling": {s.application.id for s in shown.waitlist.rows if _is_cooling(s, shown)},
-        "on_resuming": _consequence_of_resuming(shown),
+        "may": _permitted_board_buttons(member, shown.job),
+        "cooling": {
+            s.application.id for s in shown.waitlist.rows if _is_cooling_on_board(s, shown)
+        },
+        "on_resuming": _resuming_on_board(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
@@ -79,7 +81,7 @@ def _context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, An
     }
 
 
-def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
+def _permitted_board_buttons(member: Member, job: Job) -> dict[str, bool]:
     status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
@@ -93,37 +95,37 @@ def _permitted_buttons(member: Member, job: Job) -> dict[str, bool]:
     }
 
 
-def _is_cooling(seen: Any, shown: Board) -> bool:
+def _is_cooling_on_board(seen: Any, shown: Board) -> bool:
     end = seen.application.eligible_at
     return end is not None and end > shown.now
 
 
-def _consequence_of_resuming(shown: Board) -> str:
+def _resuming_on_board(shown: Board) -> str:
     """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
     if not free or not shown.job.people_waiting:
         return "people can apply again"
-    eligible = [s for s in rows if s.application.is_verified and not _is_cooling(s, shown)]
+    eligible = [s for s in rows if s.application.is_verified and not _is_cooling_on_board(s, shown)]
     names = [seen.application.name for seen in eligible[:free]]
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"
-    return f"{are_promoted(names[:2], len(names))} at once"
+    return f"{consequence_are_promoted(names[:2], len(names))} at once"
 
 
-def _page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
+def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
     """Addresses of the next and the first page of both lists."""
     urls = {}
     if shown.seats.more:
-        seat = place_of(shown.seats.rows[-1])
+        seat = board_place_of(shown.seats.rows[-1])
         place = encode_cursor("pending" if seat.pending else "active", seat.moment, seat.id)
-        urls["seats_next"] = url_with(request, seats=place) + "#seats"
+        urls["seats_next"] = page_url_with(request, seats=place) + "#seats"
     if "seats" in request.GET:
-        urls["seats_first"] = url_with(request, seats=None) + "#seats"
+        urls["seats_first"] = page_url_with(request, seats=None) + "#seats"
     if shown.waitlist.more:
         last = shown.waitlist.rows[-1].application
         place = encode_cursor(last.ticket or 0, last.tie or 0)
-        urls["waiting_next"] = url_with(request, waiting=place) + "#waitlist"
+        urls["waiting_next"] = page_url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
-        urls["waiting_first"] = url_with(request, waiting=None) + "#waitlist"
+        urls["waiting_first"] = page_url_with(request, waiting=None) + "#waitlist"
     return urls

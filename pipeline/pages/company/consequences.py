@@ -15,7 +15,7 @@ MOVED_ON = (
 )
 
 
-def together(names: Sequence[str], total: int) -> str:
+def consequence_names(names: Sequence[str], total: int) -> str:
     """Join names and count the rest: Ana Li, Bo Berg and 3 more."""
     shown = [name or "someone without a name" for name in names]
     more = total - len(shown)
@@ -24,19 +24,19 @@ def together(names: Sequence[str], total: int) -> str:
     return joined(shown)
 
 
-def are_promoted(names: Sequence[str], total: int) -> str:
+def consequence_are_promoted(names: Sequence[str], total: int) -> str:
     """Say who is promoted: Ana Li is promoted, Ana Li and Bo Berg are promoted."""
-    return f"{together(names, total)} {plural(total, 'is', 'are')} promoted"
+    return f"{consequence_names(names, total)} {plural(total, 'is', 'are')} promoted"
 
 
-def were_promoted(names: Sequence[str], total: int) -> str:
+def consequence_were_promoted(names: Sequence[str], total: int) -> str:
     """Return a sentence on who has just been promoted, or an empty string."""
     if not total:
         return ""
-    return f" {together(names, total)} {plural(total, 'was', 'were')} promoted."
+    return f" {consequence_names(names, total)} {plural(total, 'was', 'were')} promoted."
 
 
-def when_a_seat_opens(job: Job, next_name: str | None) -> str:
+def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
@@ -47,7 +47,7 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
         )
         return f"nobody is promoted: {still}"
     if next_name is not None:
-        return f"{together([next_name], 1)} is offered the seat"
+        return f"{consequence_names([next_name], 1)} is offered the seat"
     if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who is not in a cool-down"
     if job.people_waiting:
@@ -55,7 +55,7 @@ def when_a_seat_opens(job: Job, next_name: str | None) -> str:
     return "the seat stays free for the next applicant"
 
 
-def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
+def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     """Describe the consequence of a new number of seats.
 
     `names` are the first people who could be promoted, in order.
@@ -80,4 +80,4 @@ def of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))
-    return f"{are_promoted(names[: min(3, total)], total)} at once."
+    return f"{consequence_are_promoted(names[: min(3, total)], total)} at once."

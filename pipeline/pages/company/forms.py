@@ -11,19 +11,19 @@ from applicants.forms import AddressField
 from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
-from jobs.policies import Policy, limits_of
+from jobs.policies import Policy, policy_limits
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
 from pipeline.pages.forms import PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
-from pipeline.wording.event_words import reason_choices
+from pipeline.wording.event_words import reason_word_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
 
 
-def one_line(text: str) -> None:
+def refuse_lines_in_form(text: str) -> None:
     """Refuse line breaks and other invisible characters. Raises ValidationError."""
     if not text.isprintable():
         raise ValidationError("Remove line breaks and other invisible characters.")
@@ -32,11 +32,11 @@ def one_line(text: str) -> None:
 class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read."""
 
-    title = forms.CharField(max_length=TITLE_LENGTH, validators=[one_line])
+    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_lines_in_form])
     location = forms.CharField(
         max_length=LOCATION_LENGTH,
         required=False,
-        validators=[one_line],
+        validators=[refuse_lines_in_form],
         help_text="For example “Lisbon” or “Remote in Europe”.",
     )
     description = forms.CharField(
@@ -51,17 +51,17 @@ class PostingForm(PlainForm):
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
-def posting_values(posting: JobPosting) -> dict[str, Any]:
+def posting_form_values(posting: JobPosting) -> dict[str, Any]:
     """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
 
-def _number(**options: Any) -> forms.IntegerField:
+def _number_form_field(**options: Any) -> forms.IntegerField:
     widget = forms.NumberInput(attrs={"inputmode": "numeric"})
     return forms.IntegerField(widget=widget, **options)
 
 
-def _unit(of: str) -> forms.ChoiceField:
+def _unit_form_field(of: str) -> forms.ChoiceField:
     choices = [(unit, unit) for unit in UNITS]
     return forms.ChoiceField(choices=choices, label=f"Unit of: {of}")
 
@@ -72,43 +72,43 @@ WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss"
 class PolicyForm(PlainForm):
     """Policy of a job. Each duration is a number and a unit."""
 
-    window = _number(
+    window = _number_form_field(
         label=WINDOW,
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text="How long a person has to confirm an offered seat before it goes to the next in"
         " line. From 1 minute to 30 days; we recommend at least a day.",
     )
-    window_unit = _unit(WINDOW)
+    window_unit = _unit_form_field(WINDOW)
     acknowledge_first_seat = forms.BooleanField(
         label="Ask people to confirm a seat that is free when they apply",
         required=False,
         help_text="Otherwise, people who apply while a seat is free get it as soon as their email"
         " address is verified.",
     )
-    penalty_places = _number(
+    penalty_places = _number_form_field(
         label="Places lost after a miss",
-        min_value=limits_of("penalty_places")[0],
-        max_value=limits_of("penalty_places")[1],
+        min_value=policy_limits("penalty_places")[0],
+        max_value=policy_limits("penalty_places")[1],
         help_text="People who miss the deadline go to the back of the line, and this many later"
         " applicants then pass them; twice as many after a second miss, and so on. 0 means just the"
         " back of the line.",
     )
-    max_decays = _number(
+    max_decays = _number_form_field(
         label="Misses allowed",
-        min_value=limits_of("max_decays")[0],
-        max_value=limits_of("max_decays")[1],
+        min_value=policy_limits("max_decays")[0],
+        max_value=policy_limits("max_decays")[1],
         required=False,
         help_text="One more miss ends the application. Leave empty for no limit.",
     )
-    cooldown = _number(
+    cooldown = _number_form_field(
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
         help_text="How long after a miss a person is not offered another seat. They keep their"
         " place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
-    cooldown_unit = _unit(COOLDOWN)
+    cooldown_unit = _unit_form_field(COOLDOWN)
 
     def clean(self) -> dict[str, Any]:
         """Add both durations in seconds to the cleaned data."""
@@ -125,7 +125,7 @@ class PolicyForm(PlainForm):
         number, unit = self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_unit")
         if number is None or not unit:
             return
-        seconds, (low, high) = number * UNITS[unit], limits_of(field)
+        seconds, (low, high) = number * UNITS[unit], policy_limits(field)
         self.cleaned_data[field] = seconds
         if not low <= seconds <= high:
             self.add_error(
@@ -133,15 +133,15 @@ class PolicyForm(PlainForm):
             )
 
 
-def policy_values(policy: Policy) -> dict[str, Any]:
+def policy_form_values(policy: Policy) -> dict[str, Any]:
     """Return a policy as initial values of its form."""
-    window, window_unit = _in_units(policy.acknowledgment_window_seconds)
-    cooldown, cooldown_unit = _in_units(policy.cooldown_seconds)
+    window, window_unit = _form_value_in_units(policy.acknowledgment_window_seconds)
+    cooldown, cooldown_unit = _form_value_in_units(policy.cooldown_seconds)
     spans = {"window": window, "window_unit": window_unit}
     return policy.values() | spans | {"cooldown": cooldown, "cooldown_unit": cooldown_unit}
 
 
-def _in_units(seconds: int) -> tuple[int, str]:
+def _form_value_in_units(seconds: int) -> tuple[int, str]:
     """Split seconds into a whole number and the largest unit that fits."""
     unit = next(unit for unit in reversed(UNITS) if seconds % UNITS[unit] == 0)
     return seconds // UNITS[unit], unit
@@ -150,7 +150,7 @@ def _in_units(seconds: int) -> tuple[int, str]:
 class CapacityForm(PlainForm):
     """Number of seats of a job."""
 
-    capacity = _number(
+    capacity = _number_form_field(
         label="Seats",
         min_value=1,
         max_value=MAX_CAPACITY,
@@ -183,7 +183,7 @@ class SettingsForm(PostingForm, PolicyForm):
 class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
-    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[one_line])
+    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_lines_in_form])
     email = AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -199,7 +199,7 @@ class DecisionForm(PlainForm):
     )
     reason = forms.ChoiceField(
         required=False,
-        choices=[("", "No reason"), *reason_choices()],
+        choices=[("", "No reason"), *reason_word_choices()],
         help_text="The applicant can read it. It stays in the job's log permanently.",
     )
     note = forms.CharField(

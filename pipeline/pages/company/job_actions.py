@@ -18,10 +18,10 @@ from pipeline.domain.states import Status
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import CapacityForm, PersonForm
-from pipeline.pages.error_messages import NOT_FOUND, attempt, words_for
+from pipeline.pages.error_messages import NOT_FOUND, attempt_or_error_message, error_message_for
 from pipeline.selectors.applications import read_application
-from pipeline.selectors.board import LOOKED_AHEAD, next_in_line, promoted_since
-from pipeline.selectors.people import decided_before
+from pipeline.selectors.board import LOOKED_AHEAD, board_next_in_line, board_promoted_since
+from pipeline.selectors.people import person_decided_before
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, update_job
@@ -34,7 +34,7 @@ def job_open(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Open a draft, or resume a paused job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is open. People can apply."
-    return _act(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
+    return _act_on_job(request, job, done, lambda: open_job(job_id=job_id, actor=member.actor))
 
 
 @require_POST
@@ -43,7 +43,7 @@ def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause a job."""
     member, job = own_job(request, job_id, Action.OPEN_OR_PAUSE_JOB)
     done = "The job is paused. Nobody can apply or is promoted; running deadlines continue."
-    return _act(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
+    return _act_on_job(request, job, done, lambda: pause_job(job_id=job_id, actor=member.actor))
 
 
 @for_members(Action.CLOSE_JOB)
@@ -55,14 +55,17 @@ def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
         context = {"job": job, "tab": "board", "released": released}
         return render(request, "company/close.html", context)
     done = "The job is closed."
-    return _act(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
+    return _act_on_job(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
 
 
-def _act(request: HttpRequest, job: Job, done: str, verb: Callable[[], object]) -> HttpResponse:
+def _act_on_job(
+    request: HttpRequest, job: Job, done: str, verb: Callable[[], object]
+) -> HttpResponse:
     """Run an action on a job and report the result on its board."""
-    if attempt(request, lambda: (verb(), True)):
+    if attempt_or_error_message(request, lambda: (verb(), True)):
         messages.success(
-            request, done + consequences.were_promoted(*promoted_since(job.id, job.seq))
+            request,
+            done + consequences.consequence_were_promoted(*board_promoted_since(job.id, job.seq)),
         )
     return redirect("board", job_id=job.id)
 
@@ -72,30 +75,30 @@ def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask for a number of seats, show the consequence, and on POST apply it."""
     member, job = own_job(request, job_id, Action.CHANGE_RULES)
     if job.status == JobStatus.CLOSED:
-        return _capacity_page(request, job, CapacityForm(), None, "")
+        return _job_capacity_page(request, job, CapacityForm(), None, "")
     given = request.POST or request.GET
     form = CapacityForm(given if "capacity" in given else None, initial={"capacity": job.capacity})
     if not (form.is_bound and form.is_valid()):
-        return _capacity_page(request, job, form, None, "")
+        return _job_capacity_page(request, job, form, None, "")
     wanted = form.cleaned_data["capacity"]
     added = wanted - job.active_count - job.pending_count
-    names = next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
-    follows = consequences.of_capacity(job, wanted, names)
+    names = board_next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
+    follows = consequences.consequence_of_capacity(job, wanted, names)
     if request.method != "POST":
-        return _capacity_page(request, job, form, wanted, follows)
+        return _job_capacity_page(request, job, form, wanted, follows)
     if request.POST.get("promised", follows) != follows:
         form.add_error(None, consequences.MOVED_ON)
-        return _capacity_page(request, job, form, wanted, follows)
+        return _job_capacity_page(request, job, form, wanted, follows)
     keeps = "keeps that seat" if added == -1 else "keep their seats"
     drains = f" {people(-added)} above that {keeps} while the job drains."
     done = f"The job now has {count(wanted, 'seat')}.{drains if added < 0 else ''}"
     changes = JobChanges(capacity=wanted)
-    return _act(
+    return _act_on_job(
         request, job, done, lambda: update_job(job_id=job.id, changes=changes, actor=member.actor)
     )
 
 
-def _capacity_page(
+def _job_capacity_page(
     request: HttpRequest, job: Job, form: CapacityForm, wanted: int | None, follows: str
 ) -> HttpResponse:
     context = {"job": job, "tab": "settings", "form": form, "wanted": wanted, "follows": follows}
@@ -104,22 +107,22 @@ def _capacity_page(
 
 
 @for_members(Action.SUBMIT_APPLICATION)
-def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def job_add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Add a person to the line. Their address counts as verified: the company vouches for it."""
     member, job = own_job(request, job_id, Action.SUBMIT_APPLICATION)
     form = PersonForm(request.POST or None)
-    before = decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
+    before = person_decided_before(job.id, form.cleaned_data["email"]) if form.is_valid() else None
     is_asked = before is not None and request.POST.get("again") != str(before.id)
     if form.is_valid() and not is_asked:
         try:
-            return _add(request, member, job, form)
+            return _add_person_to_job(request, member, job, form)
         except NOT_FOUND:
             raise
         except LineError as error:
-            form.add_error(None, words_for(error))
+            form.add_error(None, error_message_for(error))
     # With a cool-down for everyone who waits, a free seat goes to the newcomer.
     free = job.seats_free
-    eligible = len(next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
+    eligible = len(board_next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
     context = {
         "job": job,
         "tab": "board",
@@ -130,7 +133,9 @@ def add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "company/add.html", context, status=422 if form.errors else 200)
 
 
-def _add(request: HttpRequest, member: Member, job: Job, form: PersonForm) -> HttpResponse:
+def _add_person_to_job(
+    request: HttpRequest, member: Member, job: Job, form: PersonForm
+) -> HttpResponse:
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_applicant(form.cleaned_data["email"])

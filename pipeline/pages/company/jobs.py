@@ -11,17 +11,17 @@ from django.shortcuts import redirect, render
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_who_sent, require
+from pipeline.pages.access import current_member, for_members, member_who_sent, require_access
 from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import id_in, url_with
-from pipeline.selectors.board import decay_worker
+from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.selectors.board import board_decay_worker
 from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.overview import glances
+from pipeline.selectors.overview import overview_glances
 from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import create_job
-from pipeline.wording.explanations import how_the_line_works
+from pipeline.wording.explanations import explain_line
 
 JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
@@ -41,7 +41,7 @@ SHORT_WINDOW = (
 @for_members()
 def company_jobs(request: HttpRequest) -> HttpResponse:
     """List the company's jobs, newest first; the page keeps itself up to date."""
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     status = request.GET.get("status", "")
     status = status if status in JobStatus.values else ""
     search = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
@@ -49,27 +49,27 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=status or None,
         search=search,
-        after=id_in(request, "after"),
+        after=page_id_in(request, "after"),
         limit=JOBS_SHOWN,
     )
-    next_url = url_with(request, after=str(page.rows[-1].id)) if page.more else ""
+    next_url = page_url_with(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
-    now = int(decay_worker().now.timestamp()) // REFRESH_SECONDS
+    now = int(board_decay_worker().now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
         "company/_jobs.html",
         build=lambda: {
             "member": member,
-            "glances": [(glance, SeatBar.of(glance.job)) for glance in glances(page.rows)],
-            "now": decay_worker().now,
+            "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_glances(page.rows)],
+            "now": board_decay_worker().now,
             "status": status,
             "statuses": JobStatus.values,
             "search": search,
             "first_job": FIRST_JOB,
             "filtered": bool(status or search),
             "next_url": next_url,
-            "first_url": url_with(request, after=None) if request.GET.get("after") else "",
+            "first_url": page_url_with(request, after=None) if request.GET.get("after") else "",
         },
         tag=f"{states}{page.more}{now}",
         jobs=[job.id for job in page.rows],
@@ -79,9 +79,9 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Show the form for a new job, preview its line, and create it as a draft or open."""
-    member = require(member_who_sent(request), Action.CREATE_JOB)
+    member = require_access(member_who_sent(request), Action.CREATE_JOB)
     if request.method != "POST":
-        initial = forms.policy_values(Policy()) | {"capacity": 3}
+        initial = forms.policy_form_values(Policy()) | {"capacity": 3}
         return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)
     rules, seats = forms.PolicyForm(request.POST), forms.CapacityForm(request.POST)
     if "preview" in request.POST and rules.is_valid() and seats.is_valid():
@@ -101,11 +101,11 @@ def new_job(request: HttpRequest) -> HttpResponse:
     )
     state = "open: everyone can apply" if opened else "a draft: only your company can see it"
     messages.success(request, f"“{form.cleaned_data['title']}” was created. It is {state}.")
-    warn_of_short_window(request, form.policy())
+    warn_of_jobs_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
 
 
-def warn_of_short_window(request: HttpRequest, policy: Policy) -> None:
+def warn_of_jobs_short_window(request: HttpRequest, policy: Policy) -> None:
     """Warn on the next page if people have too little time to confirm."""
     if policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS:
         messages.warning(request, SHORT_WINDOW)
@@ -121,14 +121,14 @@ def _new_job_page(
 ) -> HttpResponse:
     context = {
         "form": form,
-        "works": how_the_line_works(policy, capacity) if policy and capacity else [],
+        "works": explain_line(policy, capacity) if policy and capacity else [],
         "previewed": "preview" in request.POST,
-        **short_window(policy),
+        **jobs_short_window(policy),
     }
     return render(request, "company/new_job.html", context, status=status)
 
 
-def short_window(policy: Policy | None) -> dict[str, Any]:
+def jobs_short_window(policy: Policy | None) -> dict[str, Any]:
     """Return the context of the warning about a short time to confirm."""
     short = policy is not None and policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS
     return {

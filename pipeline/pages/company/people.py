@@ -10,19 +10,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, require
-from pipeline.pages.event_rows import rows_of_person
-from pipeline.pages.paging import id_in, place_in, url_with
-from pipeline.pages.time_limit import reads_for_a_while
+from pipeline.pages.access import current_member, for_members, require_access
+from pipeline.pages.event_rows import event_rows_of_person
+from pipeline.pages.paging import page_id_in, page_place_in, page_url_with
+from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.applications import applications_of
 from pipeline.selectors.paging import encode_cursor
 from pipeline.selectors.people import (
     applicant_known_to,
     applicants_with_address,
-    recently_applied,
+    people_recently_applied,
 )
 from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
-from pipeline.selectors.timelines import Moment, timeline_of_person
+from pipeline.selectors.timelines import TimelineMoment, timeline_of_person
 
 FOUND_SHOWN = 25
 APPLICATIONS_SHOWN = 50
@@ -31,10 +31,10 @@ LONGEST_SEARCH = 254
 
 
 @for_members()
-@reads_for_a_while
+@time_limited
 def people(request: HttpRequest) -> HttpResponse:
     """Search the company's applicants by name or whole address; else list the latest ones."""
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
     if "@" in search:
@@ -46,60 +46,56 @@ def people(request: HttpRequest) -> HttpResponse:
             ).rows
         ]
     elif search:
-        name = place_in(request, "after", str, UUID)
+        name = page_place_in(request, "after", str, UUID)
         behind = NamePlace(*name) if name else BEFORE_ALL
         found = find_by_name(member.company.id, search, after=behind, limit=FOUND_SHOWN)
         context["found"] = found.rows
         if found.next:
-            context["next_url"] = url_with(request, after=encode_cursor(*found.next))
+            context["next_url"] = page_url_with(request, after=encode_cursor(*found.next))
         if "after" in request.GET:
-            context["first_url"] = url_with(request, after=None)
+            context["first_url"] = page_url_with(request, after=None)
     else:
-        context["found"] = recently_applied(member.company.id, limit=FOUND_SHOWN)
+        context["found"] = people_recently_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
 
 
 @for_members()
-@reads_for_a_while
+@time_limited
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """Show one person's applications to this company and the events of these."""
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)
-    here = id_in(request, "applications")
+    here = page_id_in(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN
     )
-    moment = place_in(request, "events", datetime, UUID, int)
-    behind = Moment(*moment) if moment else None
+    moment = page_place_in(request, "events", datetime, UUID, int)
+    behind = TimelineMoment(*moment) if moment else None
     events = timeline_of_person(
         applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN
     )
+    urls = {}
+    if theirs.more:
+        last = str(theirs.rows[-1].application.id)
+        urls["applications_next"] = page_url_with(request, applications=last)
+    if "applications" in request.GET:
+        urls["applications_first"] = page_url_with(request, applications=None)
+    if events.more:
+        event = events.rows[-1]
+        place = encode_cursor(event.at, event.job_id, event.seq)
+        urls["events_next"] = page_url_with(request, events=place)
+    if "events" in request.GET:
+        urls["events_first"] = page_url_with(request, events=None)
     titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
     context = {
         "known": known,
         "applications": theirs.rows,
         "events": [
             (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))
-            for row in rows_of_person(events.rows)
+            for row in event_rows_of_person(events.rows)
         ],
         "now": theirs.rows[0].now if theirs.rows else None,
-        **_page_urls(request, theirs, events),
+        **urls,
     }
     return render(request, "company/person.html", context)
-
-
-def _page_urls(request: HttpRequest, theirs: Any, events: Any) -> dict[str, str]:
-    urls = {}
-    if theirs.more:
-        last = str(theirs.rows[-1].application.id)
-        urls["applications_next"] = url_with(request, applications=last)
-    if "applications" in request.GET:
-        urls["applications_first"] = url_with(request, applications=None)
-    if events.more:
-        event = events.rows[-1]
-        place = encode_cursor(event.at, event.job_id, event.seq)
-        urls["events_next"] = url_with(request, events=place)
-    if "events" in request.GET:
-        urls["events_first"] = url_with(request, events=None)
-    return urls

@@ -12,20 +12,20 @@ from django.shortcuts import redirect, render
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, for_members, own_job, require
+from pipeline.pages.access import Member, for_members, own_job, require_access
 from pipeline.pages.company.forms import (
     PostingForm,
     SettingsForm,
-    policy_values,
-    posting_values,
+    policy_form_values,
+    posting_form_values,
 )
-from pipeline.pages.company.jobs import short_window, warn_of_short_window
+from pipeline.pages.company.jobs import jobs_short_window, warn_of_jobs_short_window
 from pipeline.pages.company.retention import retention_form
-from pipeline.pages.error_messages import words_for
+from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.wording.event_words import reason_choices
-from pipeline.wording.explanations import how_the_line_works
+from pipeline.wording.event_words import reason_word_choices
+from pipeline.wording.explanations import explain_line
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -41,26 +41,28 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show and save a job's settings. Owners save posting and policy, recruiters the posting."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
-        return _page(request, member, job)
+        return _settings_page(request, member, job)
     is_whole = request.POST.get("section") != "posting"
-    require(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
+    require_access(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
     form = SettingsForm(request.POST) if is_whole else PostingForm(request.POST)
     if not form.is_valid():
-        return _page(request, member, job, form, status=422)
-    return _save(request, member, job, form)
+        return _settings_page(request, member, job, form, status=422)
+    return _save_settings(request, member, job, form)
 
 
-def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> HttpResponse:
+def _save_settings(
+    request: HttpRequest, member: Member, job: Job, form: PostingForm
+) -> HttpResponse:
     posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
     policy = form.policy() if isinstance(form, SettingsForm) else job.policy
     alteration = JobChanges(
-        posting=posting if posting != posting_values(job.posting) else {},
+        posting=posting if posting != posting_form_values(job.posting) else {},
         policy=policy.values() if policy != job.policy else {},
     )
-    refusal = _alter(request, member, job, alteration)
+    refusal = _alter_settings(request, member, job, alteration)
     if refusal:
         form.add_error(None, refusal)
-        return _page(request, member, read_job(job.id), form, status=409)
+        return _settings_page(request, member, read_job(job.id), form, status=409)
     done = "The posting is saved." if alteration.posting else "There were no changes to save."
     if alteration.policy:
         what = "The posting and rules are" if alteration.posting else "The rules are"
@@ -70,35 +72,35 @@ def _save(request: HttpRequest, member: Member, job: Job, form: PostingForm) -> 
         )
     messages.success(request, done)
     if isinstance(form, SettingsForm):
-        warn_of_short_window(request, form.policy())
+        warn_of_jobs_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
-def _alter(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
+def _alter_settings(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
     """Change a job if it still is as the form showed it. Return why not, or an empty string."""
     if job.status == JobStatus.CLOSED:
-        return words_for(IllegalJobMove(status=job.status, verb="change"))
+        return error_message_for(IllegalJobMove(status=job.status, verb="change"))
     for _ in range(TRIES):
         seen_posting, seen_policy = (
             request.POST.get(f"seen_{name}") for name in ("posting", "policy")
         )
         if alteration.posting and seen_posting != str(job.posting.version):
-            return words_for(StaleVersion())
+            return error_message_for(StaleVersion())
         if alteration.policy and seen_policy != str(job.policy_version):
-            return words_for(StaleVersion())
+            return error_message_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
             update_job(job_id=job.id, changes=alteration, actor=member.actor, seen=now)
         except StaleVersion:
             job = read_job(job.id)  # a new applicant alone does not make the form stale
         except IllegalJobMove as error:
-            return words_for(error)
+            return error_message_for(error)
         else:
             return ""
-    return words_for(StaleVersion())
+    return error_message_for(StaleVersion())
 
 
-def _page(
+def _settings_page(
     request: HttpRequest,
     member: Member,
     job: Job,
@@ -107,30 +109,30 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     is_closed = job.status == JobStatus.CLOSED
-    values = posting_values(job.posting) | policy_values(job.policy)
+    values = posting_form_values(job.posting) | policy_form_values(job.policy)
     context: dict[str, Any] = {
         "job": job,
         "tab": "settings",
         "form": form or SettingsForm(initial=values),
-        "meanwhile": _changed_meanwhile(form, values) if form and status == 409 else [],
+        "meanwhile": _settings_changed_meanwhile(form, values) if form and status == 409 else [],
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": how_the_line_works(job.policy, job.capacity),
+        "works": explain_line(job.policy, job.capacity),
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
-        "reasons": reason_choices(),
+        "reasons": reason_word_choices(),
         "exports": EXPORTS,
         "retention": retention_form(job),
         "may_keep": member.may(Action.MANAGE_TEAM),
-        **short_window(job.policy),
+        **jobs_short_window(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 
 
-def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
+def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return label and present value of every field in which a stale form differs from the job."""
 
-    def shown(value: object) -> str:
+    def shown_setting(value: object) -> str:
         if value is None:
             return "no limit"
         if isinstance(value, bool):
@@ -139,7 +141,7 @@ def _changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str
 
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), shown(now[name]))
+        (str(form.fields[name].label or name.capitalize()), shown_setting(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]

@@ -20,13 +20,19 @@ urlpatterns = [
     path("company/jobs/<uuid:job_id>/pause/", job_actions.job_pause, name="job_pause"),
     path("company/jobs/<uuid:job_id>/close/", job_actions.job_close, name="job_close"),
     path("company/jobs/<uuid:job_id>/capacity/", job_actions.job_capacity, name="job_capacity"),
-    path("company/jobs/<uuid:job_id>/add/", job_actions.add_person, name="add_person"),
+    path("company/jobs/<uuid:job_id>/add/", job_actions.job_add_person, name="add_person"),
     path("company/jobs/<uuid:job_id>/retention/", retention.job_retention, name="job_retention"),
     path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
     path(
-        "company/applications/<uuid:application_id>/", application.application, name="application"
+        "company/applications/<uuid:application_id>/",
+        application.company_application,
+        name="application",
     ),
-    path("company/applications/<uuid:application_id>/decide/", application.decide, name="decide"),
+    path(
+        "company/applications/<uuid:application_id>/decide/",
+        application.decide_on_application,
+        name="decide",
+    ),
     path("company/people/", people.people, name="people"),
     path("company/people/<uuid:applicant_id>/", people.person, name="person"),
 ]

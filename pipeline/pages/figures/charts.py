@@ -30,7 +30,7 @@ class Tick:
     @property
     def x(self) -> str:
         """Horizontal place, as a percentage."""
-        return percent(self.at)
+        return chart_percent(self.at)
 
     @property
     def y(self) -> float:
@@ -73,12 +73,12 @@ class Bar:
     @property
     def x(self) -> str:
         """Left edge, as a percentage."""
-        return percent(self.start)
+        return chart_percent(self.start)
 
     @property
     def wide(self) -> str:
         """Width, as a percentage."""
-        return percent(self.width)
+        return chart_percent(self.width)
 
     @property
     def pixels(self) -> float:
@@ -130,12 +130,14 @@ class Chart:
         return f"0 0 {WIDTH} {HEIGHT}"
 
 
-def percent(share: float) -> str:
+def chart_percent(share: float) -> str:
     """Format a share as an SVG percentage."""
     return f"{share * 100:.2f}%"
 
 
-def steps(kind: str, label: str, points: Sequence[tuple[float, float]], *, area: bool) -> Curve:
+def chart_steps(
+    kind: str, label: str, points: Sequence[tuple[float, float]], *, area: bool
+) -> Curve:
     """Build a stepped line; points run from 0 to 1 on both axes."""
     (x, y), *rest = [(px * WIDTH, (1 - py) * HEIGHT) for px, py in points]
     path = f"M{x:.1f},{y:.1f}" + "".join(f"H{px:.1f}V{py:.1f}" for px, py in rest)
@@ -143,14 +145,16 @@ def steps(kind: str, label: str, points: Sequence[tuple[float, float]], *, area:
     return Curve(kind, label, path, f"{path}V{HEIGHT}H{x:.1f}Z" if area and end > x else "")
 
 
-def slope(kind: str, label: str, points: Iterable[tuple[float, float]]) -> Curve:
+def chart_slope(kind: str, label: str, points: Iterable[tuple[float, float]]) -> Curve:
     """Build a straight line through the points, filled below."""
     placed = [(px * WIDTH, (1 - py) * HEIGHT) for px, py in points]
     path = "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in placed)
     return Curve(kind, label, path, f"{path}V{HEIGHT}H{placed[0][0]:.1f}Z")
 
 
-def bars(numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str = "") -> list[Bar]:
+def chart_bars(
+    numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str = ""
+) -> list[Bar]:
     """Build one bar per number across the whole width; `top` is the end of the axis."""
     place = 1 / len(numbers)
     gap = place * (1 - BAR_SHARE) / 2
@@ -198,7 +202,7 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
     whole = max(end - start, timedelta(minutes=1))
     step = next(s for s in _STEPS if whole / s <= most)
 
-    def label(moment: datetime) -> str:
+    def time_tick_label(moment: datetime) -> str:
         if step.days or not (moment.hour or moment.minute):
             return f"{moment.day} {moment:%b}"
         return f"{moment:%H:%M}"
@@ -212,6 +216,6 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
         moments += [moment] if moment >= start else []
         wall += step
     return [
-        Tick((moment - start) / whole, label(moment), wide_only=index % 2 == 1)
+        Tick((moment - start) / whole, time_tick_label(moment), wide_only=index % 2 == 1)
         for index, moment in enumerate(moments)
     ]

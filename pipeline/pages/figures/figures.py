@@ -11,10 +11,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.figures import job_charts
-from pipeline.pages.time_limit import reads_for_a_while
+from pipeline.pages.figures.job_charts import (
+    answers_chart,
+    hours_chart,
+    occupancy_chart,
+    seat_time_chart,
+    waits_chart,
+    waits_chart_groups,
+)
+from pipeline.pages.time_limit import time_limited
 from pipeline.stats.job_series import MOST_EVENTS, series_of
-from pipeline.stats.job_totals import figures_of
+from pipeline.stats.job_totals import totals_of_job
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
     "24h": ("24 hours", timedelta(hours=24)),
@@ -31,7 +38,7 @@ NO_CHARTS = (
 
 @require_safe
 @for_members()
-@reads_for_a_while
+@time_limited
 def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show charts over a chosen period, and the numbers of the job's whole life."""
     _, job = own_job(request, job_id)
@@ -39,8 +46,8 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     chosen = chosen if chosen in RANGES else USUAL
     series = series_of(job, back=RANGES[chosen][1], zone=timezone.get_current_timezone_name())
     zone = timezone.get_current_timezone()
-    parts, bar = job_charts.seat_time(series.seat_time)
-    numbers = figures_of(job.id) if job.seq <= MOST_EVENTS else None
+    parts, bar = seat_time_chart(series.seat_time)
+    numbers = totals_of_job(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
     context = {
         "job": job,
@@ -52,13 +59,13 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
-        "occupancy": job_charts.occupancy(series.points, series.start, series.end, zone),
-        "answers": job_charts.answers(series, job.acknowledgment_window_seconds),
+        "occupancy": occupancy_chart(series.points, series.start, series.end, zone),
+        "answers": answers_chart(series, job.acknowledgment_window_seconds),
         # Per tenth of the confirmations, the seconds within which they had come.
         "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
-        "waits": job_charts.waits(series),
-        "wait_rows": list(zip(job_charts.group_names(), series.waits, strict=True)),
-        "hours": job_charts.hours(series),
+        "waits": waits_chart(series),
+        "wait_rows": list(zip(waits_chart_groups(), series.waits, strict=True)),
+        "hours": hours_chart(series),
         "hour_rows": sorted(series.misses_by_hour.items()),
         "parts": parts if any(series.seat_time) else [],
         "seat_bar": bar,

@@ -7,21 +7,31 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from itertools import pairwise
 
-from pipeline.pages.figures import charts
-from pipeline.pages.figures.charts import Bar, Chart, Tick
+from pipeline.pages.figures.charts import (
+    SHARE_TICKS,
+    Bar,
+    Chart,
+    Tick,
+    chart_bars,
+    chart_slope,
+    chart_steps,
+    count_ticks,
+    span_ticks,
+    time_ticks,
+)
 from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
 from pipeline.wording.english import plural, short_duration
 
 
-def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
+def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
     """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
-    top, y = charts.count_ticks(highest)
+    top, y = count_ticks(highest)
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
-    def line(name: str) -> list[tuple[float, float]]:
+    def occupancy_chart_line(name: str) -> list[tuple[float, float]]:
         values = [getattr(p, name) / top for p in points]
         return list(zip(times, [*values, values[-1]], strict=True))
 
@@ -33,17 +43,17 @@ def occupancy(points: Sequence[Point], start: datetime, end: datetime, zone: tzi
             f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
             f"{top:,.0f}."
         ),
-        x=charts.time_ticks(start, end, zone),
+        x=time_ticks(start, end, zone),
         y=y,
         curves=[
-            charts.steps("held", "Seats taken", line("held"), area=True),
-            charts.steps("capacity", "Seats in total", line("capacity"), area=False),
-            charts.steps("waiting", "People waiting", line("waiting"), area=False),
+            chart_steps("held", "Seats taken", occupancy_chart_line("held"), area=True),
+            chart_steps("capacity", "Seats in total", occupancy_chart_line("capacity"), area=False),
+            chart_steps("waiting", "People waiting", occupancy_chart_line("waiting"), area=False),
         ],
     )
 
 
-def answers(series: Series, window_seconds: int) -> Chart | None:
+def answers_chart(series: Series, window_seconds: int) -> Chart | None:
     """Draw the share of offers confirmed by the time since the offer; None without any."""
     if not series.answers:
         return None
@@ -55,36 +65,36 @@ def answers(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations came within {short_duration(median(series))}. "
+            f"Half of the confirmations came within {short_duration(answers_median(series))}. "
             f"In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
-        x=charts.span_ticks(longest),
-        y=charts.SHARE_TICKS,
-        curves=[charts.slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
+        x=span_ticks(longest),
+        y=SHARE_TICKS,
+        curves=[chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
         marks=[Tick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
 
-def median(series: Series) -> float:
+def answers_median(series: Series) -> float:
     """Return the seconds within which half of the confirmations came."""
     return series.answers[STEPS // 2]
 
 
-def group_names() -> list[str]:
+def waits_chart_groups() -> list[str]:
     """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
-def waits(series: Series) -> Chart | None:
+def waits_chart(series: Series) -> Chart | None:
     """Draw first offers by the time people had waited; None without any."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
     first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
-    counts, names = series.waits[first : last + 1], group_names()[first : last + 1]
-    top, y = charts.count_ticks(max(counts))
+    counts, names = series.waits[first : last + 1], waits_chart_groups()[first : last + 1]
+    top, y = count_ticks(max(counts))
     edges = WAIT_EDGES[first:last]
     return Chart(
         ident="waits",
@@ -95,16 +105,16 @@ def waits(series: Series) -> Chart | None:
             for n, edge in enumerate(edges)
         ],
         y=y,
-        bars=charts.bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
+        bars=chart_bars(counts, [f"{n}: {c:,}" for n, c in zip(names, counts, strict=True)], top),
     )
 
 
-def hours(series: Series) -> Chart | None:
+def hours_chart(series: Series) -> Chart | None:
     """Draw missed deadlines by the hour of the day; None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None
-    top, y = charts.count_ticks(max(counts))
+    top, y = count_ticks(max(counts))
     worst = counts.index(max(counts))
     return Chart(
         ident="hours",
@@ -114,14 +124,14 @@ def hours(series: Series) -> Chart | None:
         ),
         x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
         y=y,
-        bars=charts.bars(
+        bars=chart_bars(
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SeatTimePart:
     """Part of the total seat time, in seconds and as a share."""
 
     kind: str
@@ -135,7 +145,7 @@ class Part:
         return f"{self.share * 100:.1f} %"
 
 
-def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
+def seat_time_chart(spent: SeatTime) -> tuple[list[SeatTimePart], list[Bar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",
@@ -146,7 +156,7 @@ def seat_time(spent: SeatTime) -> tuple[list[Part], list[Bar]]:
     }
     whole = sum(spent) or 1.0
     parts = [
-        Part(kind, label, seconds, seconds / whole)
+        SeatTimePart(kind, label, seconds, seconds / whole)
         for (kind, label), seconds in zip(words.items(), spent, strict=True)
     ]
     start, drawn = 0.0, []

@@ -19,24 +19,36 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
-from pipeline.background.start import TaskRequest, start
+from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, csv_lines
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.figures import week_charts, week_rows
+from pipeline.pages.figures.week_charts import (
+    DAY_BARS,
+    week_day_names,
+    week_days_chart,
+    week_occupancy_chart,
+    week_seat_time_chart,
+)
+from pipeline.pages.figures.week_rows import (
+    week_csv_rows,
+    week_in_short,
+    week_row_columns,
+    week_row_tiles,
+)
 from pipeline.pages.live_page import live_page
 from pipeline.reports.read import (
     KEY,
     Shelf,
-    is_being_made,
-    last_try,
+    is_report_being_made,
+    last_report_task,
     report_of,
+    report_schedule_id,
+    report_schedule_of,
     reports_of,
-    schedule_id,
-    schedule_of,
 )
-from pipeline.selectors.paging import database_now
 from pipeline.stats.job_week import DAYS, Week
 from tasks.errors import TaskError
 from tasks.models.statuses import Status
@@ -73,9 +85,12 @@ class Line:
 def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """List the reports; the page keeps itself up to date while one is being made."""
     member, job = own_job(request, job_id)
-    before = _as_date(request.GET.get("before", ""))
+    before = _report_week(request.GET.get("before", ""))
     page = reports_of(job.id, before=before, limit=PAGE)
-    task, schedule = last_try(job.company_id, job.id), schedule_of(job.company_id, job.id)
+    task, schedule = (
+        last_report_task(job.company_id, job.id),
+        report_schedule_of(job.company_id, job.id),
+    )
     zone = timezone.get_current_timezone_name()
     last_week = Week.last_whole(database_now(), zone)
     weeks = [Week(last_week.monday - timedelta(days=DAYS * n), zone) for n in range(CHOICES)]
@@ -90,7 +105,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
                 made_at=each.made_at,
                 cells=[
                     (LIST_COLUMNS[row.key], row.shown)
-                    for row in week_rows.tiles_of(each.figures["week"], each.figures["before"])
+                    for row in week_row_tiles(each.figures["week"], each.figures["before"])
                     if row.key in LIST_COLUMNS
                 ],
             )
@@ -99,7 +114,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "next_url": f"?before={page.rows[-1].week}" if page.more else "",
         "first_url": "?" if before else "",
         "task": task,
-        "is_being_made": is_being_made(task),
+        "is_being_made": is_report_being_made(task),
         "has_failed": task and task.status in (Status.DEAD, Status.DISCARDED),
         "schedule": schedule,
         "weeks": [week for week in weeks if week.end > job.created_at],
@@ -123,10 +138,10 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Show the report of one week."""
     member, job = own_job(request, job_id)
-    shelf = _shelf(job, week)
+    shelf = _report_on_shelf(job, week)
     figures, before = shelf.report.figures["week"], shelf.report.figures["before"]
     span = Week(shelf.report.week, shelf.report.zone)
-    parts, bar = week_charts.seat_time(figures)
+    parts, bar = week_seat_time_chart(figures)
     context = {
         "job": job,
         "tab": "reports",
@@ -135,13 +150,13 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
         "span": span,
         "figures": figures,
         "before": before,
-        "in_short": week_rows.in_short(figures),
-        "tiles": week_rows.tiles_of(figures, before),
-        "columns": week_rows.columns_of(figures, before),
-        "days": week_charts.days(figures, span),
-        "day_rows": list(zip(week_charts.day_names(span), figures["days"], strict=True)),
-        "day_bars": week_charts.DAY_BARS,
-        "occupancy": week_charts.occupancy(figures, span),
+        "in_short": week_in_short(figures),
+        "tiles": week_row_tiles(figures, before),
+        "columns": week_row_columns(figures, before),
+        "days": week_days_chart(figures, span),
+        "day_rows": list(zip(week_day_names(span), figures["days"], strict=True)),
+        "day_bars": DAY_BARS,
+        "occupancy": week_occupancy_chart(figures, span),
         "parts": parts if any(part.seconds for part in parts) else [],
         "seat_bar": bar,
         "may_make": member.may(Action.MAKE_REPORT),
@@ -154,8 +169,8 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Return the numbers of one week's report as CSV."""
     _, job = own_job(request, job_id)
-    found = _shelf(job, week).report
-    rows = week_rows.csv_rows(found.figures["week"], found.figures["before"])
+    found = _report_on_shelf(job, week).report
+    rows = week_csv_rows(found.figures["week"], found.figures["before"])
     response = HttpResponse("".join(csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"])
     name = f"{slugify(job.posting.title)[:60] or 'job'}-week-{found.week}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -169,11 +184,11 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start making a week's report in the background; by default, that of the last whole week."""
     member, job = own_job(request, job_id, Action.MAKE_REPORT)
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
-    if week := _as_date(request.POST.get("week", "")):
+    if week := _report_week(request.POST.get("week", "")):
         payload["week"] = week.isoformat()
-    if not is_being_made(last_try(job.company_id, job.id)):
+    if not is_report_being_made(last_report_task(job.company_id, job.id)):
         try:
-            start(
+            start_tasks(
                 company_id=job.company_id,
                 producer=f"member:{member.user.id}",
                 requests=[TaskRequest(KEY, payload)],
@@ -188,14 +203,14 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start or stop making the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
-    actor, own = f"member:{member.user.id}", schedule_id(job.id)
+    actor, own = f"member:{member.user.id}", report_schedule_id(job.id)
     try:
         if request.POST.get("do") == "stop":
             with suppress(ScheduleNotFound):
                 delete_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
             done = "Reports are no longer made on Mondays. Existing reports stay here."
         else:
-            _every_monday(job, actor)
+            _schedule_reports(job, actor)
             done = "A report of the past week is made every Monday."
         messages.success(request, done)
     except (TaskError, WorkError) as error:
@@ -203,7 +218,7 @@ def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return redirect("reports", job_id=job.id)
 
 
-def _every_monday(job: Job, actor: str) -> None:
+def _schedule_reports(job: Job, actor: str) -> None:
     """Create the schedule, or switch an existing one on, in the member's time zone."""
     zone = timezone.get_current_timezone_name()
     plan = Plan(
@@ -213,23 +228,23 @@ def _every_monday(job: Job, actor: str) -> None:
         zone=zone,
         payload={"job_id": str(job.id), "zone": zone},
     )
-    own, company_id = schedule_id(job.id), job.company_id
+    own, company_id = report_schedule_id(job.id), job.company_id
     made = create_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
     if (made.zone, made.enabled) != (zone, True):
         changes = {"zone": zone, "payload": plan.payload, "cron": plan.cron, "enabled": True}
         change_schedule(company_id=company_id, schedule_id=own, changes=changes, actor=actor)
 
 
-def _shelf(job: Job, week: str) -> Shelf:
+def _report_on_shelf(job: Job, week: str) -> Shelf:
     """Return the report of the week in the address. Raises Http404."""
-    monday = _as_date(week)
+    monday = _report_week(week)
     shelf = report_of(job.id, monday) if monday else None
     if shelf is None:
         raise Http404
     return shelf
 
 
-def _as_date(text: str) -> date | None:
+def _report_week(text: str) -> date | None:
     try:
         return parse_date(text)
     except ValueError:

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipeline.pages.figures import charts, job_charts
-from pipeline.pages.figures.charts import Bar, Chart, Tick
+from pipeline.pages.figures.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.figures.job_charts import SeatTimePart, occupancy_chart, seat_time_chart
 from pipeline.stats.job_series import Point, SeatTime
 from pipeline.stats.job_week import DAYS, Week
 
@@ -21,21 +21,21 @@ DAY_BARS = {
 GROUP_SHARE = 0.72  # share of a day's place that its bars fill
 
 
-def day_names(week: Week) -> list[str]:
+def week_day_names(week: Week) -> list[str]:
     """Return short names of a week's days: Mon 9 Nov."""
     return [f"{day:%a} {day.day} {day:%b}" for day in week.days[:DAYS]]
 
 
-def days(figures: dict[str, Any], week: Week) -> Chart | None:
+def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
     """Draw four counts per day; None if all are zero."""
     highest = max(max(day) for day in figures["days"])
     if not highest:
         return None
-    top, y = charts.count_ticks(highest)
+    top, y = count_ticks(highest)
     place = 1 / DAYS
     wide = place * GROUP_SHARE / len(DAY_BARS)
     bars = []
-    for number, (day, name) in enumerate(zip(figures["days"], day_names(week), strict=True)):
+    for number, (day, name) in enumerate(zip(figures["days"], week_day_names(week), strict=True)):
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), count) in enumerate(zip(DAY_BARS.items(), day, strict=True)):
             label = f"{name}, {words}: {count:,}"
@@ -53,12 +53,14 @@ def days(figures: dict[str, Any], week: Week) -> Chart | None:
     )
 
 
-def occupancy(figures: dict[str, Any], week: Week) -> Chart:
+def week_occupancy_chart(figures: dict[str, Any], week: Week) -> Chart:
     """Draw seats and waitlist over the week."""
     points = [Point(datetime.fromisoformat(at), *row) for at, *row in figures["points"]]
-    return job_charts.occupancy(points, week.start, week.end, ZoneInfo(week.zone))
+    return occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
 
 
-def seat_time(figures: dict[str, Any]) -> tuple[list[job_charts.Part], list[Bar]]:
+def week_seat_time_chart(
+    figures: dict[str, Any],
+) -> tuple[list[SeatTimePart], list[Bar]]:
     """Split the week's seat time into parts, and build the bar that shows them."""
-    return job_charts.seat_time(SeatTime(**figures["seat_seconds"]))
+    return seat_time_chart(SeatTime(**figures["seat_seconds"]))

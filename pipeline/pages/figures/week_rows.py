@@ -8,14 +8,14 @@ from typing import Any
 
 from pipeline.wording.english import capitalized, count, short_duration
 
-Figures = dict[str, Any]  # as counted by `pipeline.stats.job_week.figures_of_week`
+WeekFigures = dict[str, Any]  # as counted by `pipeline.stats.job_week.week_of_job`
 
 LESS, MORE = "\N{MINUS SIGN}", "+"
 NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WeekRow:
     """Number of the week and of the week before; None where there is none."""
 
     key: str
@@ -56,65 +56,65 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
+class _WeekNumber:
     key: str
     label: str
-    of: Callable[[Figures], float | None]
+    of: Callable[[WeekFigures], float | None]
     is_time: bool = False
 
-    def row(self, week: Figures, before: Figures | None) -> Row:
+    def row(self, week: WeekFigures, before: WeekFigures | None) -> WeekRow:
         then = self.of(before) if before else None
-        return Row(self.key, self.label, self.is_time, self.of(week), then)
+        return WeekRow(self.key, self.label, self.is_time, self.of(week), then)
 
 
-def _count(key: str, label: str) -> _Number:
-    return _Number(key, label, lambda figures: figures[key])
+def _week_count(key: str, label: str) -> _WeekNumber:
+    return _WeekNumber(key, label, lambda figures: figures[key])
 
 
-def _decided(outcome: str, label: str) -> _Number:
+def _week_decided(outcome: str, label: str) -> _WeekNumber:
     key = f"decided_{outcome.lower()}"
-    return _Number(key, label, lambda figures: figures["decided"].get(outcome, 0))
+    return _WeekNumber(key, label, lambda figures: figures["decided"].get(outcome, 0))
 
 
-def _part(group: str, part: str, label: str) -> _Number:
-    return _Number(f"{part}_{group}", label, lambda figures: figures[group][part], is_time=True)
+def _week_part(group: str, part: str, label: str) -> _WeekNumber:
+    return _WeekNumber(f"{part}_{group}", label, lambda figures: figures[group][part], is_time=True)
 
 
 # All numbers of a report, by topic.
-GROUPS: dict[str, tuple[_Number, ...]] = {
+GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
     "People": (
-        _count("applied", "Applied"),
-        _count("seated", "of them into review at once"),
-        _count("waiting_at_start", "Waiting at the start"),
-        _count("waiting_at_end", "Waiting at the end"),
-        _count("withdrawn", "Withdrew"),
-        _count("closed_out", "Released, the job closed"),
+        _week_count("applied", "Applied"),
+        _week_count("seated", "of them into review at once"),
+        _week_count("waiting_at_start", "Waiting at the start"),
+        _week_count("waiting_at_end", "Waiting at the end"),
+        _week_count("withdrawn", "Withdrew"),
+        _week_count("closed_out", "Released, the job closed"),
     ),
     "Offers": (
-        _count("offered", "Seats offered"),
-        _count("promoted", "of them to people waiting"),
-        _count("confirmed", "Confirmed"),
-        _count("missed", "Deadlines missed"),
-        _count("lapsed", "of them one too many"),
-        _part("confirm_seconds", "median", "Time to confirm, median"),
-        _part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
-        _part("wait_seconds", "median", "Wait for an offer, median"),
-        _part("wait_seconds", "p90", "Wait for an offer, nine of ten"),
+        _week_count("offered", "Seats offered"),
+        _week_count("promoted", "of them to people waiting"),
+        _week_count("confirmed", "Confirmed"),
+        _week_count("missed", "Deadlines missed"),
+        _week_count("lapsed", "of them one too many"),
+        _week_part("confirm_seconds", "median", "Time to confirm, median"),
+        _week_part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
+        _week_part("wait_seconds", "median", "Wait for an offer, median"),
+        _week_part("wait_seconds", "p90", "Wait for an offer, nine of ten"),
     ),
     "Your decisions": (
-        _decided("HIRED", "Hired"),
-        _decided("REJECTED", "Not selected"),
-        _decided("REMOVED", "Removed"),
+        _week_decided("HIRED", "Hired"),
+        _week_decided("REJECTED", "Not selected"),
+        _week_decided("REMOVED", "Removed"),
     ),
     "Seats": (
-        _count("held_at_start", "Taken at the start"),
-        _count("held_at_end", "Taken at the end"),
-        _count("seats_at_end", "Seats at the end"),
-        _part("seat_seconds", "review", "Seat time in review"),
-        _part("seat_seconds", "offered", "Seat time on offer"),
-        _part("seat_seconds", "nobody", "Free, nobody was waiting"),
-        _part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down"),
-        _part("seat_seconds", "paused", "Free, the job was paused"),
+        _week_count("held_at_start", "Taken at the start"),
+        _week_count("held_at_end", "Taken at the end"),
+        _week_count("seats_at_end", "Seats at the end"),
+        _week_part("seat_seconds", "review", "Seat time in review"),
+        _week_part("seat_seconds", "offered", "Seat time on offer"),
+        _week_part("seat_seconds", "nobody", "Free, nobody was waiting"),
+        _week_part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down"),
+        _week_part("seat_seconds", "paused", "Free, the job was paused"),
     ),
 }
 
@@ -122,53 +122,61 @@ COLUMNS = (("People", "Seats"), ("Offers", "Your decisions"))  # side by side on
 TILES = ("applied", "offered", "confirmed", "missed", "decided", "waiting_at_end")
 
 
-def groups_of(week: Figures, before: Figures | None) -> list[tuple[str, list[Row]]]:
+def week_row_groups(
+    week: WeekFigures, before: WeekFigures | None
+) -> list[tuple[str, list[WeekRow]]]:
     """Return all rows of a report, by group."""
     return [
         (name, [number.row(week, before) for number in numbers]) for name, numbers in GROUPS.items()
     ]
 
 
-def columns_of(week: Figures, before: Figures | None) -> list[list[tuple[str, list[Row]]]]:
+def week_row_columns(
+    week: WeekFigures, before: WeekFigures | None
+) -> list[list[tuple[str, list[WeekRow]]]]:
     """Return all rows of a report, by column and group."""
-    groups = dict(groups_of(week, before))
+    groups = dict(week_row_groups(week, before))
     return [[(name, groups[name]) for name in names] for names in COLUMNS]
 
 
-def tiles_of(week: Figures, before: Figures | None) -> list[Row]:
+def week_row_tiles(week: WeekFigures, before: WeekFigures | None) -> list[WeekRow]:
     """Return the most important numbers of a report."""
     known = {number.key: number for numbers in GROUPS.values() for number in numbers}
-    known["decided"] = _Number("decided", "You decided", lambda f: sum(f["decided"].values()))
+    known["decided"] = _WeekNumber("decided", "You decided", lambda f: sum(f["decided"].values()))
     return [known[key].row(week, before) for key in TILES]
 
 
-def csv_rows(week: Figures, before: Figures | None) -> list[dict[str, Any]]:
+def week_csv_rows(week: WeekFigures, before: WeekFigures | None) -> list[dict[str, Any]]:
     """Return the rows of the CSV file: counts, and times in seconds to the millisecond."""
     return [
         {
             "group": name,
             "figure": row.key,
             "unit": "seconds" if row.is_time else "count",
-            "week": _plain(row.value),
-            "week_before": _plain(row.before),
+            "week": _plain_week_number(row.value),
+            "week_before": _plain_week_number(row.before),
         }
-        for name, rows in groups_of(week, before)
+        for name, rows in week_row_groups(week, before)
         for row in rows
     ]
 
 
-def _plain(number: float | None) -> float | None:
+def _plain_week_number(number: float | None) -> float | None:
     return number if number is None or isinstance(number, int) else round(number, 3)
 
 
-def in_short(figures: Figures) -> str:
+def week_in_short(figures: WeekFigures) -> str:
     """Summarize the week in one or two sentences."""
-    offers = _of(figures["offered"], "seat was offered", "seats were offered")
-    people = _of(figures["applied"], "person applied", "people applied")
+    offers = _week_count_words(figures["offered"], "seat was offered", "seats were offered")
+    people = _week_count_words(figures["applied"], "person applied", "people applied")
     summary = f"{capitalized(people)} and {offers}"
     if figures["confirmed"] or figures["missed"]:
-        confirmed = _of(figures["confirmed"], "was confirmed", "were confirmed", nothing="none")
-        missed = _of(figures["missed"], "deadline was missed", "deadlines were missed")
+        confirmed = _week_count_words(
+            figures["confirmed"], "was confirmed", "were confirmed", nothing="none"
+        )
+        missed = _week_count_words(
+            figures["missed"], "deadline was missed", "deadlines were missed"
+        )
         summary += f"; {confirmed}, and {missed}"
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
@@ -178,5 +186,5 @@ def in_short(figures: Figures) -> str:
     return f"{summary}."
 
 
-def _of(number: int, one: str, many: str, *, nothing: str = "no") -> str:
+def _week_count_words(number: int, one: str, many: str, *, nothing: str = "no") -> str:
     return count(number, one, many) if number else f"{nothing} {many}"

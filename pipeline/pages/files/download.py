@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,13 +12,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.errors import WorkError
-from pipeline.background.start import TaskRequest, start
+from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.exports.formats import is_known
-from pipeline.files.read import file_of, pieces_of
+from pipeline.exports.formats import is_known_format
+from pipeline.files.read import read_file_pieces, read_stored_file
 from pipeline.files.write import FILE_KEPT_DAYS
-from pipeline.models import StoredFile
-from pipeline.pages.access import act_for, for_members, memberships, own_job
+from pipeline.pages.access import current_memberships, for_members, own_job, switch_current_member
 from tasks.errors import TaskError
 
 security = logging.getLogger("security")
@@ -25,14 +25,18 @@ security = logging.getLogger("security")
 
 @require_safe
 @for_members()
-def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
+def download_stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """Stream a file of one of the member's companies, or explain with 404 that it is gone."""
-    file = _own_file(request, file_id)
-    if file is None:
+    for membership in current_memberships(request):
+        with suppress(StoredFileNotFound):
+            file = read_stored_file(membership.company_id, file_id)
+            switch_current_member(request, membership.company_id)
+            break
+    else:
         context = {"kept_days": FILE_KEPT_DAYS}
         return render(request, "files/file_gone.html", context, status=404)
     security.info("file.downloaded", extra={"file": str(file_id)})
-    response = StreamingHttpResponse(pieces_of(file.id), content_type=file.content_type)
+    response = StreamingHttpResponse(read_file_pieces(file.id), content_type=file.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file.name}"'
     response["Content-Length"] = str(file.size_bytes)
     response["Cache-Control"] = "private, no-store"
@@ -41,29 +45,17 @@ def stored_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
 
 @require_POST
 @for_members()
-def prepare_export(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def prepare_download(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start writing a job's applications or log to a file, and show its progress."""
     member, job = own_job(request, job_id)
     what, _, format = request.POST.get("file", "").partition(".")
-    if not is_known(what, format):
+    if not is_known_format(what, format):
         raise Http404
     order = TaskRequest(f"{what}.export", {"job_id": str(job.id), "format": format})
     producer = f"member:{member.user.id}"
     try:
-        (made,) = start(company_id=job.company_id, producer=producer, requests=[order])
+        (made,) = start_tasks(company_id=job.company_id, producer=producer, requests=[order])
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
         return redirect("timeline", job_id=job.id)
     return redirect("task", task_id=made.id)
-
-
-def _own_file(request: HttpRequest, file_id: UUID) -> StoredFile | None:
-    """Find a file of one of the member's companies, and switch to that company."""
-    for membership in memberships(request):
-        try:
-            file = file_of(membership.company_id, file_id)
-        except StoredFileNotFound:
-            continue
-        act_for(request, membership.company_id)
-        return file
-    return None

@@ -16,24 +16,24 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from jobs.models import Job
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import row_of_event
-from pipeline.pages.history.timeline import whole
-from pipeline.pages.time_limit import reads_for_a_while
-from pipeline.selectors.history import names_of
-from pipeline.selectors.paging import database_now
+from pipeline.pages.history.timeline import timeline_number
+from pipeline.pages.time_limit import time_limited
+from pipeline.selectors.history import names_in_history
 from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
     Difference,
-    Moment,
-    Place,
-    differences,
-    moment_of,
+    PastMoment,
+    PastPlace,
+    past_differences,
+    past_moment_of,
 )
-from pipeline.templatetags.line import in_short
-from pipeline.wording.event_words import status_label
+from pipeline.templatetags.line import tag_time_in_short
+from pipeline.wording.event_words import words_of_status
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
@@ -66,15 +66,15 @@ class Asked:
 
 @require_safe
 @for_members()
-@reads_for_a_while
+@time_limited
 def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the line at a moment (`seq` or `at`), compared with another one (`with`)."""
     _, job = own_job(request, job_id)
-    moment, problem = _moment(job.id, _asked(request))
+    moment, problem = _moment_to_replay(job.id, _asked_replay(request))
     wanted = request.GET.get("with", "").strip()
-    seq, other, why_not = whole(wanted), None, ""
+    seq, other, why_not = timeline_number(wanted), None, ""
     if seq is not None and 1 <= seq <= moment.head:
-        other = moment_of(job.id, seq=seq, shown=0)
+        other = past_moment_of(job.id, seq=seq, shown=0)
     elif wanted:
         why_not = NOT_COMPARED.format(head=moment.head)
     row = row_of_event(moment.event)
@@ -85,26 +85,26 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "problems": [each for each in (problem, why_not) if each],
         "row": row,
         "title": f"{row.name} {row.title}" if row.name else row.title,
-        "at_words": in_short(moment.event.at),
-        "steps": _steps(moment),
+        "at_words": tag_time_in_short(moment.event.at),
+        "steps": _replay_steps(moment),
         "other": other,
-        "local_at": _local(moment.event.at),
+        "local_at": _local_replay_time(moment.event.at),
         "zone": timezone.get_current_timezone_name(),
-        "first_at": _local(job.created_at),
+        "first_at": _local_replay_time(job.created_at),
         "most_folded": MOST_FOLDED,
     }
-    context |= _people(moment) | (_compared(job, moment, other) if other else {})
+    context |= _replay_people(moment) | (_compared_replays(job, moment, other) if other else {})
     fragment = request.GET.get("fragment") == "1"
     response = render(request, f"history/{'_moment' if fragment else 'replay'}.html", context)
     response["Cache-Control"] = "private, no-cache"
     return response
 
 
-def _asked(request: HttpRequest) -> Asked:
+def _asked_replay(request: HttpRequest) -> Asked:
     text = request.GET.get("at", "").strip()
     if not text:
         wanted = request.GET.get("seq", "").strip()
-        seq = whole(wanted)
+        seq = timeline_number(wanted)
         return Asked(seq=seq, problem=NO_EVENT if wanted and seq is None else "")
     try:
         at = parse_datetime(text)
@@ -121,18 +121,18 @@ def _asked(request: HttpRequest) -> Asked:
     return Asked(as_of=at)
 
 
-def _moment(job_id: UUID, asked: Asked) -> tuple[Moment, str]:
+def _moment_to_replay(job_id: UUID, asked: Asked) -> tuple[PastMoment, str]:
     """Return the moment that was asked for, or the nearest one with a sentence about that."""
     try:
-        return moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
+        return past_moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
     except NoSuchMoment:
-        return moment_of(job_id, seq=1), BEFORE_ALL
+        return past_moment_of(job_id, seq=1), BEFORE_ALL
     except FutureMoment:
         is_now = asked.as_of is not None and asked.as_of - database_now() < CLOCKS_DIFFER
-        return moment_of(job_id), "" if is_now else NOT_YET
+        return past_moment_of(job_id), "" if is_now else NOT_YET
 
 
-def _steps(moment: Moment) -> list[dict[str, Any]]:
+def _replay_steps(moment: PastMoment) -> list[dict[str, Any]]:
     """Return the four steps from a moment; `seq` is False for a step that leads nowhere."""
     seq, back, on = moment.seq, moment.seq > 1, moment.seq < moment.head
     return [
@@ -148,17 +148,17 @@ def _steps(moment: Moment) -> list[dict[str, Any]]:
     ]
 
 
-def _local(at: datetime) -> str:
+def _local_replay_time(at: datetime) -> str:
     """Format a time for a date-time field: in the reader's zone, to the second."""
     return timezone.localtime(at).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _people(moment: Moment) -> dict[str, Any]:
+def _replay_people(moment: PastMoment) -> dict[str, Any]:
     everybody = [*moment.active, *moment.pending, *moment.waitlist]
-    names = names_of(person.application_id for person in everybody)
+    names = names_in_history(person.application_id for person in everybody)
     at = moment.event.at
 
-    def rows(people: list[Place]) -> list[dict[str, Any]]:
+    def replay_rows(people: list[PastPlace]) -> list[dict[str, Any]]:
         return [
             {
                 "person": person,
@@ -171,19 +171,19 @@ def _people(moment: Moment) -> dict[str, Any]:
 
     counts = moment.counts
     return {
-        "active": rows(moment.active),
-        "pending": rows(moment.pending),
-        "waiting": rows(moment.waitlist),
+        "active": replay_rows(moment.active),
+        "pending": replay_rows(moment.pending),
+        "waiting": replay_rows(moment.waitlist),
         "more_active": counts["active"] - len(moment.active),
         "more_pending": counts["pending"] - len(moment.pending),
         "more_waiting": counts["waiting"] - len(moment.waitlist),
     }
 
 
-def _note_on_change(change: Difference) -> str:
+def _note_on_replay_change(change: Difference) -> str:
     """Say briefly how a person stands differently; empty if the heading says it all."""
     if change.outcome:
-        return status_label(change.outcome)
+        return words_of_status(change.outcome)
     if change.before and change.after:
         return f"{change.before} → {change.after}"
     if change.after:
@@ -193,18 +193,19 @@ def _note_on_change(change: Difference) -> str:
     return f"was {change.before} in line" if change.before else ""
 
 
-def _compared(job: Job, moment: Moment, other: Moment) -> dict[str, Any]:
+def _compared_replays(job: Job, moment: PastMoment, other: PastMoment) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
-    differing = differences(job.id, earlier.seq, later.seq)
+    differing = past_differences(job.id, earlier.seq, later.seq)
     found = differing or []
-    names = names_of(each.application_id for each in found)
+    names = names_in_history(each.application_id for each in found)
     groups = []
     for kind, words in DIFFERENCES.items():
         of_kind = [each for each in found if each.kind == kind]
         if of_kind:
             total = of_kind[0].total
             people = [
-                (names.get(each.application_id, ""), _note_on_change(each)) for each in of_kind
+                (names.get(each.application_id, ""), _note_on_replay_change(each))
+                for each in of_kind
             ]
             groups.append((words, total, people, total - len(of_kind)))
     counts: list[tuple[str, int, int]] = [

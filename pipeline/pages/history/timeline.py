@@ -16,17 +16,17 @@ from pipeline.domain.states import EventType
 from pipeline.exports.formats import LONG_LOG
 from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.event_rows import rows_of_job
+from pipeline.pages.event_rows import event_rows_of_job
 from pipeline.pages.live_page import live_page
-from pipeline.pages.time_limit import reads_for_a_while
+from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.history import (
     MOST_COUNTED,
     SHOWN,
-    Tree,
+    EventTree,
     Wanted,
-    names_of,
-    some_of,
-    trees_of,
+    history_of,
+    history_of_wanted,
+    names_in_history,
 )
 from pipeline.selectors.paging import Page
 from pipeline.selectors.search import Found, find_by_name
@@ -46,7 +46,7 @@ MOST_SEQ = 2**63 - 1
 
 @require_safe
 @for_members()
-@reads_for_a_while
+@time_limited
 def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's log; its newest page keeps itself up to date."""
     _, job = own_job(request, job_id)
@@ -55,41 +55,41 @@ def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if name and "\x00" not in name:
         found = find_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
     if len(found.rows) == 1 and not found.next:
-        return redirect(_address(job.id, request, application=found.rows[0].application.id))
+        return redirect(_timeline_url(job.id, request, application=found.rows[0].application.id))
     kind = request.GET.get("event", "")
     wanted = Wanted(
         event=EventType(kind) if kind in EventType.__members__ else None,
-        application_id=as_id(request.GET.get("application")),
-        cause_seq=whole(request.GET.get("cause")),
+        application_id=timeline_id(request.GET.get("application")),
+        cause_seq=timeline_number(request.GET.get("cause")),
     )
-    before = whole(request.GET.get("before"))
+    before = timeline_number(request.GET.get("before"))
     live = [job.id] if before is None else []
     return live_page(
         request,
         "history/timeline.html",
         "history/_timeline.html",
-        build=lambda: _context(request, job, wanted, before, found),
+        build=lambda: _timeline_context(request, job, wanted, before, found),
         tag=f"{job.seq}-{job.posting.version}",
         jobs=live,
     )
 
 
-def _context(
+def _timeline_context(
     request: HttpRequest,
     job: Job,
     wanted: Wanted,
     before: int | None,
     found: Found,
 ) -> dict[str, Any]:
-    page: Page[Tree]
+    page: Page[EventTree]
     if wanted:
-        page = some_of(job.id, wanted, before=before, limit=PAGE)
+        page = history_of_wanted(job.id, wanted, before=before, limit=PAGE)
     else:
-        page = trees_of(job.id, before=before, limit=PAGE)
+        page = history_of(job.id, before=before, limit=PAGE)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
     if about:
-        heading = f"Events about {names_of([about]).get(about, 'one person')}"
+        heading = f"Events about {names_in_history([about]).get(about, 'one person')}"
     elif wanted.cause_seq:
         heading = f"Events caused by event {wanted.cause_seq}"
     else:
@@ -98,7 +98,7 @@ def _context(
     return {
         "job": job,
         "tab": "timeline",
-        "rows": rows_of_job(page.rows),
+        "rows": event_rows_of_job(page.rows),
         "heading": heading,
         "wanted": wanted,
         "about": about,
@@ -113,13 +113,13 @@ def _context(
         "prepared": PREPARED.items(),
         "kept_days": FILE_KEPT_DAYS,
         "head_hash": bytes(job.chain_head).hex(),
-        "next_url": _address(job.id, request, before=last) if page.more else "",
-        "first_url": _address(job.id, request, before=None) if before else "",
+        "next_url": _timeline_url(job.id, request, before=last) if page.more else "",
+        "first_url": _timeline_url(job.id, request, before=None) if before else "",
         "plain_url": reverse("timeline", args=[job.id]),
     }
 
 
-def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:
+def _timeline_url(job_id: UUID, request: HttpRequest, **changed: object) -> str:
     """Return this page's address with some parameters changed; None removes one."""
     kept = {name: request.GET.get(name) for name in ("event", "application", "cause")}
     query = {name: value for name, value in (kept | changed).items() if value}
@@ -127,14 +127,14 @@ def _address(job_id: UUID, request: HttpRequest, **changed: object) -> str:
     return f"{address}?{urlencode(query)}" if query else address
 
 
-def whole(text: str | None) -> int | None:
+def timeline_number(text: str | None) -> int | None:
     """Parse a sequence number from an address; None if it is not one."""
     if text and text.isascii() and text.isdigit() and len(text) < 100:
         return min(int(text), MOST_SEQ)
     return None
 
 
-def as_id(text: str | None) -> UUID | None:
+def timeline_id(text: str | None) -> UUID | None:
     """Parse an id from an address; None if it is not one."""
     try:
         return UUID(text) if text else None

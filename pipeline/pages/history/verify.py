@@ -16,12 +16,12 @@ from pipeline.domain.errors import VerifierBusy
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.history.timeline import MOST_SEQ
-from pipeline.pages.rate_limits import TooOften, limit
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
 
 SHOWN = 20  # differences that are listed
 
 
-class NotedForm(PlainForm):
+class VerifyForm(PlainForm):
     """Number and hash of an event noted earlier, or neither."""
 
     seq = forms.IntegerField(
@@ -69,23 +69,23 @@ def verify_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Verify the log on POST; on GET show the form. Neither changes anything."""
     member, job = own_job(request, job_id)
     if request.method != "POST":
-        return _answer(request, job, NotedForm())
-    form = NotedForm(request.POST)
+        return _verify_page(request, job, VerifyForm())
+    form = VerifyForm(request.POST)
     if not form.is_valid():
-        return _answer(request, job, form, status=422)
+        return _verify_page(request, job, form, status=422)
     try:
-        limit(request, "verify", f"member {member.user.id}")
+        limit_page_rate(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job.id, noted=form.noted, in_turn=True)
     except (TooOften, VerifierBusy) as error:
         status = 429 if isinstance(error, TooOften) else 503
-        return _answer(request, job, form, status=status, busy=True)
-    return _answer(request, job, form, verdict=verdict)
+        return _verify_page(request, job, form, status=status, busy=True)
+    return _verify_page(request, job, form, verdict=verdict)
 
 
-def _answer(
+def _verify_page(
     request: HttpRequest,
     job: Job,
-    form: NotedForm,
+    form: VerifyForm,
     *,
     status: int = 200,
     verdict: Verdict | None = None,
@@ -101,13 +101,13 @@ def _answer(
         "noted": verdict and form.noted,
         "is_good": is_good,
         "verdict_icon": "shield-check" if is_good else "shield-exclamation",
-        "verdict_title": verdict and _title_of(verdict),
+        "verdict_title": verdict and _title_of_verdict(verdict),
         "differences": verdict.differences[:SHOWN] if verdict else [],
     }
     return render(request, "history/verify.html", context, status=status)
 
 
-def _title_of(verdict: Verdict) -> str:
+def _title_of_verdict(verdict: Verdict) -> str:
     if verdict.chain != "ok":
         return f"The log is broken at event {verdict.first_bad_seq}"
     if not verdict.is_sound:

@@ -12,7 +12,13 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import SeenImport, import_of, refusals_of, report_of, words_for
+from pipeline.imports.progress import (
+    ImportProgress,
+    import_of,
+    refusals_of_import,
+    report_of_refused_rows,
+    words_for_import_refusal,
+)
 from pipeline.models import ImportRun
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.live_page import live_page
@@ -27,21 +33,21 @@ BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Show one import; the page updates itself while it runs."""
-    job, seen = _own_import(request, job_id, import_id)
+    job, seen = _own_import_result(request, job_id, import_id)
     run = seen.run
     state = (run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
     return live_page(
         request,
         "imports/result.html",
         "imports/_result.html",
-        build=lambda: _context(job, seen),
+        build=lambda: _import_result_context(job, seen),
         tag="-".join(map(str, state)),
     )
 
 
-def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
+def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
     run = seen.run
-    refusals = refusals_of(run, limit=REFUSALS_SHOWN) if run.refused else []
+    refusals = refusals_of_import(run, limit=REFUSALS_SHOWN) if run.refused else []
     tone = "warn" if seen.is_over else "wait"
     if run.ending == ImportRun.Ending.COMPLETE:
         tone = "good"
@@ -60,7 +66,7 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
         "run": run,
         "state": state,
         "tone": tone,
-        "refusals": [(refusal, words_for(refusal.reason)) for refusal in refusals],
+        "refusals": [(refusal, words_for_import_refusal(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // max(1, run.total_rows),
         "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
     }
@@ -68,16 +74,20 @@ def _context(job: Job, seen: SeenImport) -> dict[str, Any]:
 
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
-def import_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
+def import_result_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Stream the refused rows and their reasons as a CSV file."""
-    _, seen = _own_import(request, job_id, import_id)
-    response = StreamingHttpResponse(report_of(seen), content_type="text/csv; charset=utf-8")
+    _, seen = _own_import_result(request, job_id, import_id)
+    response = StreamingHttpResponse(
+        report_of_refused_rows(seen), content_type="text/csv; charset=utf-8"
+    )
     response["Content-Disposition"] = 'attachment; filename="not-taken-in.csv"'
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _own_import(request: HttpRequest, job_id: UUID, import_id: UUID) -> tuple[Job, SeenImport]:
+def _own_import_result(
+    request: HttpRequest, job_id: UUID, import_id: UUID
+) -> tuple[Job, ImportProgress]:
     _, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     seen = import_of(job.company_id, import_id)
     if seen.run.file.job_id != job.id:

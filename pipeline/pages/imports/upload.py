@@ -18,7 +18,7 @@ from pipeline.imports.progress import import_of_task, imports_into
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
 from pipeline.imports.start import start_import
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.error_messages import words_for
+from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm
 from tasks.errors import TaskError
 
@@ -39,13 +39,13 @@ class FileForm(PlainForm):
 
 
 @for_members(Action.IMPORT_APPLICATIONS)
-def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the form and recent imports; start an import on POST."""
     member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     form = FileForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         form = FileForm(request.POST, request.FILES)
-        if form.is_valid() and (import_id := _start(member, job, form)):
+        if form.is_valid() and (import_id := _start_uploaded(member, job, form)):
             return redirect("import_result", job_id=job.id, import_id=import_id)
     context = {
         "job": job,
@@ -59,7 +59,7 @@ def import_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "imports/upload.html", context, status=422 if form.errors else 200)
 
 
-def _start(member: Member, job: Job, form: FileForm) -> UUID | None:
+def _start_uploaded(member: Member, job: Job, form: FileForm) -> UUID | None:
     """Start the import and return its id; None, with an error on the form, if refused."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
@@ -74,7 +74,7 @@ def _start(member: Member, job: Job, form: FileForm) -> UUID | None:
     except (ImportFileRefused, FilesFull) as error:
         form.add_error("file", str(error))
     except JobNotOpen as error:
-        form.add_error(None, words_for(error))
+        form.add_error(None, error_message_for(error))
     except (TaskError, WorkError) as error:
         form.add_error(None, str(error))
     else:
@@ -84,7 +84,7 @@ def _start(member: Member, job: Job, form: FileForm) -> UUID | None:
 
 @require_safe
 @for_members(Action.IMPORT_APPLICATIONS)
-def import_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def upload_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return a small sample file."""
     own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     response = HttpResponse(SAMPLE, content_type="text/csv; charset=utf-8")

@@ -8,8 +8,8 @@ _JOB = "company/jobs/<uuid:job_id>/import/"
 _IMPORT = f"{_JOB}<uuid:import_id>/"
 
 urlpatterns = [
-    path(_JOB, upload.import_applications, name="import_applications"),
-    path(f"{_JOB}sample.csv", upload.import_sample, name="import_sample"),
+    path(_JOB, upload.upload_import, name="import_applications"),
+    path(f"{_JOB}sample.csv", upload.upload_sample, name="import_sample"),
     path(_IMPORT, result.import_result, name="import_result"),
-    path(f"{_IMPORT}not-taken-in.csv", result.import_refused, name="import_refused"),
+    path(f"{_IMPORT}not-taken-in.csv", result.import_result_refused, name="import_refused"),
 ]

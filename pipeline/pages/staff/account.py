@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import User
 from jobs.selectors import has_second_step, locked_companies
-from pipeline.pages.access import act_for
+from pipeline.pages.access import switch_current_member
 
 
 @never_cache
@@ -47,7 +47,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def switch_company(request: HttpRequest) -> HttpResponse:
     """Switch the session to another of the member's companies."""
     try:
-        member = act_for(request, UUID(request.POST.get("company", "")))
+        member = switch_current_member(request, UUID(request.POST.get("company", "")))
     except ValueError:
         raise Http404 from None
     if member is None:

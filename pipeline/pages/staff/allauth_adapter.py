@@ -87,13 +87,15 @@ class StaffAdapter(DefaultAccountAdapter):
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         """Build the link on SITE_URL, whatever host name and scheme the request used."""
-        return _on_site(super().get_reset_password_from_key_url(key))
+        return _url_of_allauth_on_site(super().get_reset_password_from_key_url(key))
 
     def get_email_confirmation_url(
         self, request: HttpRequest, emailconfirmation: EmailConfirmation
     ) -> str:
         """Build the link on SITE_URL, whatever host name and scheme the request used."""
-        return _on_site(super().get_email_confirmation_url(request, emailconfirmation))
+        return _url_of_allauth_on_site(
+            super().get_email_confirmation_url(request, emailconfirmation)
+        )
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an email without making the page wait for the mail server."""
@@ -104,7 +106,7 @@ class StaffAdapter(DefaultAccountAdapter):
         security.info("staff.email_sent", extra={"what": template_prefix.rpartition("/")[2]})
 
 
-def _on_site(url: str) -> str:
+def _url_of_allauth_on_site(url: str) -> str:
     return settings.SITE_URL + urlsplit(url).path
 
 

@@ -10,7 +10,7 @@ from applicants.mail import post
 from jobs.models import Membership
 
 
-def tell_new_member(member: Membership) -> None:
+def email_new_member(member: Membership) -> None:
     """Email a new member the name of the company and how to sign in."""
     context = {
         "member": member,

@@ -19,11 +19,16 @@ from jobs.models import ApiKey, Scope
 from jobs.selectors import key_of, keys_of
 from jobs.services import revoke_api_key
 from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.key_limits import create_limited_key
-from pipeline.background.tasks import limits_of
+from pipeline.background.key_limits import create_limited_key, limits_of_keys
 from pipeline.domain.permissions import Action
 from pipeline.models import Producer
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
 from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.paging import Page
 
@@ -43,15 +48,15 @@ def api_keys(request: HttpRequest) -> HttpResponse:
     The response to the form shows the key. It is in no session and no address, so it is gone with
     the page. An owner who has not given the password or second step of late is asked for it first.
     """
-    owner = require(member_who_sent(request), Action.MANAGE_KEYS)
+    owner = require_access(member_who_sent(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
-        return _show(request, owner, KeyForm(initial=initial))
+        return _keys_page(request, owner, KeyForm(initial=initial))
     raise_if_reauthentication_required(request, app="")
     form = KeyForm(request.POST)
-    created = _create(owner, form) if form.is_valid() else None
+    created = _create_key(owner, form) if form.is_valid() else None
     if created is None:
-        return _show(request, owner, form, status=422)
+        return _keys_page(request, owner, form, status=422)
     row, key = created
     return render(request, "staff/key_made.html", {"row": row, "key": key}, status=201)
 
@@ -60,7 +65,7 @@ def api_keys(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_KEYS)
 def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Ask for confirmation, then revoke a key."""
-    owner = require(current_member(request), Action.MANAGE_KEYS)
+    owner = require_access(current_member(request), Action.MANAGE_KEYS)
     try:
         if request.method == "GET":
             return render(
@@ -73,7 +78,7 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
     return redirect("api_keys")
 
 
-def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
+def _create_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     given = form.cleaned_data
     try:
         return create_limited_key(
@@ -92,24 +97,26 @@ def _create(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     return None
 
 
-def _show(request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200) -> HttpResponse:
+def _keys_page(
+    request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200
+) -> HttpResponse:
     try:
         after = UUID(request.GET.get("after", ""))
     except ValueError:
         after = None
     keys = Page.cut(keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
-    limits = limits_of(key.id for key in keys.rows)
+    limits = limits_of_keys(key.id for key in keys.rows)
     context = {
         "form": form,
         "now": timezone.now(),
-        "keys": [(key, _limits(limits.get(key.id))) for key in keys.rows],
+        "keys": [(key, _limits_of_key_in_words(limits.get(key.id))) for key in keys.rows],
         "next_url": f"?after={keys.rows[-1].id}" if keys.more else "",
         "first_url": "?" if after else "",
     }
     return render(request, "staff/keys.html", context, status=status)
 
 
-def _limits(limits: Producer | None) -> str:
+def _limits_of_key_in_words(limits: Producer | None) -> str:
     """Describe the tasks that a key may start; empty if it may start all."""
     if limits is None:
         return ""

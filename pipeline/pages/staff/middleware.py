@@ -56,13 +56,13 @@ def second_step_for_operators(
 ) -> Callable[..., HttpResponse]:
     """Open the back office only to accounts with a passkey or an authenticator app."""
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def second_step_middleware(request: HttpRequest) -> HttpResponse:
         user = request.user if request.path.startswith(BACK_OFFICE) else None
         if isinstance(user, User) and user.is_staff and not has_second_step(user.id):
             return redirect("account")  # which says what is missing
         return get_response(request)
 
-    return middleware
+    return second_step_middleware
 
 
 def idle_sessions(
@@ -74,7 +74,7 @@ def idle_sessions(
     at most every NOTED_EVERY_SECONDS, and only if the request has read the session anyway.
     """
 
-    def middleware(request: HttpRequest) -> HttpResponse:
+    def idle_sessions_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         session = request.session
         if session.accessed and SESSION_KEY in session:
@@ -82,20 +82,20 @@ def idle_sessions(
             if now - session.get(BEGAN, now) > settings.STAFF_SESSION_SECONDS:
                 session.flush()
             elif now - session.get(USED, 0) > NOTED_EVERY_SECONDS:
-                _note_use(request, now)
+                _note_session_use(request, now)
         return response
 
-    return middleware
+    return idle_sessions_middleware
 
 
 @receiver(user_logged_in, dispatch_uid="staff.session_began")
-def begin_staff_session(request: HttpRequest, **_: Any) -> None:
+def begin_idle_session(request: HttpRequest, **_: Any) -> None:
     """Write down when a session began, as seconds since 1970."""
     request.session[BEGAN] = now = int(time.time())
-    _note_use(request, now)
+    _note_session_use(request, now)
 
 
-def _note_use(request: HttpRequest, now: int) -> None:
+def _note_session_use(request: HttpRequest, now: int) -> None:
     request.session.setdefault(BEGAN, now)
     request.session[USED] = now
     request.session.set_expiry(settings.STAFF_IDLE_HOURS * 3_600)

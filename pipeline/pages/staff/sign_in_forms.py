@@ -11,8 +11,8 @@ from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
 from pipeline.config.allauth import CODE_SECONDS
-from pipeline.limits.rate_limit import Rate, count
-from pipeline.pages.rate_limits import TooOften, limit
+from pipeline.limits.rate_limit import Rate, count_against_rate
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
 
 security = logging.getLogger("security")
 
@@ -38,11 +38,11 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
         rate = Rate(TRIES_OF_ONE_CODE, TRIES_OF_ONE_CODE * CODE_SECONDS)
         code = f"{request.session.session_key} {self.expected_code}"
         try:
-            limit(request, "code_try")
+            limit_page_rate(request, "code_try")
         except TooOften:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("rate_limited") from None
-        if not count("staff_code", code, rate).allowed:
+        if not count_against_rate("staff_code", code, rate).allowed:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
         return str(super().clean_code())

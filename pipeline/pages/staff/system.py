@@ -13,10 +13,10 @@ from applicants.mail import NOWHERE
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import Member, current_member, for_members, own_job, require
-from pipeline.pages.rate_limits import TooOften, limit
-from pipeline.selectors.health import FRESH, migrations_are_applied
-from pipeline.selectors.system import logs_of, machinery_for
+from pipeline.pages.access import Member, current_member, for_members, own_job, require_access
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.selectors.health import FRESH, health_of_migrations
+from pipeline.selectors.system import logs_of_system, system_status_for
 
 ROWS = 25
 VERSION = "0.1.0"  # as in pyproject.toml, which a container does not have
@@ -29,22 +29,22 @@ def system(request: HttpRequest) -> HttpResponse:
 
     Verifying changes nothing, but it reads a whole log, so it needs a button and is rate limited.
     """
-    member = require(current_member(request), Action.READ_COMPANY)
+    member = require_access(current_member(request), Action.READ_COMPANY)
     if request.method == "GET":
-        return _show(request, member)
-    job_id = _id(request.POST.get("job", ""))
+        return _system_page(request, member)
+    job_id = _job_id_on_system_page(request.POST.get("job", ""))
     if job_id is None:
         raise Http404
     own_job(request, job_id)
     try:
-        limit(request, "verify", f"member {member.user.id}")
+        limit_page_rate(request, "verify", f"member {member.user.id}")
         verdict = verify_job(job_id, in_turn=True)
     except (TooOften, VerifierBusy):
-        return _show(request, member, busy=job_id, status=429)
-    return _show(request, member, verified=job_id, verdict=verdict)
+        return _system_page(request, member, busy=job_id, status=429)
+    return _system_page(request, member, verified=job_id, verdict=verdict)
 
 
-def _show(
+def _system_page(
     request: HttpRequest,
     member: Member,
     *,
@@ -53,12 +53,14 @@ def _show(
     busy: UUID | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    logs = logs_of(member.company.id, after=_id(request.GET.get("after", "")), limit=ROWS)
+    logs = logs_of_system(
+        member.company.id, after=_job_id_on_system_page(request.GET.get("after", "")), limit=ROWS
+    )
     is_nowhere = settings.EMAIL_BACKEND == NOWHERE
     context = {
-        "machinery": machinery_for(member.company.id),
+        "machinery": system_status_for(member.company.id),
         "fresh_seconds": FRESH.total_seconds(),
-        "is_migrated": migrations_are_applied(),
+        "is_migrated": health_of_migrations(),
         "mails": "kept" if settings.DEV_MAIL else "nowhere" if is_nowhere else "sent",
         "version": VERSION,
         "logs": logs.rows,
@@ -71,7 +73,7 @@ def _show(
     return render(request, "staff/system.html", context, status=status)
 
 
-def _id(text: str) -> UUID | None:
+def _job_id_on_system_page(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:

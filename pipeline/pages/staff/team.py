@@ -14,9 +14,15 @@ from jobs.models import Membership, Role
 from jobs.selectors import member_of, team_of
 from jobs.services import add_member, change_role, remove_member, require_second_step
 from pipeline.domain.permissions import Action
-from pipeline.limits.rate_limit import Rate, count
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.staff.emails import tell_new_member
+from pipeline.limits.rate_limit import Rate, count_against_rate
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
+from pipeline.pages.staff.emails import email_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 
 MAILS = Rate(60, 3_600)  # people whom a company may add per hour; each gets an email
@@ -35,11 +41,11 @@ OWN_STEP_FIRST = (
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
     """List the members; let owners add people."""
-    member = require(member_who_sent(request), Action.READ_COMPANY)
+    member = require_access(member_who_sent(request), Action.READ_COMPANY)
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
-        require(member, Action.MANAGE_TEAM)
-        if form.is_valid() and _add(request, member, form):
+        require_access(member, Action.MANAGE_TEAM)
+        if form.is_valid() and _add_team_member(request, member, form):
             return redirect("team")
     context = {"form": form, "team": team_of(member.company.id), "roles": ROLES}
     return render(request, "staff/team.html", context, status=422 if form.errors else 200)
@@ -47,9 +53,9 @@ def team(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_members()
-def second_step(request: HttpRequest) -> HttpResponse:
+def team_second_step(request: HttpRequest) -> HttpResponse:
     """Require a second step of all members of the company, or make it their choice again."""
-    owner = require(member_who_sent(request), Action.MANAGE_TEAM)
+    owner = require_access(member_who_sent(request), Action.MANAGE_TEAM)
     required = request.POST.get("required") == "yes"
     try:
         require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)
@@ -65,18 +71,18 @@ def second_step(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_TEAM)
 def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
     """Show one member; let owners change the role or remove the member."""
-    owner = require(current_member(request), Action.MANAGE_TEAM)
+    owner = require_access(current_member(request), Action.MANAGE_TEAM)
     try:
         colleague = member_of(owner.company.id, membership_id)
         if request.method == "POST":
-            return _change(request, owner, colleague)
+            return _change_team_member(request, owner, colleague)
     except MemberNotFound:
         raise Http404 from None
-    return _show(request, owner, colleague, RoleForm(initial={"role": colleague.role}))
+    return _team_member_page(request, owner, colleague, RoleForm(initial={"role": colleague.role}))
 
 
-def _add(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
-    if not count("member_mail", str(owner.company.id), MAILS).allowed:
+def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
+    if not count_against_rate("member_mail", str(owner.company.id), MAILS).allowed:
         form.add_error(None, "Too many people were added in the last hour. Try again later.")
         return False
     given = form.cleaned_data
@@ -90,17 +96,17 @@ def _add(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
     except ValidationError as error:
         form.add_error("email", error)
         return False
-    tell_new_member(added)
+    email_new_member(added)
     messages.success(request, f"{added.user.email} added. We have emailed them how to sign in.")
     return True
 
 
-def _change(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
+def _change_team_member(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
     """Remove a member or change their role. Refuses to leave the company without an owner."""
     removes = "remove" in request.POST
     form = RoleForm(request.POST)
     if not removes and not form.is_valid():
-        return _show(request, owner, colleague, form)
+        return _team_member_page(request, owner, colleague, form)
     company, email = owner.company, colleague.user.email
     try:
         if removes:
@@ -116,7 +122,9 @@ def _change(request: HttpRequest, owner: Member, colleague: Membership) -> HttpR
         return redirect("team_member", colleague.id)
 
 
-def _show(request: HttpRequest, owner: Member, colleague: Membership, form: Form) -> HttpResponse:
+def _team_member_page(
+    request: HttpRequest, owner: Member, colleague: Membership, form: Form
+) -> HttpResponse:
     owners = Membership.objects.filter(company=owner.company, role=Role.OWNER)
     context = {
         "form": form,

@@ -10,7 +10,7 @@ urlpatterns = [
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
     path("company/team/", team.team, name="team"),
-    path("company/team/second-step/", team.second_step, name="second_step"),
+    path("company/team/second-step/", team.team_second_step, name="second_step"),
     path("company/team/<int:membership_id>/", team.team_member, name="team_member"),
     path("company/keys/", keys.api_keys, name="api_keys"),
     path("company/keys/<uuid:key_id>/revoke/", keys.revoke_key, name="revoke_key"),

@@ -15,8 +15,16 @@ from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskError
 from tasks.models import Task, TaskEvent
 from tasks.models.statuses import Status
-from tasks.payloads import redacted
-from tasks.stats import site
+from tasks.payloads import redact_payload
+from tasks.stats.site import (
+    site_dead_depth,
+    site_depth,
+    site_oldest_age_seconds,
+    site_open_breakers,
+    site_open_owner_breakers,
+    site_running,
+    site_workers_alive,
+)
 
 MOST_SHOWN = 1_000
 
@@ -37,8 +45,8 @@ class Command(BaseCommand):
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
         newest = verbs.add_parser("list", help="the newest tasks")
         newest.add_argument("--status", choices=Status.values, help="only tasks with this status")
-        _typed(newest)
-        _typed(verbs.add_parser("dead", help="dead letters, the oldest first"))
+        _add_types_argument(newest)
+        _add_types_argument(verbs.add_parser("dead", help="dead letters, the oldest first"))
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
@@ -48,7 +56,7 @@ class Command(BaseCommand):
         )
         replay_all.add_argument("type", metavar="TYPE", help="the key of the type")
         replay_all.add_argument(
-            "--limit", type=_limit, default=100, help="at most this many (%(default)s)"
+            "--limit", type=_limit_argument, default=100, help="at most this many (%(default)s)"
         )
         for replay in (verbs.choices["replay"], replay_all):
             replay.add_argument("--confirmed", action="store_true", help=_CONFIRMED)
@@ -67,18 +75,18 @@ class Command(BaseCommand):
             raise CommandError(f"{error}.") from None
 
     def _stats(self, options: dict[str, Any]) -> None:
-        for (name, priority), count in sorted(site.depth().items()):
+        for (name, priority), count in sorted(site_depth().items()):
             self.stdout.write(f"pending  {name:32} priority {priority:4}  {count}")
-        for priority, seconds in sorted(site.oldest_age_seconds().items()):
+        for priority, seconds in sorted(site_oldest_age_seconds().items()):
             self.stdout.write(f"oldest   priority {priority:4}  {seconds:.1f} s")
-        for word, counts in (("running", site.running()), ("dead", site.dead_depth())):
+        for word, counts in (("running", site_running()), ("dead", site_dead_depth())):
             for name, count in sorted(counts.items()):
                 self.stdout.write(f"{word:8} {name:32} {count}")
-        for name in site.open_breakers():
+        for name in site_open_breakers():
             self.stdout.write(f"breaker  {name:32} open: too many of its runs fail")
-        for name, owners in sorted(site.open_owner_breakers().items()):
+        for name, owners in sorted(site_open_owner_breakers().items()):
             self.stdout.write(f"breaker  {name:32} open for {owners} owners alone")
-        self.stdout.write(f"workers  {site.workers_alive()} alive")
+        self.stdout.write(f"workers  {site_workers_alive()} alive")
 
     def _list(self, options: dict[str, Any]) -> None:
         tasks = Task.objects.select_related("type").order_by("-id")
@@ -93,7 +101,9 @@ class Command(BaseCommand):
 
     def _show(self, options: dict[str, Any]) -> None:
         task = control.find_task(options["task"])
-        payload = json.dumps(redacted(task.type.schema, task.payload), indent=2, sort_keys=True)
+        payload = json.dumps(
+            redact_payload(task.type.schema, task.payload), indent=2, sort_keys=True
+        )
         self.stdout.write(f"{task.id}  {task.type}  {task.status}")
         self.stdout.write(f"attempt {task.attempt} of {task.max_attempts}, due {task.run_after}")
         self.stdout.write(f"by {task.producer or 'the site'}, for {task.owner_id or 'the site'}")
@@ -113,15 +123,17 @@ class Command(BaseCommand):
         self.stdout.write("dead, until a person replays or discards it")
 
     def _replay(self, options: dict[str, Any]) -> None:
-        dead_letters.replay(options["task"], actor=options["actor"], confirmed=options["confirmed"])
+        dead_letters.replay_dead_letter(
+            options["task"], actor=options["actor"], confirmed=options["confirmed"]
+        )
         self.stdout.write("pending")
 
     def _replay_all(self, options: dict[str, Any]) -> None:
         chosen = {name: options[name] for name in ("actor", "limit", "confirmed")}
-        self.stdout.write(f"{dead_letters.replay_many(options['type'], **chosen)} pending")
+        self.stdout.write(f"{dead_letters.replay_dead_letters(options['type'], **chosen)} pending")
 
     def _discard(self, options: dict[str, Any]) -> None:
-        dead_letters.discard(options["task"], actor=options["actor"])
+        dead_letters.discard_dead_letter(options["task"], actor=options["actor"])
         self.stdout.write("discarded")
 
     def _pause(self, options: dict[str, Any]) -> None:
@@ -160,12 +172,14 @@ _TYPES = {
 }
 
 
-def _typed(parser: argparse.ArgumentParser) -> None:
+def _add_types_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", help="only tasks of this type, by its key")
-    parser.add_argument("--limit", type=_limit, default=50, help="at most this many (%(default)s)")
+    parser.add_argument(
+        "--limit", type=_limit_argument, default=50, help="at most this many (%(default)s)"
+    )
 
 
-def _limit(text: str) -> int:
+def _limit_argument(text: str) -> int:
     if text.isdecimal() and 1 <= (count := int(text)) <= MOST_SHOWN:
         return count
     raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {MOST_SHOWN}")

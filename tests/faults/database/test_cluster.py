@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.database.cluster import Cluster
-from pipeline.database.file_locks import alone
+from pipeline.database.file_locks import hold_file_lock
 from tests.faults.database.cluster_users import (
     FORKING_USER,
     PATIENCE_SECONDS,
@@ -145,7 +145,7 @@ def pretend_to_be_server(base: Path, postmaster_pid: str, process_id: int) -> No
 
 
 def test_the_lock_really_keeps_others_out(folder: Path, users: Callable[..., User]) -> None:
-    with alone(folder / "start.lock"):
+    with hold_file_lock(folder / "start.lock"):
         waiting = users(folder)
         time.sleep(0.5)
         assert not list(folder.glob("data-*"))

@@ -11,7 +11,12 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.background.schedules import MOST_SCHEDULES, Plan, create_schedule
-from pipeline.pages.background.cron_descriptions import RHYTHMS, cron_of, in_words, rhythm_of
+from pipeline.pages.background.cron_descriptions import (
+    RHYTHMS,
+    cron_of_rhythm,
+    describe_cron,
+    rhythm_of_cron,
+)
 from tasks.models import Schedule
 from tests.support import factories
 from tests.support.pages import follow, page_of
@@ -164,7 +169,7 @@ def test_too_many_schedules_are_refused(
 def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
     at = time(0 if rhythm == "hourly" else 17, 5)
 
-    found = rhythm_of(cron_of(rhythm, at, 3))
+    found = rhythm_of_cron(cron_of_rhythm(rhythm, at, 3))
 
     assert found is not None
     assert found[:2] == (rhythm, at)
@@ -186,4 +191,4 @@ def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
     ],
 )
 def test_only_what_is_certain_is_put_into_words(cron: str, words: str) -> None:
-    assert in_words(cron) == words
+    assert describe_cron(cron) == words

@@ -12,9 +12,9 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
-from pipeline.maintenance.name_index import learn_names
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, NameWord
-from pipeline.privacy.erase import erase
+from pipeline.privacy.erase import erase_person
 from pipeline.selectors import search
 from pipeline.selectors.recent_stats import NOTHING_YET, recent_waits
 from pipeline.services.acknowledge import acknowledge
@@ -26,7 +26,7 @@ from tests.support.clock import let_time_pass
 
 @pytest.fixture
 def job(job: UUID) -> UUID:
-    learn_names()
+    index_names()
     return job
 
 
@@ -65,7 +65,7 @@ def test_a_long_list_has_pages(company: Company) -> None:
     job = factories.job(company_id=company.id)
     for n in range(5):
         factories.application(job, factories.applicant(name=f"Kim Number{n}"))
-    learn_names()
+    index_names()
 
     first = search.find_by_name(company.id, "kim", limit=2)
     assert first.next
@@ -86,7 +86,7 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
     job = factories.job(company_id=company.id)
     for name in ("Maria A", "Maria B", "Maria C"):
         factories.application(job, factories.applicant(name=name))
-    learn_names()
+    index_names()
 
     first = search.find_by_name(company.id, "maria c", limit=5)
     assert first.next
@@ -111,7 +111,7 @@ def test_names_are_learned_once_whoever_looks_again(company: Company) -> None:
 
     assert found(company, "ana") == []  # nothing of it is done under the job's lock
     for _ in range(3):
-        learn_names()
+        index_names()
     assert found(company, "ana") == ["Ana Li"]
     assert NameWord.objects.count() == 2
 
@@ -143,13 +143,13 @@ def test_a_name_is_learned_although_its_event_is_committed_after_later_ones(
             cursor.execute(APPLY_LATE)
             factories.application(job, factories.applicant(name="Ana Li"))
             for _ in range(3):
-                learn_names()
+                index_names()
         other.commit()
     finally:
         other.close()
 
     assert (found(company, "ana"), found(company, "late")) == (["Ana Li"], [])
-    learn_names()
+    index_names()
     assert found(company, "late") == ["Late Comer"]
 
 
@@ -161,19 +161,19 @@ def test_a_name_that_is_being_erased_is_not_learned_any_more(company: Company) -
     try:
         with other.cursor() as cursor:
             cursor.execute("UPDATE pipeline_application SET name = 'x' WHERE id = %s", [ana.id])
-            learn_names()
+            index_names()
             assert not NameWord.objects.exists()
         other.commit()
     finally:
         other.close()
-    learn_names()
+    index_names()
 
     assert [each.word for each in NameWord.objects.all()] == ["x"]
 
 
 def test_an_erased_person_is_shown_without_an_address(viewer: Client, job: UUID) -> None:
     bo = named(job, "Bo Berg")
-    erase(applicant_id=bo.applicant_id)
+    erase_person(applicant_id=bo.applicant_id)
 
     for path in (
         f"jobs/{job}/",

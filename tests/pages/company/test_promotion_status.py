@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.wording.promotion_status import Cause, LineFacts, why_nobody_is_promoted
+from pipeline.wording.promotion_status import Cause, PromotionFacts, why_nobody_is_promoted
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON, PAST = NOW + timedelta(hours=1), NOW - timedelta(seconds=5)
 LONG_AGO = NOW - timedelta(days=3)
 
 
-def facts(**differing: Any) -> LineFacts:
+def facts(**differing: Any) -> PromotionFacts:
     """An open job with two seats, both active, and somebody waiting."""
     usual = {"status": "OPEN", "capacity": 2, "active": 2, "pending": 0, "waiting": 1, "now": NOW}
-    return LineFacts(**usual | differing)
+    return PromotionFacts(**usual | differing)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_there_is_an_answer_in_every_state() -> None:
         assert_fits(line, answer.cause)
 
 
-def assert_fits(line: LineFacts, cause: Cause) -> None:
+def assert_fits(line: PromotionFacts, cause: Cause) -> None:
     """What the causes themselves say of the line holds."""
     if cause in (Cause.NO_SEAT_FREE, Cause.MOVING, Cause.NOBODY_WAITS):
         assert not line.free, line

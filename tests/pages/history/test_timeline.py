@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
 from pipeline.domain.states import EventType, Outcome
-from pipeline.maintenance.name_index import learn_names
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application
-from pipeline.selectors.history import Wanted, some_of, trees_of
+from pipeline.selectors.history import Wanted, history_of, history_of_wanted
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
@@ -61,12 +61,12 @@ def test_filters_show_one_kind_one_person_or_what_one_event_set_off(
 
 def test_a_name_leads_to_its_person_and_several_are_offered(viewer: Client, past: History) -> None:
     timeline = page(past.job, "timeline/")
-    learn_names()
+    index_names()
 
     assert viewer.get(f"{timeline}?name=okaf")["Location"].endswith(f"application={past.cy.id}")
     factories.application(past.job, factories.applicant(name="Bo Holm"))
     factories.application(factories.job(company_id=factories.row_of(past.job).company_id))
-    learn_names()
+    index_names()
     several = viewer.get(f"{timeline}?name=bo").content.decode()
     assert "Which person?" in several
     assert str(past.bo.id) in several
@@ -100,9 +100,9 @@ def all_seqs(job: UUID, wanted: Wanted | None) -> list[int]:
     before, more = None, True
     while more:
         if wanted is None:
-            found = trees_of(job, before=before, limit=3)
+            found = history_of(job, before=before, limit=3)
         else:
-            found = some_of(job, wanted, before=before, limit=3)
+            found = history_of_wanted(job, wanted, before=before, limit=3)
         seqs += [tree.event.seq for tree in found.rows]
         before, more = (seqs[-1] if seqs else None), found.more
     return seqs
@@ -120,7 +120,7 @@ def test_who_was_let_go_and_who_was_decided_on_after_the_closing_is_all_told() -
     factories.settle_all()
     decide_on(second)
 
-    trees = trees_of(job, before=None, limit=3).rows
+    trees = history_of(job, before=None, limit=3).rows
 
     assert [tree.event.event for tree in trees] == ["REMOVED", "REMOVED", "JOB_CLOSED"]
     assert [tree.total for tree in trees] == [0, 0, 7]

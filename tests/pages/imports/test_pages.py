@@ -13,7 +13,7 @@ from django.test import Client
 from jobs.models import Company, Role
 from pipeline.imports import admit
 from pipeline.imports.admit import admit_rows
-from pipeline.imports.read_csv import read_rows
+from pipeline.imports.read_csv import read_csv_rows
 from pipeline.models import ImportRun, StoredFile
 from pipeline.services.lifecycle import pause_job
 from tasks.models import Task
@@ -175,5 +175,5 @@ def test_the_report_can_be_imported_once_more_whatever_an_address_begins_with(
 
     report = b"".join(recruiter.get(f"{page}not-taken-in.csv").streaming_content)  # type: ignore[attr-defined]
 
-    rows = [(row.name, row.email) for row in read_rows([report])]
+    rows = [(row.name, row.email) for row in read_csv_rows([report])]
     assert rows == [("=Ana", "+ana@x.org"), ("'Ben", "'ben@x.org")]

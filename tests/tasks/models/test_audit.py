@@ -14,8 +14,8 @@ from tasks.models.statuses import Breaker
 from tasks.scheduling.schedules import (
     create_schedule,
     delete_schedule,
-    enqueue_due,
-    ensure,
+    enqueue_due_schedules,
+    ensure_schedule,
     save_schedule,
 )
 
@@ -84,7 +84,7 @@ def test_schedules_are_made_changed_and_ended_in_somebodys_name() -> None:
     save_schedule(made, actor="ben")
     name, owner = str(made.id), made.owner_id
     delete_schedule(made, actor="cleo")
-    ensure("tidy", "0 3 * * *", "test.noop")
+    ensure_schedule("tidy", "0 3 * * *", "test.noop")
 
     assert acts()[:3] == [
         ("schedule_created", name, "ana", owner),
@@ -104,7 +104,7 @@ def test_that_the_scheduler_switched_one_off_stands_there_with_the_reason() -> N
             "UPDATE tasks_schedule SET type_key = 'no.such', next_at = now() - interval '2 hours'"
         )
 
-    enqueue_due()
+    enqueue_due_schedules()
 
     [told] = TaskAct.objects.filter(what="schedule_switched_off")
     assert (told.actor, told.target, told.data["enabled"]) == ("site", str(made.id), False)
@@ -120,6 +120,6 @@ def test_acts_are_kept_for_a_year() -> None:
                 [days, f"{days} days ago"],
             )
 
-    retention.clean_up()
+    retention.clean_up_tasks()
 
     assert [act[2] for act in acts()] == ["364 days ago"]

@@ -8,14 +8,14 @@ from datetime import datetime
 import pytest
 
 from tasks.errors import BadSchedule
-from tasks.scheduling.cron import Times
+from tasks.scheduling.cron import CronTimes
 
 
 def times(cron: str, zone: str, start: str, count: int) -> list[str]:
     """The next times of a schedule, as the clocks of UTC show them."""
     found, at = [], datetime.fromisoformat(start)
     for _ in range(count):
-        at = Times(cron, zone).after(at)
+        at = CronTimes(cron, zone).after(at)
         found.append(at.strftime("%d %H:%M"))
     return found
 
@@ -79,4 +79,4 @@ def test_what_cannot_be_read_is_refused_in_a_sentence_that_quotes_it(cron: str, 
     quoted = repr(cron if zone == "UTC" else zone)
 
     with pytest.raises(BadSchedule, match=f"^{re.escape(quoted)} is not a "):
-        Times(cron, zone)
+        CronTimes(cron, zone)

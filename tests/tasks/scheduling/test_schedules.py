@@ -16,9 +16,9 @@ from tasks.scheduling.schedules import (
     MOST_MADE_UP,
     MOST_TASKS,
     create_schedule,
-    enqueue_due,
-    ensure,
-    next_times,
+    enqueue_due_schedules,
+    ensure_schedule,
+    next_times_of_schedule,
     save_schedule,
 )
 
@@ -35,7 +35,7 @@ def due_since(minutes: float, **columns: Any) -> Schedule:
 def test_a_new_schedule_waits_for_its_next_time() -> None:
     made = create_schedule(name="s", cron="* * * * *", type_key="test.noop")
 
-    rest = enqueue_due()
+    rest = enqueue_due_schedules()
 
     assert not Task.objects.exists()
     assert 0 <= rest <= 5
@@ -47,7 +47,7 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
     made = due_since(0, payload={"a": 1}, priority=3)
 
     def ask() -> None:
-        enqueue_due()
+        enqueue_due_schedules()
         connection.close()
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -55,7 +55,7 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    enqueue_due()
+    enqueue_due_schedules()
 
     [task] = Task.objects.all()
     assert (task.payload, task.priority) == ({"a": 1}, 3)
@@ -67,11 +67,11 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_even_a_schedule_that_was_set_back_repeats_no_time() -> None:
     made = due_since(0)
-    enqueue_due()
+    enqueue_due_schedules()
     made.refresh_from_db()
     Schedule.objects.update(next_at=made.last_enqueued_for)
 
-    enqueue_due()
+    enqueue_due_schedules()
 
     assert Task.objects.count() == 1
 
@@ -81,7 +81,7 @@ def test_even_a_schedule_that_was_set_back_repeats_no_time() -> None:
 def test_missed_times_are_made_up_only_if_asked_for(catch_up: bool, made: int) -> None:
     due_since(10, catch_up=catch_up)
 
-    enqueue_due()
+    enqueue_due_schedules()
 
     assert Task.objects.count() in (made, made + 1)  # a minute may have begun meanwhile
 
@@ -91,7 +91,7 @@ def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None
     bad, good = due_since(61), due_since(0)
     Schedule.objects.filter(id=bad.id).update(type_key="no.such")
 
-    enqueue_due()
+    enqueue_due_schedules()
 
     bad.refresh_from_db()
     assert (bad.enabled, "no.such" in bad.problem) == (False, True)
@@ -103,12 +103,12 @@ def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_
     newer = due_since(59)
     Schedule.objects.update(type_key="no.such")
 
-    rest = enqueue_due()
+    rest = enqueue_due_schedules()
 
     Schedule.objects.update(type_key="test.noop")
     newer.refresh_from_db()
     assert (newer.enabled, newer.problem, rest) == (True, "", 5)
-    enqueue_due()
+    enqueue_due_schedules()
     assert Task.objects.count() == 1
 
 
@@ -120,9 +120,9 @@ def test_schedules_add_nothing_to_what_waits_too_much_already(settings: Any) -> 
         due_since(5, owner_id=company, catch_up=True)
     theirs, sites = due_since(0, owner_id=uuid4()), due_since(0)
 
-    enqueue_due()
+    enqueue_due_schedules()
     Schedule.objects.filter(owner_id=company).update(next_at=sites.created_at)
-    enqueue_due()
+    enqueue_due_schedules()
 
     waiting = Task.objects.filter(owner_id=company).count()
     assert waiting in (12, 13)  # what one turn has made, and no more
@@ -135,12 +135,12 @@ def test_a_turn_is_short_however_much_was_missed() -> None:
     for _ in range(15):
         due_since(60, catch_up=True)
 
-    rest = enqueue_due()
+    rest = enqueue_due_schedules()
 
     assert MOST_TASKS <= Task.objects.count() < MOST_TASKS + MOST_MADE_UP
     assert rest == 0
     for _ in range(5):
-        enqueue_due()
+        enqueue_due_schedules()
     assert Task.objects.count() >= 15 * 61
 
 
@@ -148,12 +148,12 @@ def test_a_turn_is_short_however_much_was_missed() -> None:
 def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled() -> None:
     made = due_since(10, catch_up=True)
     Schedule.objects.update(enabled=False)
-    enqueue_due()
+    enqueue_due_schedules()
 
     made.refresh_from_db()
     made.enabled = True
     save_schedule(made)
-    enqueue_due()
+    enqueue_due_schedules()
 
     assert not Task.objects.exists()
 
@@ -173,7 +173,7 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
     made = []
 
     def start() -> None:
-        made.append(ensure("retention", "0 3 * * *", "test.noop", {"a": 1}).id)
+        made.append(ensure_schedule("retention", "0 3 * * *", "test.noop", {"a": 1}).id)
         connection.close()
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -182,7 +182,7 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
     for thread in threads:
         thread.join()
     Schedule.objects.update(cron="0 4 * * *")
-    ensure("retention", "0 3 * * *", "test.noop")
+    ensure_schedule("retention", "0 3 * * *", "test.noop")
 
     [kept] = Schedule.objects.all()
     assert set(made) == {kept.id}
@@ -193,16 +193,16 @@ def test_a_standing_schedule_is_made_once_by_however_many_and_then_left_alone() 
 def test_an_owners_schedule_of_the_same_name_is_another_one() -> None:
     create_schedule(name="weekly", cron="0 3 * * *", type_key="test.noop", owner_id=uuid4())
 
-    ensure("weekly", "0 3 * * *", "test.noop")
+    ensure_schedule("weekly", "0 3 * * *", "test.noop")
 
     assert Schedule.objects.count() == 2
 
 
 @pytest.mark.django_db
 def test_the_next_times_of_a_schedule_can_be_shown() -> None:
-    found = next_times("0 9 * * *", "Asia/Tokyo", count=3)
+    found = next_times_of_schedule("0 9 * * *", "Asia/Tokyo", count=3)
 
     assert [(at.hour, at.minute, at.tzinfo) for at in found] == [(0, 0, UTC)] * 3
     assert found[1] - found[0] == found[2] - found[1] == timedelta(days=1)
     with pytest.raises(BadSchedule):
-        next_times("never")
+        next_times_of_schedule("never")

@@ -80,8 +80,10 @@ def test_what_was_taken_after_a_claim_had_looked_is_not_taken_again(
     TaskType.objects.filter(key="test.mark").update(
         breaker=Breaker.OPEN, breaker_probe_at="2020-01-01T00:00Z"
     )
-    rows = registry.sync()
-    monkeypatch.setattr(registry, "sync", lambda: rows)  # it locks what the slow one is to wait for
+    rows = registry.write_registered_types()
+    monkeypatch.setattr(
+        registry, "write_registered_types", lambda: rows
+    )  # it locks what the slow one is to wait for
     both = ["test.noop", "test.mark"]
     holder = connection.copy()
 

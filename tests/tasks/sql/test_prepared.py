@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.db import (
+    DataError,
+    IntegrityError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import Statement, run, values
+from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
 from tests.support.round_trips import round_trips_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,14 +36,16 @@ class Sum(NamedTuple):
     id: UUID
 
 
-ADD = Statement("SELECT %(a)s::int + %(b)s::int, %(id)s::uuid", Sum)
-INVERT = Statement("SELECT 1 / %(number)s::int", values)
-MAKE = Statement(
+ADD = PreparedStatement("SELECT %(a)s::int + %(b)s::int, %(id)s::uuid", Sum)
+INVERT = PreparedStatement("SELECT 1 / %(number)s::int", prepared_row)
+MAKE = PreparedStatement(
     "INSERT INTO jobs_company (id, name, created_at)"
     " VALUES (%(id)s, %(name)s, statement_timestamp()) RETURNING name",
-    values,
+    prepared_row,
 )
-HELD = Statement("SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'", values)
+HELD = PreparedStatement(
+    "SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'", prepared_row
+)
 
 
 def status() -> TransactionStatus:
@@ -54,15 +64,19 @@ def test_rows_have_names_and_python_types() -> None:
     [("text", "é€"), ("text[]", ["a", "b"]), ("bytea", b"\x00\xff"), ("int", None), ("bool", True)],
 )
 def test_a_value_comes_back_as_it_was_sent(cast: str, value: object) -> None:
-    assert Statement(f"SELECT %(value)s::{cast}", values).first(value=value) == (value,)
+    assert PreparedStatement(f"SELECT %(value)s::{cast}", prepared_row).first(value=value) == (
+        value,
+    )
 
 
 def test_several_statements_take_one_round_trip_with_begin_and_commit() -> None:
-    run([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})  # prepares them
+    run_prepared([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})  # prepares them
 
     def change() -> None:
         with transaction.atomic():
-            found = run([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1}, commit=True)
+            found = run_prepared(
+                [ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1}, commit=True
+            )
             assert [rows[0][0] for rows in found] == [3, 1]
 
     assert round_trips_of(change) == 1
@@ -89,7 +103,7 @@ def test_what_is_rolled_back_has_not_happened_and_the_statements_still_work() ->
 def test_an_error_is_djangos_and_undoes_the_whole_trip() -> None:
     own = uuid4()
     with pytest.raises(DataError):
-        run([MAKE, INVERT], {"id": own, "name": "Acme", "number": 0})
+        run_prepared([MAKE, INVERT], {"id": own, "name": "Acme", "number": 0})
 
     assert not Company.objects.exists()
     MAKE.all(id=own, name="Acme")
@@ -112,7 +126,7 @@ def test_a_broken_transaction_takes_no_more_statements() -> None:
 def test_inside_somebody_elses_transaction_commit_is_left_to_it() -> None:
     with transaction.atomic():
         with transaction.atomic():
-            run([MAKE], {"id": uuid4(), "name": "Acme"}, commit=True)
+            run_prepared([MAKE], {"id": uuid4(), "name": "Acme"}, commit=True)
         assert status() is TransactionStatus.INTRANS
         transaction.set_rollback(True)
 
@@ -130,9 +144,9 @@ def test_statements_that_the_server_forgot_are_prepared_again(
 
     if in_transaction:
         with transaction.atomic():
-            assert run([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
+            assert run_prepared([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
     else:
-        assert run([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
+        assert run_prepared([INVERT, MAKE], {"number": 1, "id": uuid4(), "name": "Acme"})
 
     assert Company.objects.count() == 1
 
@@ -141,7 +155,7 @@ def test_a_column_that_a_migration_widens_is_read_on_by_a_running_process() -> N
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE widened (name varchar(10))")
         cursor.execute("INSERT INTO widened VALUES ('Ann')")
-    read = Statement("SELECT name FROM widened", values)
+    read = PreparedStatement("SELECT name FROM widened", prepared_row)
     assert read.all() == [("Ann",)]
 
     with connection.cursor() as cursor:
@@ -179,16 +193,16 @@ def test_a_lost_connection_is_an_error_once() -> None:
 
 
 def test_large_values_pass_in_both_directions_at_once() -> None:
-    both = Statement("SELECT %(text)s::text", values)
+    both = PreparedStatement("SELECT %(text)s::text", prepared_row)
 
-    echoed = run([both, both], {"text": "é" * 4_000_000})
+    echoed = run_prepared([both, both], {"text": "é" * 4_000_000})
 
     assert [len(rows[0][0]) for rows in echoed] == [4_000_000, 4_000_000]
 
 
 def test_queries_are_in_djangos_log() -> None:
     with CaptureQueriesContext(connection) as seen:
-        run([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})
+        run_prepared([ADD, INVERT], {"a": 1, "b": 2, "id": uuid4(), "number": 1})
 
     assert len(seen) == 2
 
@@ -208,7 +222,7 @@ def test_without_preparing_nothing_is_kept_on_the_server(settings: Any) -> None:
 
 @pytest.mark.slow
 def test_a_look_up_costs_a_fraction_of_the_same_by_the_orm() -> None:
-    look = Statement("SELECT id, name FROM jobs_company WHERE id = %(id)s", values)
+    look = PreparedStatement("SELECT id, name FROM jobs_company WHERE id = %(id)s", prepared_row)
 
     def cost(act: Callable[[], object]) -> float:
         act()
@@ -230,3 +244,65 @@ def end_session(pid: int) -> None:
     with psycopg.connect(**where, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s)", [pid])
     time.sleep(0.2)
+
+
+NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s", prepared_row)
+
+
+def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() -> None:
+    own = uuid4()
+    MAKE.all(id=own, name="Acme")
+    run_prepared([NAMED, NAMED], {"id": own}, snapshot=True)  # prepares it
+
+    found: list[Any] = []
+    trips = round_trips_of(
+        lambda: found.extend(run_prepared([NAMED, NAMED], {"id": own}, snapshot=True))
+    )
+
+    assert found == [[("Acme",)], [("Acme",)]]
+    assert trips == 1
+    assert status() is TransactionStatus.IDLE
+
+
+def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() -> None:
+    own = uuid4()
+    MAKE.all(id=own, name="Acme")
+    rename = PreparedStatement(
+        "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", prepared_row
+    )
+    pause = PreparedStatement("SELECT pg_sleep(0.5)::text", prepared_row)
+    seen: dict[bool, list[str]] = {}
+
+    for snapshot in (True, False):  # without it, the second read sees the new name
+        MAKE_AGAIN.all(id=own)
+        with ThreadPoolExecutor(1) as other:
+            reading = other.submit(_read_around, pause, own, snapshot=snapshot)
+            time.sleep(0.25)
+            rename.all(id=own)
+            seen[snapshot] = reading.result()
+
+    assert seen == {True: ["Acme", "Acme"], False: ["Acme", "Other"]}
+
+
+MAKE_AGAIN = PreparedStatement(
+    "UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s", prepared_row
+)
+
+
+def _read_around(pause: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:
+    try:
+        found = run_prepared([NAMED, pause, NAMED], {"id": own}, snapshot=snapshot)
+        return [found[0][0][0], found[2][0][0]]
+    finally:
+        connection.close()
+
+
+def test_a_snapshot_that_fails_or_writes_leaves_the_connection_usable() -> None:
+    with pytest.raises(DataError):
+        run_prepared([NAMED, INVERT], {"id": uuid4(), "number": 0}, snapshot=True)
+    assert status() is TransactionStatus.IDLE
+
+    with pytest.raises(InternalError, match="read-only"):
+        run_prepared([MAKE], {"id": uuid4(), "name": "Acme"}, snapshot=True)
+    assert INVERT.first(number=1) == (1,)
+    assert not Company.objects.exists()

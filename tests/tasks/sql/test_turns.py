@@ -199,11 +199,11 @@ def test_resuming_closes_the_breaker_of_a_company(claimer: Any) -> None:
 
     control.resume("test.noop", actor="ana", owner_id=ANA)
 
-    assert [*control.broken_for_owner(ANA)] == []
-    assert [*control.broken_for_owner(BEN)] == ["test.noop"]
+    assert [*control.types_broken_for_owner(ANA)] == []
+    assert [*control.types_broken_for_owner(BEN)] == ["test.noop"]
     assert turns(worker, 5) == [ANA]
     control.resume("test.noop", actor="staff:1")
-    assert [*control.broken_for_owner(BEN)] == []
+    assert [*control.types_broken_for_owner(BEN)] == []
 
 
 @pytest.mark.parametrize("claim", [CLAIM, CLAIM_FROM_ALL_OWNERS], ids=["plain", "from all"])

@@ -11,8 +11,8 @@ from django.db import connection
 from tasks import retention
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import TaskTally, TaskTotal
-from tasks.stats import site
-from tasks.stats.totals import _FOLD, Total, fold
+from tasks.stats.site import site_ended
+from tasks.stats.totals import _FOLD, RunTotal, fold_totals, run_totals
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add
 
@@ -33,8 +33,8 @@ def take(worker: Claimer, *seconds: float) -> None:
     assert len(worker.connection.acknowledge(ends)) == len(seconds)
 
 
-def counted() -> Total:
-    return site.totals()["test.noop@1"]
+def counted() -> RunTotal:
+    return run_totals()["test.noop@1"]
 
 
 def test_runs_are_counted_by_how_they_ended_and_how_long_they_took(claimer: Any) -> None:
@@ -49,7 +49,7 @@ def test_runs_are_counted_by_how_they_ended_and_how_long_they_took(claimer: Any)
     assert found.took == (3, 1, 2, 1, 1, 1)
     assert [count for _, count in found.at_most()] == [3, 4, 6, 7, 8, 9]
     assert found.seconds == pytest.approx(675.27)
-    assert site.totals()["test.mark@1"].ends["succeeded"] == 0, "known before it ever ran"
+    assert run_totals()["test.mark@1"].ends["succeeded"] == 0, "known before it ever ran"
 
 
 def test_they_do_not_fall_when_slices_are_folded_or_have_been_removed(claimer: Any) -> None:
@@ -58,25 +58,25 @@ def test_they_do_not_fall_when_slices_are_folded_or_have_been_removed(claimer: A
     before = counted()
     for _ in range(2):
         let_pass(hours=2)
-        retention.clean_up()
+        retention.clean_up_tasks()
         assert counted() == before
     assert (TaskTally.objects.count(), TaskTotal.objects.count()) == (0, 1)
 
     take(worker, 3)
     let_pass(hours=2)
-    fold()
+    fold_totals()
 
     assert counted().ends["succeeded"] == 3
     assert counted().took == (1, 0, 2, 0, 0, 0)
-    assert fold() == 0
+    assert fold_totals() == 0
 
 
 def test_slices_that_the_breaker_and_the_last_hour_need_stay(claimer: Any) -> None:
     take(claimer(), 0.1)
     let_pass(hours=0.9)
 
-    assert fold() == 0
-    assert site.ended(within_seconds=3600)["test.noop@1"].succeeded == 1
+    assert fold_totals() == 0
+    assert site_ended(within_seconds=3600)["test.noop@1"].succeeded == 1
 
 
 def test_whoever_reads_or_folds_or_writes_meanwhile_counts_each_run_once(claimer: Any) -> None:
@@ -89,7 +89,7 @@ def test_whoever_reads_or_folds_or_writes_meanwhile_counts_each_run_once(claimer
             cursor.execute(_FOLD)
 
         while_folding = counted()
-        assert fold() == 0, "it waits for nobody"
+        assert fold_totals() == 0, "it waits for nobody"
         take(worker, 5)
         other.commit()
 

@@ -74,7 +74,7 @@ def test_as_long_as_there_is_none_it_asks_less_and_less_often(
     def refuse() -> Any:
         raise psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery")
 
-    monkeypatch.setattr("tasks.worker.connection._connect", refuse)
+    monkeypatch.setattr("tasks.worker.connection._connect_worker", refuse)
     worker, pauses = claimer().connection, []
 
     for _ in range(4):

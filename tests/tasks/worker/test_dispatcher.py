@@ -31,7 +31,7 @@ def attempt(name: str, **more: Any) -> Attempt:
     values = {"number": 1, "max_attempts": 5, "payload": "{}", "request_id": ""} | more
     return Attempt(
         task_id=name,
-        spec=registry.find("test.noop"),
+        spec=registry.find_registered_type("test.noop"),
         lease_ends=1e9,
         claimed_at=0.0,
         **values,

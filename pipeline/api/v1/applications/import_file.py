@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from pipeline.api.access import own_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
-from pipeline.api.idempotency import row_id
-from pipeline.api.parsing import CSVParser, refuse_unfit_body
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.parsing import CSVParser, refuse_unparsable_body
 from pipeline.api.problems import (
     BACKPRESSURE,
     FILES_FULL,
@@ -58,7 +58,7 @@ class ImportApplications(Endpoint):
 
         Later the framework would not let it be read whole.
         """
-        refuse_unfit_body(request, self.most_bytes)
+        refuse_unparsable_body(request, self.most_bytes)
         plain = request._request
         try:
             plain._body = plain.read()
@@ -97,7 +97,7 @@ class ImportApplications(Endpoint):
             actor=caller.actor,
             producer=caller.producer,
             key_id=caller.key_id,
-            file_id=row_id(request),
+            file_id=idempotent_row_id(request),
         )
         task = task_of(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from jobs.policies import Policy
-from pipeline.api.v1.outputs import Count, if_ahead
+from jobs.policies import misses_left
+from pipeline.api.v1.outputs import Count, output_if_ahead
 from pipeline.domain.states import Outcome, Status
-from pipeline.selectors.applications import Seen
+from pipeline.selectors.applications import SeenApplication
 
 
 class JobRef(TypedDict):
@@ -50,7 +50,7 @@ class ApplicationOut(TypedDict):
     server_time: datetime
 
 
-def application_out(seen: Seen) -> ApplicationOut:
+def application_out(seen: SeenApplication) -> ApplicationOut:
     """Return an application under the name given with it."""
     row = seen.application
     return {
@@ -63,9 +63,9 @@ def application_out(seen: Seen) -> ApplicationOut:
         "position": seen.position,
         "people_waiting": seen.people_waiting,
         "decay_count": row.decay_count,
-        "decays_left": Policy(max_decays=seen.max_decays).misses_left(row.decay_count),
+        "decays_left": misses_left(seen.max_decays, row.decay_count),
         "acknowledge_by": row.acknowledge_by,
-        "eligible_at": if_ahead(row.eligible_at, seen.now),
+        "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

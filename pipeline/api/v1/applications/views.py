@@ -12,16 +12,16 @@ from rest_framework.response import Response
 
 from applicants.models import Applicant
 from pipeline.api.access import (
-    knows,
+    has_access_to_applicant,
     own_application,
     own_job,
     received_application,
     visible_job,
 )
 from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
-from pipeline.api.endpoint import Endpoint, body_of
-from pipeline.api.idempotency import row_id
-from pipeline.api.parameters import as_id
+from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.parameters import parameter_as_id
 from pipeline.api.problems import (
     ACKNOWLEDGMENT_EXPIRED,
     ALREADY_DECIDED,
@@ -47,7 +47,7 @@ from pipeline.models import Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
     read_application,
-    seen_after_change,
+    seen_application_after_change,
 )
 from pipeline.selectors.people import applicant_known_to, read_applicant
 from pipeline.services.acknowledge import acknowledge
@@ -78,17 +78,17 @@ class JobApplications(Endpoint):
 
         Without a credential: 202, the same for every address, and an email to it.
         """
-        caller, application_id = caller_of(request), row_id(request)
+        caller, application_id = caller_of(request), idempotent_row_id(request)
         if isinstance(caller, Nobody):
-            return _apply_unverified(request, job_id, application_id)
+            return _answer_unverified_application(request, job_id, application_id)
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
-            given = body_of(request, SubmissionIn)
-            person = _known_person(caller, given)
+            given = endpoint_body(request, SubmissionIn)
+            person = _person_to_submit(caller, given)
             name = given.get("name") or (person.name if person else "")
         else:
             job = visible_job(caller, job_id)
-            given = body_of(request, OwnApplicationIn)
+            given = endpoint_body(request, OwnApplicationIn)
             person = read_applicant(caller.applicant_id)
             name = given.get("name") or person.name or person.email.partition("@")[0]
 
@@ -108,7 +108,7 @@ class JobApplications(Endpoint):
             job_title=job.title,
             email=person.email if person else given["email"],
         )
-        answer = application_out(seen_after_change(facts, application))
+        answer = application_out(seen_application_after_change(facts, application))
         location = reverse("api_application", args=[application.id])
         return Response(answer, status=201, headers={"Location": location})
 
@@ -125,7 +125,7 @@ class OneApplication(Endpoint):
         if isinstance(caller, Nobody):
             raise NotAuthenticated
         seen = read_application(application_id)
-        if not knows(caller, seen.company_id, seen.application.applicant_id):
+        if not has_access_to_applicant(caller, seen.company_id, seen.application.applicant_id):
             raise ApplicationNotFound
         return Response(application_out(seen))
 
@@ -144,8 +144,10 @@ class Acknowledge(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Take the offered seat. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
-        body_of(request, Nothing)
-        return _answer(facts, acknowledge(application_id=application_id, actor=caller.actor))
+        endpoint_body(request, Nothing)
+        return _application_answer(
+            facts, acknowledge(application_id=application_id, actor=caller.actor)
+        )
 
 
 class Verify(Endpoint):
@@ -163,11 +165,11 @@ class Verify(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Take over an application with one's own address, and rename it if a name is given."""
         caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
-        name = body_of(request, OwnApplicationIn).get("name")
+        name = endpoint_body(request, OwnApplicationIn).get("name")
         application = verify(application_id=application_id, actor=caller.actor)
         if name:
             application.name = rename(application_id=application_id, name=name).name
-        return _answer(facts, application)
+        return _application_answer(facts, application)
 
 
 class Withdraw(Endpoint):
@@ -184,8 +186,10 @@ class Withdraw(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """Leave the line. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
-        body_of(request, Nothing)
-        return _answer(facts, withdraw(application_id=application_id, actor=caller.actor))
+        endpoint_body(request, Nothing)
+        return _application_answer(
+            facts, withdraw(application_id=application_id, actor=caller.actor)
+        )
 
 
 class Remove(Endpoint):
@@ -202,21 +206,23 @@ class Remove(Endpoint):
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
         caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
-        given = body_of(request, DecisionIn)
+        given = endpoint_body(request, DecisionIn)
         application = remove(
             application_id=application_id,
             outcome=Outcome(given["outcome"]),
             actor=caller.actor,
             reason=given["reason"],
             note=given["note"],
-            request_id=row_id(request),
+            request_id=idempotent_row_id(request),
         )
-        return _answer(facts, application)
+        return _application_answer(facts, application)
 
 
-def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | None) -> Response:
+def _answer_unverified_application(
+    request: Request, job_id: UUID, application_id: UUID | None
+) -> Response:
     job = visible_job(Nobody(), job_id)
-    given = body_of(request, UnprovedApplicationIn)
+    given = endpoint_body(request, UnprovedApplicationIn)
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
     check_throttle(request, "code_request", f"{client} {given['email']}")
@@ -230,15 +236,15 @@ def _apply_unverified(request: Request, job_id: UUID, application_id: UUID | Non
     return Response({"detail": TAKEN}, status=202)
 
 
-def _known_person(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
+def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
     """Return the person whom a company submits by id: one whom it knows already."""
     if "applicant_id" not in given:
         return None
-    applicant_id = as_id(given["applicant_id"])
+    applicant_id = parameter_as_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
     return applicant_known_to(caller.company_id, applicant_id)
 
 
-def _answer(facts: ApplicationFacts, application: Application) -> Response:
-    return Response(application_out(seen_after_change(facts, application)))
+def _application_answer(facts: ApplicationFacts, application: Application) -> Response:
+    return Response(application_out(seen_application_after_change(facts, application)))

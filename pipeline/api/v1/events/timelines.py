@@ -8,19 +8,19 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination
 from pipeline.api.access import known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
-from pipeline.api.endpoint import Endpoint, page_answer
+from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.selectors.paging import Page, encode_cursor
-from pipeline.selectors.timelines import Moment, timeline_of, timeline_of_person
+from pipeline.selectors.timelines import TimelineMoment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 
 
@@ -40,10 +40,10 @@ class TimelineOfApplication(Endpoint):
         seen_application(caller, application_id)
         page = timeline_of(
             application_id,
-            after_seq=pagination.seq_after(request),
-            limit=pagination.limit_of(request),
+            after_seq=cursor_seq(request),
+            limit=page_limit(request),
         )
-        return _answer(request, caller, page, by_seq=True)
+        return _timeline_answer(request, caller, page, by_seq=True)
 
 
 class TimelineOfApplicant(Endpoint):
@@ -60,24 +60,26 @@ class TimelineOfApplicant(Endpoint):
         """Return a person's events, oldest first, with sentences; a company sees its own jobs'."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
-        place = pagination.place_after(request, datetime, UUID, int)
+        place = cursor_place(request, datetime, UUID, int)
         page = timeline_of_person(
             applicant_id,
             company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
-            after=Moment(*place) if place else None,
-            limit=pagination.limit_of(request),
+            after=TimelineMoment(*place) if place else None,
+            limit=page_limit(request),
         )
-        return _answer(request, caller, page, by_seq=False)
+        return _timeline_answer(request, caller, page, by_seq=False)
 
 
-def _answer(request: Request, caller: Caller, page: Page[Event], *, by_seq: bool) -> Response:
+def _timeline_answer(
+    request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
+) -> Response:
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
 
-    def cursor_after(event: Event) -> str:
-        place = () if by_seq else (stamp(event.at), str(event.job_id))
+    def timeline_cursor_after(event: Event) -> str:
+        place = () if by_seq else (logged_time(event.at), str(event.job_id))
         return encode_cursor(*place, event.seq)
 
-    listing = pagination.listing(
-        page, lambda event: event_with_sentence_out(event, reader), cursor_after
+    listing = paginated(
+        page, lambda event: event_with_sentence_out(event, reader), timeline_cursor_after
     )
-    return page_answer(request, listing)
+    return endpoint_page_answer(request, listing)

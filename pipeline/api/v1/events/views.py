@@ -8,23 +8,24 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.parameters import AFTER, LIMIT
+from pipeline.api.pagination import link_to_next_page, page_limit
+from pipeline.api.parameters import refuse_parameter
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.events.outputs import EventOut, FeedOut, event_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
-from pipeline.selectors.feed import Place, feed_of
+from pipeline.selectors.feed import FeedPlace, feed_of
 from pipeline.selectors.paging import decode_cursor, encode_cursor
 
 _START = encode_cursor("start")
 
 
-class Feed(Endpoint):
+class EventFeed(Endpoint):
     """`/events`"""
 
     @describes(
@@ -42,24 +43,24 @@ class Feed(Endpoint):
         `next_cursor` is always there, to be sent as `after`: behind the last event it is where the
         next poll goes on. An event shows as soon as no older transaction still runs.
         """
-        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         text = request.query_params.get("after", _START)
         place = decode_cursor(text, UUID, int)
         if place is None and text != _START:
-            _refuse()
-        after = Place(*place) if place else None
+            _refuse_feed_cursor()
+        after = FeedPlace(*place) if place else None
         try:
-            page = feed_of(company_id, after=after, limit=pagination.limit_of(request))
+            page = feed_of(company_id, after=after, limit=page_limit(request))
         except UnknownPlace:
-            _refuse()
+            _refuse_feed_cursor()
         last = page.rows[-1] if page.rows else after
         next_cursor = encode_cursor(str(last.job_id), last.seq) if last else _START
         payload = {"data": [event_out(event) for event in page.rows], "next_cursor": next_cursor}
         headers: dict[str, str] = {}
         if page.more:
-            headers = pagination.link_to_next(request, next_cursor, parameter="after")
+            headers = link_to_next_page(request, next_cursor, parameter="after")
         return Response(payload, headers=headers)
 
 
-def _refuse() -> NoReturn:
-    parameters.refuse("after", "This cursor does not belong to this feed.")
+def _refuse_feed_cursor() -> NoReturn:
+    refuse_parameter("after", "This cursor does not belong to this feed.")

@@ -11,23 +11,23 @@ from jobs.models import (
     TITLE_LENGTH,
     JobStatus,
 )
-from jobs.policies import limits_of
+from jobs.policies import policy_limits
 from pipeline.api.v1.fields import Choice, Flag, Line, Shape, Text, Whole
 
 
-def _whole(policy_field: str, **options: Any) -> Whole:
-    low, high = limits_of(policy_field)
+def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
+    low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
 
 
 class PolicyIn(Shape):
     """The fields of a policy that are to differ from what they are."""
 
-    acknowledgment_window_seconds = _whole("acknowledgment_window_seconds")
+    acknowledgment_window_seconds = _whole_policy_field("acknowledgment_window_seconds")
     acknowledge_first_seat = Flag(required=False)
-    penalty_places = _whole("penalty_places")
-    max_decays = _whole("max_decays", allow_null=True)
-    cooldown_seconds = _whole("cooldown_seconds")
+    penalty_places = _whole_policy_field("penalty_places")
+    max_decays = _whole_policy_field("max_decays", allow_null=True)
+    cooldown_seconds = _whole_policy_field("cooldown_seconds")
 
 
 class JobIn(Shape):

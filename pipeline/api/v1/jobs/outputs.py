@@ -12,7 +12,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy
 from pipeline.api.v1.outputs import Count
-from pipeline.stats.job_totals import Figures
+from pipeline.stats.job_totals import JobTotals
 
 
 class PolicyOut(TypedDict):
@@ -124,7 +124,7 @@ def policy_out(policy: Policy, version: int) -> PolicyOut:
     return cast(PolicyOut, policy.values() | {"version": version})
 
 
-def summary_out(job_id: UUID, figures: Figures) -> SummaryOut:
+def summary_out(job_id: UUID, figures: JobTotals) -> SummaryOut:
     """Return a job in numbers."""
     promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
     conversion = figures.conversion

@@ -12,14 +12,21 @@ from rest_framework.response import Response
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
-from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company, authorize, is_of, own_job, sees
+from pipeline.api.access import (
+    authorize,
+    authorize_company,
+    has_access_as_company,
+    has_access_to_job,
+    own_job,
+)
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.conditional import answer_with_tag, strong_tag, tags_to_match
-from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
+from pipeline.api.conditional import conditional_answer, strong_tag, tags_to_match
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
-from pipeline.api.idempotency import row_id
+from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
+from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.parameters import choice_parameter, search_parameter
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
@@ -27,14 +34,14 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
-from pipeline.audit.turns import heavy_read
+from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
 from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.stats.job_totals import figures_of
+from pipeline.stats.job_totals import totals_of_job
 
 _TEXTS = ("title", "description", "location")
 # What only an owner changes, and not without having seen the job as it is.
@@ -61,13 +68,16 @@ class Jobs(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the open jobs; for a company, all of its own."""
-        caller, status = caller_of(request), parameters.choice(request, "status", JobStatus)
-        search, limit = parameters.search(request), pagination.limit_of(request)
-        after = pagination.id_after(request)
+        caller, status = (
+            caller_of(request),
+            choice_parameter(request, "status", JobStatus),
+        )
+        search, limit = search_parameter(request), page_limit(request)
+        after = cursor_id(request)
         page: Page[Job] = Page([], more=False)
         if isinstance(caller, CompanyCaller):
             page = jobs_of_company(
-                as_company(caller, Action.READ_COMPANY).company_id,
+                authorize_company(caller, Action.READ_COMPANY).company_id,
                 status=status,
                 search=search,
                 after=after,
@@ -76,8 +86,8 @@ class Jobs(Endpoint):
         elif status in (None, JobStatus.OPEN):
             page = open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
-        return page_answer(
-            request, pagination.listing(page, shape, lambda job: encode_cursor(str(job.id)))
+        return endpoint_page_answer(
+            request, paginated(page, shape, lambda job: encode_cursor(str(job.id)))
         )
 
     @describes(
@@ -91,18 +101,18 @@ class Jobs(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
-        caller = as_company(caller_of(request), Action.CREATE_JOB)
-        given = body_of(request, JobIn)
+        caller = authorize_company(caller_of(request), Action.CREATE_JOB)
+        given = endpoint_body(request, JobIn)
         job_id = create_job(
             company_id=caller.company_id,
-            posting=Posting(**_texts(given)),
+            posting=Posting(**_job_texts(given)),
             capacity=given["capacity"],
             policy=Policy(**given.get("policy", {})),
             actor=caller.actor,
             open_now=given["status"] == JobStatus.OPEN,
-            job_id=row_id(request),
+            job_id=idempotent_row_id(request),
         )
-        return _answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
+        return _job_answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
 
 class OneJob(Endpoint):
@@ -114,11 +124,11 @@ class OneJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job, with its ETag; 304 if the client has it already."""
         caller, job = caller_of(request), read_job(job_id)
-        if not sees(caller, job.company_id, job.status):
+        if not has_access_to_job(caller, job.company_id, job.status):
             raise JobNotFound
-        if is_of(caller, job.company_id):
-            return answer_with_tag(request, job_out(job), _tag(job))
-        return tagged_answer(request, job_out(job, private=False))
+        if has_access_as_company(caller, job.company_id):
+            return conditional_answer(request, job_out(job), _job_tag(job))
+        return endpoint_answer(request, job_out(job, private=False))
 
     @describes(
         "change_job",
@@ -134,18 +144,18 @@ class OneJob(Endpoint):
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if it has changed since the client read it."""
         caller, facts = own_job(caller_of(request), job_id, Action.EDIT_POSTING)
-        given = body_of(request, JobChangeIn)
+        given = endpoint_body(request, JobChangeIn)
         guarded = any(name in given for name in _GUARDED)
         if guarded:
             authorize(caller, Action.CHANGE_RULES)
-        seen = _version_seen(request, facts, needed=guarded)
+        seen = _job_version_seen(request, facts, needed=guarded)
         change = JobChanges(
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
-            posting=_texts(given),
+            posting=_job_texts(given),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
-        return _answer(job_id)
+        return _job_answer(job_id)
 
 
 class OpenJob(Endpoint):
@@ -154,7 +164,7 @@ class OpenJob(Endpoint):
     @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Open a draft, or resume a paused job."""
-        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
+        return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
 
 
 class PauseJob(Endpoint):
@@ -163,7 +173,7 @@ class PauseJob(Endpoint):
     @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Pause a job: it takes no applications and promotes nobody."""
-        return _change_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
+        return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
 
 
 class CloseJob(Endpoint):
@@ -172,10 +182,10 @@ class CloseJob(Endpoint):
     @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close a job. This is final; members need to be owners."""
-        return _change_status(request, job_id, Action.CLOSE_JOB, close_job)
+        return _change_job_status(request, job_id, Action.CLOSE_JOB, close_job)
 
 
-class Summary(Endpoint):
+class JobSummary(Endpoint):
     """`/jobs/{id}/summary`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -184,21 +194,21 @@ class Summary(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data for one."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        with heavy_read(job.company_id, events=job.seq):
-            payload = summary_out(job_id, figures_of(job_id))
-        return tagged_answer(request, payload)
+        with turn_for_heavy_read(job.company_id, events=job.seq):
+            payload = summary_out(job_id, totals_of_job(job_id))
+        return endpoint_answer(request, payload)
 
 
-def _change_status(
+def _change_job_status(
     request: Request, job_id: UUID, action: Action, verb: Callable[..., None]
 ) -> Response:
     caller, _facts = own_job(caller_of(request), job_id, action)
-    body_of(request, Nothing)
+    endpoint_body(request, Nothing)
     verb(job_id=job_id, actor=caller.actor)
-    return _answer(job_id)
+    return _job_answer(job_id)
 
 
-def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
+def _job_version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
     tags = tags_to_match(request)
     if tags is None and needed:
         raise PreconditionRequired
@@ -209,14 +219,16 @@ def _version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version
     return Version(facts.seq, facts.posting_version)
 
 
-def _texts(given: dict[str, Any]) -> dict[str, str]:
+def _job_texts(given: dict[str, Any]) -> dict[str, str]:
     return {name: given[name] for name in _TEXTS if name in given}
 
 
-def _answer(job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def _job_answer(
+    job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     job = read_job(job_id)
-    return Response(job_out(job), status, headers={"ETag": _tag(job)} | (headers or {}))
+    return Response(job_out(job), status, headers={"ETag": _job_tag(job)} | (headers or {}))
 
 
-def _tag(job: Job) -> str:
+def _job_tag(job: Job) -> str:
     return strong_tag(job.seq, job.posting.version)

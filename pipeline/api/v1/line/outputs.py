@@ -9,12 +9,12 @@ from uuid import UUID
 from jobs.models import JobStatus
 from pipeline.api.v1.applications.outputs import ApplicationOut
 from pipeline.api.v1.jobs.outputs import JobOut, PolicyOut, policy_out
-from pipeline.api.v1.outputs import Count, Hash, PageOf, if_ahead
+from pipeline.api.v1.outputs import Count, Hash, PageOf, output_if_ahead
 from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
 from pipeline.selectors.paging import encode_cursor
-from pipeline.selectors.past_states import Place
+from pipeline.selectors.past_states import PastPlace
 
 
 class PlaceOut(TypedDict):
@@ -85,15 +85,15 @@ def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
         "status": line.status,
         "capacity": line.capacity,
         "policy": policy_out(line.policy, line.policy_version),
-        "active": [_place_out(place, as_of) for place in line.active],
-        "pending": [_place_out(place, as_of) for place in line.pending],
-        "waitlist": [_place_out(place, as_of) for place in line.waitlist],
+        "active": [_line_place_out(place, as_of) for place in line.active],
+        "pending": [_line_place_out(place, as_of) for place in line.pending],
+        "waitlist": [_line_place_out(place, as_of) for place in line.waitlist],
         "next_cursor": encode_cursor(line.seq, line.next_after) if line.next_after else None,
         "server_time": server_time,
     }
 
 
-def _place_out(place: Place, as_of: datetime) -> PlaceOut:
+def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
     return {
         "application_id": place.application_id,
         "status": place.status.value,
@@ -101,7 +101,7 @@ def _place_out(place: Place, as_of: datetime) -> PlaceOut:
         "position": place.position,
         "decay_count": place.decay_count,
         "acknowledge_by": place.acknowledge_by,
-        "eligible_at": if_ahead(place.eligible_at, as_of),
+        "eligible_at": output_if_ahead(place.eligible_at, as_of),
         "applied_at": place.applied_at,
         "promoted_at": place.promoted_at,
         "acknowledged_at": place.acknowledged_at,
@@ -109,7 +109,7 @@ def _place_out(place: Place, as_of: datetime) -> PlaceOut:
     }
 
 
-def verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
+def line_verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
     """Return the result of verifying a log, with or without the differences, which name people."""
     return {
         "chain": verdict.chain,

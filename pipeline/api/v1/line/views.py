@@ -9,11 +9,10 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
 from pipeline.api.access import own_job
 from pipeline.api.callers import PersonCaller, caller_of
 from pipeline.api.conditional import version_tag
-from pipeline.api.endpoint import Endpoint, tagged_answer
+from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
     AS_OF,
@@ -29,29 +28,49 @@ from pipeline.api.openapi.parameters import (
     REPLAY_LIMIT,
     REPLAY_SEQ,
 )
+from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
+from pipeline.api.parameters import (
+    choice_parameter,
+    digest_parameter,
+    moment_parameter,
+    parameter_as_id,
+    refuse_parameter,
+    whole_parameter,
+)
 from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.events.outputs import EventOut, event_out
 from pipeline.api.v1.jobs.outputs import job_out
-from pipeline.api.v1.line.outputs import LineOut, PipelineOut, VerdictOut, line_out, verdict_out
-from pipeline.api.v1.outputs import PageOf, if_ahead
+from pipeline.api.v1.line.outputs import (
+    LineOut,
+    PipelineOut,
+    VerdictOut,
+    line_out,
+    line_verdict_out,
+)
+from pipeline.api.v1.outputs import PageOf, output_if_ahead
 from pipeline.audit.replay import replay_page
-from pipeline.audit.turns import heavy_read
+from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
+from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType
 from pipeline.models import Event
-from pipeline.selectors.applications import BEFORE_THE_FIRST, Seen, queue_of
-from pipeline.selectors.events import log_of
+from pipeline.selectors.applications import (
+    BEFORE_THE_FIRST,
+    SeenApplication,
+    queued_applications_of,
+)
+from pipeline.selectors.events import events_of_job
 from pipeline.selectors.jobs import JobFacts
-from pipeline.selectors.paging import Page, database_now, encode_cursor
-from pipeline.selectors.people import has_applied
+from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.people import has_person_applied
 from pipeline.selectors.pipeline import pipeline_of
 
 
-class PipelineOfJob(Endpoint):
+class LinePipeline(Endpoint):
     """`/jobs/{id}/pipeline`"""
 
     @describes(
@@ -60,17 +79,17 @@ class PipelineOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        whole = pipeline_of(job_id, limit=pagination.limit_of(request))
+        whole = pipeline_of(job_id, limit=page_limit(request))
         payload = {
             "job": job_out(whole.job),
             "active": [application_out(seen) for seen in whole.active],
             "pending": [application_out(seen) for seen in whole.pending],
-            "waitlist": _waitlist(whole.waitlist),
+            "waitlist": _line_waitlist(whole.waitlist),
         }
-        return tagged_answer(request, payload, _tag(facts, whole.waitlist))
+        return endpoint_answer(request, payload, _line_tag(facts, whole.waitlist))
 
 
-class Queue(Endpoint):
+class LineQueue(Endpoint):
     """`/jobs/{id}/queue`"""
 
     @describes(
@@ -84,12 +103,12 @@ class Queue(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after = pagination.place_after(request, int, int) or BEFORE_THE_FIRST
-        page = queue_of(job_id, after=after, limit=pagination.limit_of(request))
-        return tagged_answer(request, _waitlist(page), _tag(facts, page))
+        after = cursor_place(request, int, int) or BEFORE_THE_FIRST
+        page = queued_applications_of(job_id, after=after, limit=page_limit(request))
+        return endpoint_answer(request, _line_waitlist(page), _line_tag(facts, page))
 
 
-class Events(Endpoint):
+class LineEvents(Endpoint):
     """`/jobs/{id}/events`"""
 
     @describes(
@@ -103,20 +122,20 @@ class Events(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; of one application or kind of event, if asked."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after, limit = pagination.seq_after(request), pagination.limit_of(request)
-        event = parameters.choice(request, "event", EventType)
+        after, limit = cursor_seq(request), page_limit(request)
+        event = choice_parameter(request, "event", EventType)
         of = request.query_params.get("application")
-        application_id = None if of is None else parameters.as_id(of)
+        application_id = None if of is None else parameter_as_id(of)
         page: Page[Event] = Page([], more=False)  # of an id that nothing has
         if of is None or application_id is not None:
-            page = log_of(
+            page = events_of_job(
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
             )
-        payload = pagination.listing(page, event_out, lambda event: encode_cursor(event.seq))
-        return tagged_answer(request, payload, version_tag(facts.seq))
+        payload = paginated(page, event_out, lambda event: encode_cursor(event.seq))
+        return endpoint_answer(request, payload, version_tag(facts.seq))
 
 
-class Replay(Endpoint):
+class LineReplay(Endpoint):
     """`/jobs/{id}/replay`"""
 
     @describes(
@@ -133,22 +152,22 @@ class Replay(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event; with neither, after the last event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        as_of = parameters.moment(request, "as_of", "asOf")
-        seq = parameters.whole(request, "seq")
+        as_of = moment_parameter(request, "as_of", "asOf")
+        seq = whole_parameter(request, "seq")
         if as_of and seq is not None:
-            parameters.refuse("seq", "Send either a time or a seq.")
-        limit = parameters.whole(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
+            refuse_parameter("seq", "Send either a time or a seq.")
+        limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
-        if place := pagination.place_after(request, int, int):  # of the same moment as before
+        if place := cursor_place(request, int, int):  # of the same moment as before
             moment, after = {"seq": place[0]}, place[1]
-        with heavy_read(facts.company_id, events=facts.seq):
+        with turn_for_heavy_read(facts.company_id, events=facts.seq):
             line = replay_page(job_id, after=after, limit=limit, **moment)
             payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
-        return tagged_answer(request, payload, version_tag(facts.seq))
+        return endpoint_answer(request, payload, version_tag(facts.seq))
 
 
-class Verify(Endpoint):
+class LineVerify(Endpoint):
     """`/jobs/{id}/verify`"""
 
     @describes(
@@ -163,35 +182,39 @@ class Verify(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Verify the log; for an applicant of the job, against the hash that they noted."""
         caller = caller_of(request)
-        seq, digest = parameters.whole(request, "seq"), parameters.digest(request, "hash")
+        seq, digest = (
+            whole_parameter(request, "seq"),
+            digest_parameter(request, "hash"),
+        )
         if (seq is None) != (digest is None):
-            parameters.refuse("hash" if digest is None else "seq", "Send seq and hash together.")
+            refuse_parameter("hash" if digest is None else "seq", "Send seq and hash together.")
         noted = None if seq is None or digest is None else (seq, digest)
         of_company = not isinstance(caller, PersonCaller)
         if not isinstance(caller, PersonCaller):
             own_job(caller, job_id, Action.VERIFY_LOG)
-        elif not has_applied(caller.applicant_id, job_id):
+        elif not has_person_applied(caller.applicant_id, job_id):
             raise JobNotFound
         elif noted is None:
             raise PermissionDenied("Send the seq and the hash that you noted.")
         check_throttle(request, "verify", str(caller))
         verdict = verify_job(job_id, noted=noted, in_turn=True)
-        return tagged_answer(request, verdict_out(verdict, with_differences=of_company))
+        return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
 
 
-def _tag(facts: JobFacts, waitlist: Page[Seen]) -> str:
+def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:
     """Return the ETag of a line's people: its log, its posting, and whose cool-down still runs.
 
     Between two events only the end of a cool-down changes a line, so their number is enough.
     """
     cooling = sum(
-        if_ahead(seen.application.eligible_at, seen.now) is not None for seen in waitlist.rows
+        output_if_ahead(seen.application.eligible_at, seen.now) is not None
+        for seen in waitlist.rows
     )
     return version_tag(facts.seq, facts.posting_version, cooling)
 
 
-def _waitlist(page: Page[Seen]) -> dict[str, Any]:
-    def cursor_after(seen: Seen) -> str:
+def _line_waitlist(page: Page[SeenApplication]) -> dict[str, Any]:
+    def line_cursor_after(seen: SeenApplication) -> str:
         return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 
-    return pagination.listing(page, application_out, cursor_after)
+    return paginated(page, application_out, line_cursor_after)

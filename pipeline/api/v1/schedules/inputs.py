@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.api.v1.fields import AnyObject, Flag, Line, Shape
-from pipeline.api.v1.tasks.inputs import LONGEST_TYPE, priority_field, version_field
+from pipeline.api.v1.tasks.inputs import LONGEST_TYPE, task_priority_field, task_version_field
 
 LONGEST_NAME = 200
 LONGEST_CRON = 100
@@ -11,9 +11,9 @@ LONGEST_ZONE = 64
 
 
 class _PlanIn(Shape):
-    version = version_field()
+    version = task_version_field()
     payload = AnyObject(required=False)
-    priority = priority_field()
+    priority = task_priority_field()
     zone = Line(max_length=LONGEST_ZONE, required=False)
     enabled = Flag(required=False)
     catch_up = Flag(required=False)

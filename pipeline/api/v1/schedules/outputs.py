@@ -12,8 +12,8 @@ from pipeline.api.v1.tasks.outputs import Priority
 from tasks import registry
 from tasks.errors import BadSchedule, UnknownType
 from tasks.models import Schedule
-from tasks.payloads import redacted
-from tasks.scheduling.schedules import Times
+from tasks.payloads import redact_payload
+from tasks.scheduling.cron import CronTimes
 
 NEXT_TIMES = 5
 
@@ -43,12 +43,12 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
     Of a type that this release does not know, the whole payload is hidden.
     """
     try:
-        schema = registry.find(schedule.type_key, schedule.type_version).schema
+        schema = registry.find_registered_type(schedule.type_key, schedule.type_version).schema
     except UnknownType:
         schema = {"secret": True}
     times = [now]
     with suppress(BadSchedule):  # no more times, or a zone that is no more
-        following = Times(schedule.cron, schedule.zone)
+        following = CronTimes(schedule.cron, schedule.zone)
         while schedule.enabled and len(times) <= NEXT_TIMES:
             times.append(following.after(times[-1]))
     return {
@@ -58,7 +58,7 @@ def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
         "zone": schedule.zone,
         "type": schedule.type_key,
         "version": schedule.type_version,
-        "payload": redacted(schema, schedule.payload),
+        "payload": redact_payload(schema, schedule.payload),
         "priority": schedule.priority,
         "enabled": schedule.enabled,
         "catch_up": schedule.catch_up,

@@ -8,12 +8,12 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
-from pipeline.api.idempotency import row_id
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.problems import (
     INVALID_PAYLOAD,
     INVALID_SCHEDULE,
@@ -26,10 +26,17 @@ from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
 from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
-from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
-from pipeline.background.tasks import schedule_of, schedules_of
+from pipeline.background.schedules import (
+    Plan,
+    change_schedule,
+    create_schedule,
+    delete_schedule,
+    schedule_of,
+    schedules_of,
+)
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now, encode_cursor
+from pipeline.selectors.paging import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
 # What fields of the API are called in a plan, where that differs.
@@ -46,15 +53,15 @@ class Schedules(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the company's schedules, newest first, each with its next five times."""
-        company_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
-        after, limit = pagination.id_after(request), pagination.limit_of(request)
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        after, limit = cursor_id(request), page_limit(request)
         page, now = schedules_of(company_id, after=after, limit=limit), database_now()
-        listing = pagination.listing(
+        listing = paginated(
             page,
             lambda each: schedule_out(each, now),
             lambda schedule: encode_cursor(str(schedule.id)),
         )
-        return page_answer(request, listing)
+        return endpoint_page_answer(request, listing)
 
     @describes(
         "create_schedule",
@@ -69,12 +76,12 @@ class Schedules(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Create a schedule that starts work repeatedly: 201."""
-        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = create_schedule(
             company_id=caller.company_id,
-            plan=Plan(**_columns(body_of(request, TaskScheduleIn))),
+            plan=Plan(**_schedule_columns(endpoint_body(request, TaskScheduleIn))),
             key_id=caller.key_id,
-            schedule_id=row_id(request),
+            schedule_id=idempotent_row_id(request),
             actor=caller.producer,
         )
         where = {"Location": f"{request.path}/{schedule.id}"}
@@ -89,9 +96,9 @@ class OneSchedule(Endpoint):
     @describes("get_schedule", Tag.TASKS, Action.READ_COMPANY, TaskScheduleOut, tagged=True)
     def get(self, request: Request, schedule_id: UUID) -> Response:
         """Return a schedule with its next five times."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         schedule = schedule_of(caller.company_id, schedule_id)
-        return tagged_answer(request, schedule_out(schedule, database_now()))
+        return endpoint_answer(request, schedule_out(schedule, database_now()))
 
     @describes(
         "change_schedule",
@@ -103,11 +110,11 @@ class OneSchedule(Endpoint):
     )
     def patch(self, request: Request, schedule_id: UUID) -> Response:
         """Change a schedule, all or nothing."""
-        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = change_schedule(
             company_id=caller.company_id,
             schedule_id=schedule_id,
-            changes=_columns(body_of(request, TaskScheduleChangeIn)),
+            changes=_schedule_columns(endpoint_body(request, TaskScheduleChangeIn)),
             key_id=caller.key_id,
             actor=caller.producer,
         )
@@ -116,12 +123,12 @@ class OneSchedule(Endpoint):
     @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
     def delete(self, request: Request, schedule_id: UUID) -> Response:
         """Delete a schedule: 204. Tasks that it has started stay."""
-        caller = as_company(caller_of(request), Action.MANAGE_SCHEDULES)
+        caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
         delete_schedule(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
         )
         return Response(status=204)
 
 
-def _columns(given: dict[str, Any]) -> dict[str, Any]:
+def _schedule_columns(given: dict[str, Any]) -> dict[str, Any]:
     return {_COLUMNS.get(name, name): value for name, value in given.items()}

@@ -7,11 +7,12 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint, body_of, page_answer
+from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
+from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.parameters import text_parameter
 from pipeline.api.problems import (
     CONFIRMATION_NEEDED,
     INVALID_PAYLOAD,
@@ -25,14 +26,14 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
 from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
-from pipeline.api.v1.tasks.views import cursor_after
-from pipeline.background.rerun import replay, replay_many
-from pipeline.background.tasks import dead_of, task_of
+from pipeline.api.v1.tasks.views import task_cursor_after
+from pipeline.background.dead_letters import replay_company_dead_letter, replay_company_dead_letters
+from pipeline.background.tasks import dead_tasks_of, task_of
 from pipeline.domain.permissions import Action
 from tasks import dead_letters
 
 
-class DeadTasks(Endpoint):
+class DeadLetters(Endpoint):
     """`/tasks/dead`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -47,16 +48,16 @@ class DeadTasks(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the company's dead letters, the oldest first, each with its last error."""
-        page = dead_of(
-            as_company(caller_of(request), Action.READ_COMPANY).company_id,
-            type_key=parameters.short_text(request, "type"),
-            after=pagination.id_after(request),
-            limit=pagination.limit_of(request),
+        page = dead_tasks_of(
+            authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
+            type_key=text_parameter(request, "type"),
+            after=cursor_id(request),
+            limit=page_limit(request),
         )
-        return page_answer(request, pagination.listing(page, task_out, cursor_after))
+        return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))
 
 
-class ReplayTask(Endpoint):
+class ReplayDeadLetter(Endpoint):
     """`/tasks/{id}/replay`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -77,9 +78,9 @@ class ReplayTask(Endpoint):
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Replay a dead letter with all its attempts, and with another payload if given."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        given = body_of(request, TaskReplayIn)
-        replay(
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        given = endpoint_body(request, TaskReplayIn)
+        replay_company_dead_letter(
             company_id=caller.company_id,
             task_id=task_id,
             actor=caller.producer,
@@ -90,7 +91,7 @@ class ReplayTask(Endpoint):
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 
-class DiscardTask(Endpoint):
+class DiscardDeadLetter(Endpoint):
     """`/tasks/{id}/discard`"""
 
     renderer_classes = (NumberJSONRenderer,)
@@ -105,13 +106,13 @@ class DiscardTask(Endpoint):
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Discard a dead letter. This is final."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        body_of(request, Nothing)
-        dead_letters.discard(task_id, actor=caller.producer, owner_id=caller.company_id)
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        dead_letters.discard_dead_letter(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)))
 
 
-class ReplayTasks(Endpoint):
+class ReplayDeadLetters(Endpoint):
     """`/tasks/dead/replay`"""
 
     @describes(
@@ -124,9 +125,9 @@ class ReplayTasks(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Replay the oldest dead letters of a type, and return their number."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        given = body_of(request, TaskReplaysIn)
-        count = replay_many(
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        given = endpoint_body(request, TaskReplaysIn)
+        count = replay_company_dead_letters(
             company_id=caller.company_id,
             key=given["type"],
             actor=caller.producer,

@@ -13,20 +13,20 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.schema import File, Tag, describes
 from pipeline.domain.permissions import Action
-from pipeline.files.read import file_of, pieces_of
-from pipeline.imports.progress import import_of_task, report_of
+from pipeline.files.read import read_file_pieces, read_stored_file
+from pipeline.imports.progress import import_of_task, report_of_refused_rows
 
 security = logging.getLogger("security")
 
 CSV = "text/csv"
 
 
-class AnyKind(DefaultContentNegotiation):
+class AnyFileKind(DefaultContentNegotiation):
     """An answer is of the kind that it is, whatever the client would rather have."""
 
     def select_renderer(  # type: ignore[override]  # as the framework calls it
@@ -39,10 +39,10 @@ class AnyKind(DefaultContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class RefusedRows(Endpoint):
+class RefusedRowsFile(Endpoint):
     """`/tasks/{id}/refused-rows`"""
 
-    content_negotiation_class = AnyKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_refused_rows",
@@ -54,15 +54,17 @@ class RefusedRows(Endpoint):
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import did not take in, and why, as CSV."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
-        return _download(report_of(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv")
+        return _file_answer(
+            report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
+        )
 
 
 class OneFile(Endpoint):
     """`/files/{id}`"""
 
-    content_negotiation_class = AnyKind
+    content_negotiation_class = AnyFileKind
 
     @describes(
         "get_file",
@@ -74,13 +76,15 @@ class OneFile(Endpoint):
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        file = file_of(caller.company_id, file_id)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        file = read_stored_file(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
-        return _download(pieces_of(file.id), file.content_type, file.name, file.size_bytes)
+        return _file_answer(
+            read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
+        )
 
 
-def _download(
+def _file_answer(
     pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
 ) -> HttpResponseBase:
     response = StreamingHttpResponse(pieces, content_type=content_type)

@@ -19,11 +19,11 @@ OF_A_REQUEST = "request:"
 OF_A_SCHEDULE = "schedule:"
 
 
-def priority_field() -> Whole:
+def task_priority_field() -> Whole:
     return Whole(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, required=False)
 
 
-def version_field() -> Whole:
+def task_version_field() -> Whole:
     return Whole(min_value=1, max_value=HIGHEST_VERSION, required=False, allow_null=True)
 
 
@@ -31,9 +31,9 @@ class TaskIn(Shape):
     """Work to be done: now, at a time, or after a while."""
 
     type = Line(max_length=LONGEST_TYPE)
-    version = version_field()
+    version = task_version_field()
     payload = AnyObject(required=False)
-    priority = priority_field()
+    priority = task_priority_field()
     run_after = Moment(required=False, allow_null=True)
     delay_seconds = Whole(min_value=0, max_value=int(LONGEST_DELAY_SECONDS), required=False)
     max_attempts = Whole(min_value=1, max_value=MOST_ATTEMPTS, required=False, allow_null=True)

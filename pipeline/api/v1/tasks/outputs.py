@@ -10,10 +10,10 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.tasks import actor_parts, actors_named
+from pipeline.background.tasks import task_actor_parts, task_actors_named
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
-from tasks.payloads import redacted
+from tasks.payloads import redact_payload
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
 TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
@@ -190,7 +190,7 @@ def task_out(task: Task) -> TaskOut:
         "run_after": task.run_after,
         "progress": progress,
         "result": task.result,
-        "last_error": _error_out(task.errors[-1]) if task.errors else None,
+        "last_error": _task_error_out(task.errors[-1]) if task.errors else None,
         "idempotency_key": None if key and key.startswith(OF_A_REQUEST) else key,
         "producer": task.producer,
         "request_id": task.request_id,
@@ -204,8 +204,10 @@ def full_task_out(task: Task) -> FullTaskOut:
     """Return a task with its payload and all its errors."""
     return {
         **task_out(task),
-        "payload": redacted(task.type.schema, task.payload),
-        "errors": [{**_error_out(error), "traceback": error["traceback"]} for error in task.errors],
+        "payload": redact_payload(task.type.schema, task.payload),
+        "errors": [
+            {**_task_error_out(error), "traceback": error["traceback"]} for error in task.errors
+        ],
     }
 
 
@@ -214,10 +216,10 @@ def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
     return {**task_out(task), "is_new": is_new}
 
 
-def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
+def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     """Return the events of tasks, with the names of the actors."""
     events = list(events)
-    names = actors_named(event.actor for event in events)
+    names = task_actors_named(event.actor for event in events)
     return [
         {
             "id": event.id,
@@ -225,20 +227,20 @@ def events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
             "kind": event.kind,
             "at": event.at,
             "attempt": event.attempt,
-            "actor": actor_out(event.actor, names),
+            "actor": task_actor_out(event.actor, names),
             "data": event.data,
         }
         for event in events
     ]
 
 
-def actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
+def task_actor_out(actor: str, names: dict[str, str]) -> TaskActorOut:
     """Return an actor with its name."""
-    kind, thing = actor_parts(actor)
+    kind, thing = task_actor_parts(actor)
     return {"kind": kind, "id": thing, "name": names[actor]}
 
 
-def type_out(
+def task_type_out(
     known: KnownType,
     *,
     paused_by: str | None,
@@ -254,7 +256,7 @@ def type_out(
     kind, row = known.kind, known.row
     by_the_site = row is not None and row.paused
     breaker = row.breaker if row and not broken_since else Breaker.CLOSED.value
-    actor = actor_out(paused_by, names) if paused_by is not None else None
+    actor = task_actor_out(paused_by, names) if paused_by is not None else None
     if by_the_site and actor is None:
         actor = {"kind": "system", "id": None, "name": "the site"}
     return {
@@ -278,7 +280,7 @@ def type_out(
     }
 
 
-def _error_out(error: dict[str, Any]) -> TaskErrorOut:
+def _task_error_out(error: dict[str, Any]) -> TaskErrorOut:
     return {
         "attempt": error["attempt"],
         "at": datetime.fromisoformat(error["at"]),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.endpoint import Endpoint, body_of
+from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
-from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, type_out
-from pipeline.background.catalog import KnownType, known_type, known_types
-from pipeline.background.start import may_start
-from pipeline.background.tasks import actors_named
+from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, task_type_out
+from pipeline.background.catalog import KnownType, catalogued_type, catalogued_types
+from pipeline.background.start import types_to_start
+from pipeline.background.tasks import task_actors_named
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
 from tasks import control
@@ -28,8 +28,8 @@ class TaskTypes(Endpoint):
     @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
     def get(self, request: Request) -> Response:
         """List the types that the company may start, with their limits and pauses."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        return Response({"data": _types_out(caller, known_types()), "next_cursor": None})
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        return Response({"data": _task_types_out(caller, catalogued_types()), "next_cursor": None})
 
 
 class PauseTaskType(Endpoint):
@@ -47,11 +47,11 @@ class PauseTaskType(Endpoint):
     )
     def post(self, request: Request, type_key: str) -> Response:
         """Pause the company's tasks of a type. Repeating it is harmless."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        body_of(request, Nothing)
-        found = _type(type_key)
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        found = _task_type_or_404(type_key)
         control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_types_out(caller, [found])[0])
+        return Response(_task_types_out(caller, [found])[0])
 
 
 class ResumeTaskType(Endpoint):
@@ -62,27 +62,27 @@ class ResumeTaskType(Endpoint):
     @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
     def post(self, request: Request, type_key: str) -> Response:
         """Resume the company's tasks of a type. Repeating it is harmless."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        body_of(request, Nothing)
-        found = _type(type_key)
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        found = _task_type_or_404(type_key)
         control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
-        return Response(_types_out(caller, [found])[0])
+        return Response(_task_types_out(caller, [found])[0])
 
 
-def _type(key: str) -> KnownType:
-    found = known_type(key)
+def _task_type_or_404(key: str) -> KnownType:
+    found = catalogued_type(key)
     if found is None:
         raise TaskTypeNotFound
     return found
 
 
-def _types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
-    paused = control.paused_by_owner(caller.company_id)
-    names = actors_named(paused.values())
-    allowed = may_start(caller.key_id)
-    broken = control.broken_for_owner(caller.company_id)
+def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+    paused = control.types_paused_by_owner(caller.company_id)
+    names = task_actors_named(paused.values())
+    allowed = types_to_start(caller.key_id)
+    broken = control.types_broken_for_owner(caller.company_id)
     return [
-        type_out(
+        task_type_out(
             each,
             paused_by=paused.get(each.about.key),
             names=names,

@@ -10,12 +10,13 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
-from pipeline.api.idempotency import row_id
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS
+from pipeline.api.pagination import cursor_id, cursor_number, page_limit, paginated
+from pipeline.api.parameters import choice_parameter, text_parameter
 from pipeline.api.problems import (
     BACKPRESSURE,
     INVALID_PAYLOAD,
@@ -25,7 +26,7 @@ from pipeline.api.problems import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.schema import Tag, describes
-from pipeline.api.throttles import note_count
+from pipeline.api.throttles import note_throttle_count
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
@@ -36,19 +37,21 @@ from pipeline.api.v1.tasks.outputs import (
     TaskEventOut,
     TaskOut,
     TaskStatsOut,
-    events_out,
     full_task_out,
     new_task_out,
+    task_events_out,
     task_out,
 )
-from pipeline.background.start import RATE, TaskRequest, start
-from pipeline.background.tasks import events_of, task_of, tasks_by_id, tasks_of
+from pipeline.background.start import RATE, TaskRequest, start_tasks
+from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import database_now, encode_cursor
+from pipeline.selectors.paging import encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
-from tasks.stats import site
+from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
+from tasks.stats.site import site_workers_alive
 
 # How starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
@@ -70,13 +73,13 @@ class Tasks(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's tasks, newest first."""
         page = tasks_of(
-            as_company(caller_of(request), Action.READ_COMPANY).company_id,
-            status=parameters.choice(request, "status", Status),
-            type_key=parameters.short_text(request, "type"),
-            after=pagination.id_after(request),
-            limit=pagination.limit_of(request),
+            authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
+            status=choice_parameter(request, "status", Status),
+            type_key=text_parameter(request, "type"),
+            after=cursor_id(request),
+            limit=page_limit(request),
         )
-        return page_answer(request, pagination.listing(page, task_out, cursor_after))
+        return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))
 
     @describes(
         "start_task",
@@ -91,8 +94,8 @@ class Tasks(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Start background work: 201."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        [(task, is_new)] = _started(request, caller, [body_of(request, TaskIn)])
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        [(task, is_new)] = _start_tasks_of_caller(request, caller, [endpoint_body(request, TaskIn)])
         where = {"Location": f"{request.path}/{task.id}"}
         answer = new_task_out(task, is_new=is_new)
         return Response(answer, status=201 if is_new else 200, headers=where)
@@ -114,8 +117,10 @@ class TaskBatch(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Start up to 100 pieces of work, all of them or none: 201."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        started = _started(request, caller, body_of(request, TaskBatchIn)["tasks"])
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        started = _start_tasks_of_caller(
+            request, caller, endpoint_body(request, TaskBatchIn)["tasks"]
+        )
         data = [new_task_out(task, is_new=is_new) for task, is_new in started]
         where = {"Location": request.path.removesuffix("/batch")}
         return Response({"data": data}, status=201, headers=where)
@@ -129,8 +134,8 @@ class OneTask(Endpoint):
     @describes("get_task", Tag.TASKS, Action.READ_COMPANY, FullTaskOut, tagged=True)
     def get(self, request: Request, task_id: UUID) -> Response:
         """Return a task with its payload and all its errors; 304 if nothing has changed."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
-        return tagged_answer(request, full_task_out(task_of(caller.company_id, task_id)))
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        return endpoint_answer(request, full_task_out(task_of(caller.company_id, task_id)))
 
 
 class CancelTask(Endpoint):
@@ -150,8 +155,8 @@ class CancelTask(Endpoint):
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Cancel a task: 202. Repeating it is harmless."""
-        caller = as_company(caller_of(request), Action.MANAGE_TASKS)
-        body_of(request, Nothing)
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
         control.cancel(task_id, actor=caller.producer, owner_id=caller.company_id)
         return Response(task_out(task_of(caller.company_id, task_id)), status=202)
 
@@ -170,12 +175,14 @@ class EventsOfTask(Endpoint):
     )
     def get(self, request: Request, task_id: UUID) -> Response:
         """List a task's events, oldest first, with their actors."""
-        caller = as_company(caller_of(request), Action.READ_COMPANY)
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
-        after, limit = pagination.number_after(request), pagination.limit_of(request)
-        page = events_of(task.id, after=after, limit=limit)
+        after, limit = cursor_number(request), page_limit(request)
+        page = events_of_task(task.id, after=after, limit=limit)
         following = encode_cursor(page.rows[-1].id) if page.more else None
-        return page_answer(request, {"data": events_out(page.rows), "next_cursor": following})
+        return endpoint_page_answer(
+            request, {"data": task_events_out(page.rows), "next_cursor": following}
+        )
 
 
 class TaskStats(Endpoint):
@@ -186,9 +193,9 @@ class TaskStats(Endpoint):
     @describes("get_task_stats", Tag.TASKS, Action.READ_COMPANY, TaskStatsOut)
     def get(self, request: Request) -> Response:
         """Return the company's background work in numbers."""
-        owner_id = as_company(caller_of(request), Action.READ_COMPANY).company_id
-        counts = site.own_counts(owner_id)
-        depth, ages = site.own_depth(owner_id), site.own_oldest_age_seconds(owner_id)
+        owner_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        counts = owner_counts(owner_id)
+        depth, ages = owner_depth(owner_id), owner_oldest_age_seconds(owner_id)
         return Response(
             {
                 "depth": [
@@ -201,29 +208,29 @@ class TaskStats(Endpoint):
                 ],
                 "running": sum(counts.get(each, 0) for each in HELD),
                 "dead": counts.get(Status.DEAD, 0),
-                "workers_alive": site.workers_alive(),
+                "workers_alive": site_workers_alive(),
                 "server_time": database_now(),
             }
         )
 
 
-def cursor_after(task: Task) -> str:
+def task_cursor_after(task: Task) -> str:
     """Return the cursor of the page that starts after a task."""
     return encode_cursor(str(task.id))
 
 
-def _started(
+def _start_tasks_of_caller(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
     """Return the tasks that a request asks for, each with whether it is new.
 
     A task without a key of its own has the request's, so that a retry after a crash finds it.
     """
-    own_id = row_id(request)
+    own_id = idempotent_row_id(request)
     own_keys = [
         f"{OF_A_REQUEST}{own_id}:{number}" if own_id else None for number in range(len(given))
     ]
-    made = start(
+    made = start_tasks(
         company_id=caller.company_id,
         producer=caller.producer,
         requests=[
@@ -240,7 +247,7 @@ def _started(
             for each, own_key in zip(given, own_keys, strict=True)
         ],
         key_id=caller.key_id,
-        on_count=partial(note_count, request, RATE),
+        on_count=partial(note_throttle_count, request, RATE),
     )
     found = tasks_by_id(caller.company_id, [each.id for each in made])
     rows = [(found[each.id], each.is_new) for each in made]

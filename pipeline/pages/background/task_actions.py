@@ -1,4 +1,4 @@
-"""Shared by the background work pages: actor names, refusals in words, and list addresses."""
+"""Actions on tasks in the background work pages: their actor, and refusals in words."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tasks.errors import (
 )
 
 
-def actor_of(member: Member) -> str:
+def task_actor_of_member(member: Member) -> str:
     """Return the name under which tasks record a member."""
     return f"member:{member.user.id}"
 
 
-def refused(error: TaskError | WorkError) -> str:
+def words_of_refused_task_action(error: TaskError | WorkError) -> str:
     """Describe a refusal to people."""
     match error:
         case InvalidPayload():
@@ -43,7 +43,9 @@ def refused(error: TaskError | WorkError) -> str:
     return str(error)
 
 
-def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = None) -> bool:
+def attempt_task_action(
+    form: forms.Form, act: Callable[[], object], *, field: str | None = None
+) -> bool:
     """Try an action and return whether it was done; add a refusal to the form or a field.
 
     Raises Http404 if the task is not the company's.
@@ -54,6 +56,6 @@ def attempt(form: forms.Form, act: Callable[[], object], *, field: str | None = 
         raise Http404 from None
     except (TaskError, WorkError) as error:
         is_about_field = isinstance(error, InvalidPayload | PayloadTooLarge)
-        form.add_error(field if is_about_field else None, refused(error))
+        form.add_error(field if is_about_field else None, words_of_refused_task_action(error))
         return False
     return True

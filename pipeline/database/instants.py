@@ -1,0 +1,25 @@
+"""Reads as of one instant, and the time on the database's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import connection, transaction
+
+
+@contextmanager
+def one_instant() -> Iterator[None]:
+    """Read everything inside as of one instant; writing fails."""
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def database_now() -> datetime:
+    """Return the time on the database's clock, which every deadline goes by."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
