@@ -52,13 +52,13 @@ def main() -> None:
 
 def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> None:
     """Queue deliveries for endpoints, each of a company of its own, and time the sending."""
-    from pipeline.webhooks.endpoints import create_endpoint
-    from pipeline.webhooks.queue import Occurrence, queue, start_delivering
+    from pipeline.webhooks.endpoints import create_webhook_endpoint
+    from pipeline.webhooks.queue import Occurrence, queue, start_delivering_webhooks
 
     clear()
     companies = [company() for _ in range(endpoints)]
     for each in companies:
-        create_endpoint(company_id=each, url=url)
+        create_webhook_endpoint(company_id=each, url=url)
     for each in companies:
         now = datetime.now(UTC)
         events = [
@@ -67,7 +67,7 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
         ]
         queue(each, events)
     cpu, began = cpu_seconds(worker), time.monotonic()
-    start_delivering()
+    start_delivering_webhooks()
     left = "SELECT count(*) FROM pipeline_webhookdelivery WHERE state = 'PENDING'"
     while harness.execute(left)[0][0]:
         time.sleep(0.05)
@@ -84,13 +84,13 @@ def arrival(url: str) -> None:
     from jobs.models import Job
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
-    from pipeline.webhooks.endpoints import create_endpoint
-    from tasks.enqueue import wake
+    from pipeline.webhooks.endpoints import create_webhook_endpoint
+    from tasks.enqueue import wake_workers
 
     clear()
     job = harness.make_job()
     owner = Job.objects.get(id=job).company_id
-    create_endpoint(company_id=owner, url=url)
+    create_webhook_endpoint(company_id=owner, url=url)
     harness.make_people(EVENTS)
     people = harness.execute(f"SELECT id FROM bench_people ORDER BY n DESC LIMIT {EVENTS}")
     stats(url)
@@ -101,7 +101,7 @@ def arrival(url: str) -> None:
             name="Bench",
             actor=Actor(ActorKind.APPLICANT, person),
         )
-        wake()  # in the product the announcer's thread does this after the commit
+        wake_workers()  # in the product the announcer's thread does this after the commit
         time.sleep(PAUSE_SECONDS)
     time.sleep(2)
     found = stats(url)

@@ -16,10 +16,10 @@ class PipelineConfig(AppConfig):
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.delivery import start_notifying
-        from pipeline.webhooks.follow_up import start_following
+        from pipeline.webhooks.follow_up import start_queueing_webhooks
 
         start_notifying()
-        start_following()
+        start_queueing_webhooks()
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(

@@ -30,7 +30,7 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 )
 
 
-def is_public(address: str) -> bool:
+def is_public_address(address: str) -> bool:
     """Tell if an address is one of the public internet; a scope or rubbish makes it none."""
     try:
         found = ip_address(address)
@@ -43,12 +43,12 @@ def is_public(address: str) -> bool:
     return found.is_global and not (found.is_multicast or found.is_reserved)
 
 
-def is_allowed(address: str) -> bool:
+def is_webhook_address_allowed(address: str) -> bool:
     """Tell if a connection may go to an address on this site."""
-    return settings.WEBHOOK_ALLOW_PRIVATE or is_public(address)
+    return settings.WEBHOOK_ALLOW_PRIVATE or is_public_address(address)
 
 
-def checked_url(text: str) -> str:
+def checked_webhook_url(text: str) -> str:
     """Return a URL in the form in which it is kept. Raises WebhookUrlRefused, and says why."""
     if len(text) > LONGEST_URL:
         raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
@@ -67,13 +67,13 @@ def checked_url(text: str) -> str:
         raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
     if not (parts.path + parts.query).isascii():
         raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
-    if not _may_be_public(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
+    if not _may_be_public_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
         raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
     place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
 
 
-def _may_be_public(host: str) -> bool:
+def _may_be_public_host(host: str) -> bool:
     """Tell if a host is no literal private address and no name of a machine inside."""
     try:
         ip_address(host)
@@ -81,4 +81,4 @@ def _may_be_public(host: str) -> bool:
         name = host.rstrip(".")
         inside = (".localhost", ".local", ".internal")
         return "." in name and not name.endswith(inside) and not name.rsplit(".", 1)[-1].isdigit()
-    return is_public(host)
+    return is_public_address(host)

@@ -25,7 +25,7 @@ from uuid import UUID
 import certifi
 import httpcore
 
-from pipeline.webhooks.addresses import is_allowed
+from pipeline.webhooks.addresses import is_webhook_address_allowed
 
 TIMEOUT_SECONDS = 15.0  # of a whole request: name, connection, TLS, sending and the answer
 MOST_BODY_BYTES = 16 * 1024  # of an answer; after that the connection is closed
@@ -110,7 +110,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         except (socket.gaierror, UnicodeError) as error:
             raise NameNotFound(str(error)) from None
         addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        allowed = [each for each in addresses if is_allowed(each)]
+        allowed = [each for each in addresses if is_webhook_address_allowed(each)]
         if not allowed:
             raise AddressRefused(", ".join(addresses[:3]))
         for number, address in enumerate(allowed, 1):
@@ -121,7 +121,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
                     raise
                 continue
             peer = stream.get_extra_info("server_addr")
-            if not is_allowed(str(peer[0])):
+            if not is_webhook_address_allowed(str(peer[0])):
                 await stream.aclose()
                 raise AddressRefused(str(peer[0]))
             return stream

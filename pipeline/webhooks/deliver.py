@@ -17,15 +17,15 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.models.webhooks import message_id
+from pipeline.models.webhooks import webhook_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Client, Failure, Outgoing
-from pipeline.webhooks.endpoints import switch_off
-from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, Waiting, delay_after
-from pipeline.webhooks.queue import start_delivering
-from pipeline.webhooks.signing import SecretUnreadable, signatures, unseal
+from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
+from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, Waiting, delay_after_webhook_attempt
+from pipeline.webhooks.queue import start_delivering_webhooks
+from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
 from tasks.json import as_json
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +39,20 @@ FAILED_AT_ONCE = 5_000
 USER_AGENT = "NextInLine-Webhooks/1.0"
 
 State = WebhookDelivery.State
-_LEASE, _RENEW = Statement(sql.LEASE, Lane), Statement(sql.RENEW, Lane)
-_READ_DUE, _READ_OLDEST = Statement(sql.READ_DUE, Waiting), Statement(sql.READ_OLDEST, Waiting)
-_RECORD, _LOCK_LEASED = Statement(sql.RECORD, values), Statement(sql.LOCK_LEASED, values)
-_RELEASE, _NEXT_DUE = Statement(sql.RELEASE, values), Statement(sql.NEXT_DUE, values)
-_FAIL_WAITING = Statement(sql.FAIL_WAITING, values)
+_LEASE, _RENEW = PreparedStatement(sql.LEASE, Lane), PreparedStatement(sql.RENEW, Lane)
+_READ_DUE, _READ_OLDEST = (
+    PreparedStatement(sql.READ_DUE, Waiting),
+    PreparedStatement(sql.READ_OLDEST, Waiting),
+)
+_RECORD, _LOCK_LEASED = (
+    PreparedStatement(sql.RECORD, prepared_row),
+    PreparedStatement(sql.LOCK_LEASED, prepared_row),
+)
+_RELEASE, _NEXT_DUE = (
+    PreparedStatement(sql.RELEASE, prepared_row),
+    PreparedStatement(sql.NEXT_DUE, prepared_row),
+)
+_FAIL_WAITING = PreparedStatement(sql.FAIL_WAITING, prepared_row)
 
 
 class Run:
@@ -148,7 +157,7 @@ class Run:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; without a readable secret it fails unsent."""
-        name, body = message_id(waiting.id), waiting.body.encode()
+        name, body = webhook_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",
@@ -159,12 +168,12 @@ class Run:
         self._sent[waiting.id] = headers, now
         try:
             sealed = [each for each in (lane.secret, lane.old_secret) if each is not None]
-            keys = [unseal(each, lane.id) for each in sealed]
+            keys = [decrypt_webhook_secret(each, lane.id) for each in sealed]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
-        signature = signatures(name, int(now.timestamp()), body, keys)
+        signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.id, lane.url, signed, body)
 
@@ -178,8 +187,11 @@ class Run:
             waiting = lane.held[answer.key]
             lane.under_way -= 1
             lane.note(answer.failure)
-            row = _attempt(lane, waiting, answer) | {"at": began, "request_headers": headers}
-            if reason := _reason_to_switch_off(lane, waiting, answer, row["state"]):
+            row = _webhook_attempt_row(lane, waiting, answer) | {
+                "at": began,
+                "request_headers": headers,
+            }
+            if reason := _reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1
@@ -201,7 +213,7 @@ class Run:
         for endpoint_id, reason in self._ends.items():
             if endpoint_id in self._lanes:
                 self._lanes[endpoint_id].is_active = False
-                switch_off(endpoint_id, reason)
+                switch_off_webhook_endpoint(endpoint_id, reason)
         self._ends.clear()
 
     def _fail_waiting(self, lane: Lane) -> None:
@@ -223,7 +235,7 @@ class Run:
                     _RELEASE.all(endpoint=lane.id)
 
 
-def deliver_due(
+def deliver_due_webhooks(
     *, seconds: float = RUN_SECONDS, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, int]:
     """Deliver what is due for at most that time, and have a task deliver what is due later.
@@ -235,14 +247,14 @@ def deliver_due(
         run.until_nothing_is_due(seconds)
     [[next_due]] = _NEXT_DUE.all()
     if next_due is not None:
-        start_delivering(next_due)
+        start_delivering_webhooks(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}
 
 
-def _attempt(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
+def _webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
     """Describe how an attempt ended, and how the delivery goes on."""
     number = waiting.attempts + 1
-    delay = delay_after(number - waiting.earlier_attempts)
+    delay = delay_after_webhook_attempt(number - waiting.earlier_attempts)
     state = State.PENDING if delay else State.FAILED
     if answer.failure is None:
         state = State.DELIVERED
@@ -263,7 +275,7 @@ def _attempt(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _reason_to_switch_off(
+def _reason_to_switch_off_webhook(
     lane: Lane, waiting: Waiting, answer: Answer, state: str
 ) -> WebhookEndpoint.OffReason | None:
     """Return why the endpoint is to be switched off, if it is.

@@ -15,15 +15,15 @@ from uuid_utils.compat import uuid7
 from jobs.models import Company
 from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.addresses import checked_url
-from pipeline.webhooks.queue import Occurrence, start_delivering
+from pipeline.webhooks.addresses import checked_webhook_url
+from pipeline.webhooks.queue import Occurrence, start_delivering_webhooks
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
-    new_secret,
-    present_tag,
-    seal,
-    unseal,
+    decrypt_webhook_secret,
+    encrypt_webhook_secret,
+    new_webhook_secret,
+    webhook_key_tag,
 )
 from pipeline.webhooks.types import TEST
 
@@ -37,7 +37,7 @@ OffReason = WebhookEndpoint.OffReason
 
 
 @transaction.atomic
-def create_endpoint(
+def create_webhook_endpoint(
     *,
     company_id: UUID,
     url: str,
@@ -53,25 +53,25 @@ def create_endpoint(
     Company.objects.select_for_update(no_key=True).get(id=company_id)
     theirs = WebhookEndpoint.objects.filter(company_id=company_id)
     if endpoint_id and (made := theirs.filter(id=endpoint_id).first()):
-        return made, unseal(made.secret, made.id)
+        return made, decrypt_webhook_secret(made.secret, made.id)
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
-    secret, endpoint_id = new_secret(), endpoint_id or uuid7()
+    secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
     endpoint = WebhookEndpoint.objects.create(
         id=endpoint_id,
         company_id=company_id,
-        url=checked_url(url),
+        url=checked_webhook_url(url),
         description=description,
         types=types or [],
-        secret=seal(secret, endpoint_id),
+        secret=encrypt_webhook_secret(secret, endpoint_id),
     )
     endpoint.refresh_from_db()
-    security.info("webhook.created", extra=_ids(endpoint))
+    security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
     return endpoint, secret
 
 
 @transaction.atomic
-def change_endpoint(
+def change_webhook_endpoint(
     *, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]
 ) -> WebhookEndpoint:
     """Change some of url, description, types and is_active; all or nothing.
@@ -79,52 +79,52 @@ def change_endpoint(
     Switched on, an endpoint begins without its failures. What waits while it is switched off fails.
     Raises WebhookNotFound, WebhookUrlRefused.
     """
-    endpoint = locked_endpoint(company_id, endpoint_id)
+    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
     if "url" in changes:
-        changes = changes | {"url": checked_url(changes["url"])}
+        changes = changes | {"url": checked_webhook_url(changes["url"])}
     if not changes.get("is_active", True) and endpoint.is_active:
-        _switch_off(endpoint, OffReason.BY_HAND)
+        _switch_off_webhook_endpoint(endpoint, OffReason.BY_HAND)
     elif changes.get("is_active") and not endpoint.is_active:
         changes = changes | {"off_reason": "", "off_at": None, "failures": 0, "rests_until": None}
     if changes:
         WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
     endpoint.refresh_from_db()
-    security.info("webhook.changed", extra=_ids(endpoint))
+    security.info("webhook.changed", extra=_webhook_endpoint_ids(endpoint))
     return endpoint
 
 
 @transaction.atomic
-def rotate_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
+def rotate_webhook_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
     Raises WebhookNotFound.
     """
-    endpoint, secret = locked_endpoint(company_id, endpoint_id), new_secret()
+    endpoint, secret = locked_webhook_endpoint(company_id, endpoint_id), new_webhook_secret()
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret,
         old_secret_until=Now() + OLD_SECRET_FOR,
-        secret=seal(secret, endpoint.id),
+        secret=encrypt_webhook_secret(secret, endpoint.id),
     )
     endpoint.refresh_from_db()
-    security.info("webhook.secret_rotated", extra=_ids(endpoint))
+    security.info("webhook.secret_rotated", extra=_webhook_endpoint_ids(endpoint))
     return endpoint, secret
 
 
 @transaction.atomic
-def delete_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
+def delete_webhook_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
     """Delete an endpoint with its secrets; its deliveries go by age. Raises WebhookNotFound."""
-    endpoint = locked_endpoint(company_id, endpoint_id)
+    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
     endpoint.delete()
-    security.info("webhook.deleted", extra=_ids(endpoint))
+    security.info("webhook.deleted", extra=_webhook_endpoint_ids(endpoint))
 
 
-def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
+def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
     """Send a `webhook.test`, whatever types the endpoint wants. Raises WebhookNotFound, WebhookOff.
 
     Must not be called inside a transaction.
     """
     with transaction.atomic():
-        endpoint = locked_endpoint(company_id, endpoint_id)
+        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
         if not endpoint.is_active:
             raise WebhookOff
         test = Occurrence(
@@ -140,55 +140,59 @@ def send_test(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
             body=test.body,
             next_attempt_at=Now(),
         )
-        make_due(endpoint.id)
-    start_delivering()
+        make_webhook_endpoint_due(endpoint.id)
+    start_delivering_webhooks()
     delivery.refresh_from_db()
     return delivery
 
 
 @transaction.atomic
-def reseal() -> int:
+def reencrypt_webhook_secrets() -> int:
     """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
 
     So a fallback can be removed after a while. What no key decrypts stays as it is.
     """
     outdated = WebhookEndpoint.objects.extra(
-        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, present_tag()]
+        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, webhook_key_tag()]
     )
     count = 0
     for endpoint in outdated.select_for_update(no_key=True):
         with suppress(SecretUnreadable):
-            endpoint.secret = seal(unseal(endpoint.secret, endpoint.id), endpoint.id)
+            endpoint.secret = encrypt_webhook_secret(
+                decrypt_webhook_secret(endpoint.secret, endpoint.id), endpoint.id
+            )
             if endpoint.old_secret is not None:
-                endpoint.old_secret = seal(unseal(endpoint.old_secret, endpoint.id), endpoint.id)
+                endpoint.old_secret = encrypt_webhook_secret(
+                    decrypt_webhook_secret(endpoint.old_secret, endpoint.id), endpoint.id
+                )
             endpoint.save(update_fields=["secret", "old_secret"])
             count += 1
     return count
 
 
-def make_due(endpoint_id: UUID) -> None:
+def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
     """Make an endpoint due now, even if it rests; the caller has locked it."""
     WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)
 
 
 @transaction.atomic
-def switch_off(endpoint_id: UUID, reason: OffReason) -> None:
+def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
     """Switch an endpoint off because of its answers, and tell the company's owners."""
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
     if endpoint is not None and endpoint.is_active:
-        _switch_off(endpoint, reason)
-        facts = _ids(endpoint) | {"reason": str(reason)}
+        _switch_off_webhook_endpoint(endpoint, reason)
+        facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 
 
-def _switch_off(endpoint: WebhookEndpoint, reason: OffReason) -> None:
+def _switch_off_webhook_endpoint(endpoint: WebhookEndpoint, reason: OffReason) -> None:
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
     )
-    transaction.on_commit(start_delivering, robust=True)
+    transaction.on_commit(start_delivering_webhooks, robust=True)
 
 
-def locked_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     """Lock an endpoint of a company. Raises WebhookNotFound."""
     theirs = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id)
     found = theirs.select_for_update(no_key=True).first()
@@ -197,6 +201,6 @@ def locked_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     return found
 
 
-def _ids(endpoint: WebhookEndpoint) -> dict[str, str]:
+def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
     """Return what the security log says of an endpoint: not its URL, which may hold a token."""
     return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}

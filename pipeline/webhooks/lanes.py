@@ -114,7 +114,7 @@ class Lane:
         }
 
 
-def delay_after(attempts: int) -> float | None:
+def delay_after_webhook_attempt(attempts: int) -> float | None:
     """Return the seconds from a round's n-th attempt to its next one; None after the last."""
     if attempts >= MOST_ATTEMPTS:
         return None

@@ -14,23 +14,23 @@ from uuid import UUID
 from django.db import transaction
 from uuid_utils.compat import uuid7
 
-from pipeline.line.event_log import stamp
+from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.webhooks import sql
-from pipeline.webhooks.types import type_of
+from pipeline.webhooks.types import webhook_type_of
 from tasks.enqueue import enqueue
 from tasks.json import as_json
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.sql.prepared import Statement, values
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
 BATCH = 500
 
-_LOCK_COMPANY = Statement(sql.LOCK_COMPANY, values)
-_INSERT = Statement(sql.QUEUE, values)
+_LOCK_COMPANY = PreparedStatement(sql.LOCK_COMPANY, prepared_row)
+_INSERT = PreparedStatement(sql.QUEUE, prepared_row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,20 @@ class Occurrence:
     @property
     def body(self) -> str:
         """Return the body of the delivery, which is the same in every attempt."""
-        return as_json({"type": self.type, "timestamp": stamp(self.at), "data": self.data})
+        return as_json({"type": self.type, "timestamp": logged_time(self.at), "data": self.data})
 
 
-def queue_events(*, job_id: UUID, company_id: UUID, first_seq: int, last_seq: int) -> int:
+def queue_webhooks_of_events(
+    *, job_id: UUID, company_id: UUID, first_seq: int, last_seq: int
+) -> int:
     """Queue the events of a job between two seqs, and return how many deliveries that made."""
     made, seq = 0, first_seq
     while seq <= last_seq:
         until = min(last_seq, seq + BATCH - 1)
         events = Event.objects.filter(job_id=job_id, company_id=company_id, seq__range=(seq, until))
-        made += queue(company_id, [_of_event(event) for event in events.order_by("seq")])
+        made += queue(
+            company_id, [_webhook_occurrence_of(event) for event in events.order_by("seq")]
+        )
         seq = until + 1
     return made
 
@@ -82,7 +86,7 @@ def queue(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
     return int(made)
 
 
-def start_delivering(at: datetime | None = None) -> None:
+def start_delivering_webhooks(at: datetime | None = None) -> None:
     """Have a task deliver what is due at that time, now without one, unless one waits already.
 
     To be called after the commit of whatever makes something due: a task that waits then has not
@@ -94,11 +98,11 @@ def start_delivering(at: datetime | None = None) -> None:
         enqueue(DELIVER, run_after=at)
 
 
-def _of_event(event: Event) -> Occurrence:
+def _webhook_occurrence_of(event: Event) -> Occurrence:
     """Tell of an event of the log: ids, codes and numbers, as everything in the log is."""
     return Occurrence(
         source=f"event:{event.job_id}:{event.seq}",
-        type=type_of(event.event),
+        type=webhook_type_of(event.event),
         at=event.at,
         data={
             "company_id": event.company_id,

@@ -15,7 +15,9 @@ from pipeline.selectors.paging import Page
 MOST_ATTEMPTS_SHOWN = 100
 
 
-def endpoints_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[WebhookEndpoint]:
+def webhook_endpoints_of(
+    company_id: UUID, *, after: UUID | None, limit: int
+) -> Page[WebhookEndpoint]:
     """Return the company's endpoints, newest first."""
     rows = WebhookEndpoint.objects.filter(company_id=company_id)
     if after:
@@ -23,7 +25,7 @@ def endpoints_of(company_id: UUID, *, after: UUID | None, limit: int) -> Page[We
     return Page.cut(list(rows.order_by("-id")[: limit + 1]), limit)
 
 
-def endpoint_of(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+def webhook_endpoint_of(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     """Return an endpoint of the company. Raises WebhookNotFound."""
     found = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id).first()
     if found is None:
@@ -31,7 +33,7 @@ def endpoint_of(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     return found
 
 
-def deliveries_to(
+def webhook_deliveries_to(
     endpoint: WebhookEndpoint,
     *,
     state: str | None = None,
@@ -51,7 +53,7 @@ def deliveries_to(
     return Page.cut(list(rows[: limit + 1]), limit)
 
 
-def delivery_to(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
+def webhook_delivery_to(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
     """Return a delivery to an endpoint. Raises WebhookDeliveryNotFound."""
     found = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id).first()
     if found is None:
@@ -59,7 +61,7 @@ def delivery_to(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery
     return found
 
 
-def attempts_of(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
+def webhook_attempts_of(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
     """Return the attempts of deliveries, newest first; at most MOST_ATTEMPTS_SHOWN."""
     found = WebhookAttempt.objects.filter(delivery_id__in=delivery_ids)
     return list(found.order_by("-number", "-id")[:MOST_ATTEMPTS_SHOWN])

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 
 from pipeline.domain.errors import WebhookDeliveryNotFound, WebhookOff
 from pipeline.models import WebhookDelivery
-from pipeline.webhooks.endpoints import locked_endpoint, make_due
-from pipeline.webhooks.queue import start_delivering
+from pipeline.webhooks.endpoints import locked_webhook_endpoint, make_webhook_endpoint_due
+from pipeline.webhooks.queue import start_delivering_webhooks
 from tasks.enqueue import Enqueued, enqueue
 
 # The type of the task that sends all failed deliveries again.
@@ -30,18 +30,18 @@ def redeliver(*, company_id: UUID, endpoint_id: UUID, delivery_id: UUID) -> Webh
     not be called inside a transaction.
     """
     with transaction.atomic():
-        endpoint = locked_endpoint(company_id, endpoint_id)
+        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
         if not endpoint.is_active:
             raise WebhookOff
         theirs = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id)
-        if not _begin_round(theirs):
+        if not _begin_delivery_round(theirs):
             raise WebhookDeliveryNotFound
-        make_due(endpoint.id)
-    start_delivering()
+        make_webhook_endpoint_due(endpoint.id)
+    start_delivering_webhooks()
     return theirs.get()
 
 
-def start_redelivering(
+def start_redelivering_webhooks(
     *, company_id: UUID, endpoint_id: UUID, since: datetime, producer: str = ""
 ) -> Enqueued:
     """Have a task send all deliveries again that were made since a time and have failed.
@@ -49,13 +49,13 @@ def start_redelivering(
     Raises WebhookNotFound, WebhookOff.
     """
     with transaction.atomic():
-        if not locked_endpoint(company_id, endpoint_id).is_active:
+        if not locked_webhook_endpoint(company_id, endpoint_id).is_active:
             raise WebhookOff
         payload = {"endpoint_id": str(endpoint_id), "since": since.isoformat()}
         return enqueue(REDELIVER, payload, owner_id=company_id, producer=producer)
 
 
-def redeliver_failed(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
+def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
     """Send failed deliveries again, oldest first, at most MOST_REDELIVERED; return how many.
 
     Raises WebhookNotFound. An endpoint that is switched off meanwhile gets no more.
@@ -63,21 +63,21 @@ def redeliver_failed(*, company_id: UUID, endpoint_id: UUID, since: datetime) ->
     sent = 0
     while sent < MOST_REDELIVERED:
         with transaction.atomic():
-            endpoint = locked_endpoint(company_id, endpoint_id)
+            endpoint = locked_webhook_endpoint(company_id, endpoint_id)
             failed = WebhookDelivery.objects.filter(
                 endpoint_id=endpoint.id, state=State.FAILED, created_at__gte=since
             )
             ids = list(failed.order_by("id").values_list("id", flat=True)[:AT_ONCE])
             if not ids or not endpoint.is_active:
                 break
-            _begin_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
-            make_due(endpoint.id)
-        start_delivering()
+            _begin_delivery_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
+            make_webhook_endpoint_due(endpoint.id)
+        start_delivering_webhooks()
         sent += len(ids)
     return sent
 
 
-def _begin_round(deliveries: QuerySet[WebhookDelivery]) -> int:
+def _begin_delivery_round(deliveries: QuerySet[WebhookDelivery]) -> int:
     return deliveries.update(
         state=State.PENDING,
         earlier_attempts=F("attempts"),

@@ -32,44 +32,44 @@ class SecretUnreadable(Exception):
     """No key of this site decrypts the secret: SECRET_KEY was changed without a fallback."""
 
 
-def new_secret() -> str:
+def new_webhook_secret() -> str:
     """Return a random secret: whsec_ and 32 bytes in base64."""
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def seal(secret: str, endpoint_id: UUID) -> bytes:
+def encrypt_webhook_secret(secret: str, endpoint_id: UUID) -> bytes:
     """Encrypt an endpoint's secret; the result begins with `present_tag`."""
-    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _cipher(settings.SECRET_KEY)
-    return present_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
+    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _webhook_cipher(settings.SECRET_KEY)
+    return webhook_key_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
 
 
-def unseal(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
+def decrypt_webhook_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
     """Decrypt an endpoint's secret. Raises SecretUnreadable."""
     whole = bytes(sealed)[TAG_BYTES:]
     nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
     for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         with suppress(InvalidTag):
-            return _cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
+            return _webhook_cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
     raise SecretUnreadable
 
 
-def present_tag() -> bytes:
+def webhook_key_tag() -> bytes:
     """Return the first bytes of everything that is encrypted under the present key."""
-    return sha256(b"tag" + _derived(settings.SECRET_KEY)).digest()[:TAG_BYTES]
+    return sha256(b"tag" + _derived_webhook_key(settings.SECRET_KEY)).digest()[:TAG_BYTES]
 
 
-def signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
+def webhook_signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
     """Return the value of `webhook-signature`: one signature for each secret."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     made = (hmac.digest(b64decode(key.removeprefix(PREFIX)), signed, sha256) for key in keys)
     return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
 
 
-def _cipher(key: str) -> AESGCM:
-    return AESGCM(_derived(key))
+def _webhook_cipher(key: str) -> AESGCM:
+    return AESGCM(_derived_webhook_key(key))
 
 
 @lru_cache(maxsize=8)
-def _derived(key: str) -> bytes:
+def _derived_webhook_key(key: str) -> bytes:
     derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
     return derive.derive(key.encode())

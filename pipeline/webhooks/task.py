@@ -7,11 +7,16 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.domain.errors import WebhookNotFound
-from pipeline.webhooks.deliver import deliver_due
-from pipeline.webhooks.endpoints import reseal
-from pipeline.webhooks.queue import DELIVER, QUEUE, queue_events, start_delivering
-from pipeline.webhooks.redeliver import REDELIVER, redeliver_failed
-from pipeline.webhooks.task_events import queue_task_events
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import reencrypt_webhook_secrets
+from pipeline.webhooks.queue import (
+    DELIVER,
+    QUEUE,
+    queue_webhooks_of_events,
+    start_delivering_webhooks,
+)
+from pipeline.webhooks.redeliver import REDELIVER, redeliver_failed_webhooks
+from pipeline.webhooks.task_events import queue_webhooks_of_tasks
 from tasks.context import Context
 from tasks.enqueue import enqueue
 from tasks.errors import Discard, Fatal
@@ -42,13 +47,13 @@ _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalPrope
 )
 def queue_job_events(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Queue events of a job's log for the company's endpoints, and have them delivered."""
-    queued = queue_events(
+    queued = queue_webhooks_of_events(
         company_id=UUID(payload["company_id"]),
         job_id=UUID(payload["job_id"]),
         first_seq=payload["first_seq"],
         last_seq=payload["last_seq"],
     )
-    start_delivering()
+    start_delivering_webhooks()
     return {"queued": queued}
 
 
@@ -65,7 +70,7 @@ def deliver(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
-    return deliver_due(is_cancelled=lambda: context.cancelled)
+    return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)
 
 
 @task_type(
@@ -86,7 +91,7 @@ def redeliver_all(payload: dict[str, Any], context: Context) -> dict[str, int]:
     if context.owner_id is None:
         raise Fatal("deliveries are sent again for a company")
     try:
-        count = redeliver_failed(
+        count = redeliver_failed_webhooks(
             company_id=context.owner_id,
             endpoint_id=UUID(payload["endpoint_id"]),
             since=datetime.fromisoformat(payload["since"]),
@@ -106,14 +111,14 @@ def follow_tasks(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
-    reseal()
+    reencrypt_webhook_secrets()
     queued, again, again_soon = 0, True, False
     while again and not context.cancelled:
-        count, is_behind, again_soon = queue_task_events()
+        count, is_behind, again_soon = queue_webhooks_of_tasks()
         queued += count
         again = is_behind
     if queued:
-        start_delivering()
+        start_delivering_webhooks()
     if again_soon:
         # Keyed by the second, so that the schedule and this chain become one.
         enqueue(
@@ -129,5 +134,5 @@ def ensure_webhooks_tasks() -> None:
 
     The deliveries have tasks of their own; the schedule helps where such a task has died.
     """
-    schedules.ensure("Webhooks", EVERY_MINUTE, DELIVER)
-    schedules.ensure("Webhooks about tasks", EVERY_MINUTE, FOLLOW)
+    schedules.ensure_schedule("Webhooks", EVERY_MINUTE, DELIVER)
+    schedules.ensure_schedule("Webhooks about tasks", EVERY_MINUTE, FOLLOW)

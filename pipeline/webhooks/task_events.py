@@ -31,7 +31,7 @@ _PLACE = 1
 
 
 @transaction.atomic
-def queue_task_events() -> tuple[int, bool, bool]:
+def queue_webhooks_of_tasks() -> tuple[int, bool, bool]:
     """Queue the next events of companies' tasks.
 
     Return how many deliveries that made, whether more can be read now, and whether more may come
@@ -41,9 +41,11 @@ def queue_task_events() -> tuple[int, bool, bool]:
     place = WebhookTaskPlace.objects.select_for_update().filter(id=_PLACE).first()
     asking = WebhookEndpoint.objects.filter(Q(types=[]) | Q(types__overlap=_NAMES), is_active=True)
     if place is None or not asking.exists():
-        WebhookTaskPlace.objects.update_or_create(id=_PLACE, defaults=asdict(events.now()))
+        WebhookTaskPlace.objects.update_or_create(
+            id=_PLACE, defaults=asdict(events.newest_event_position())
+        )
         return 0, False, False
-    found, following = events.since(
+    found, following = events.events_since(
         events.Position(place.after, place.settled, place.settles_at),
         kinds=TYPES_OF_TASK_EVENT,
         limit=BATCH,

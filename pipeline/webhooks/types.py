@@ -34,14 +34,16 @@ _OF_TASKS = {
 }
 
 
-def type_of(event: str) -> str:
+def webhook_type_of(event: str) -> str:
     """Return the type of a kind of event in the log, like `job.opened` or `application.applied`."""
     of_job = event.startswith("JOB_") or event in ("CAPACITY_CHANGED", "POLICY_CHANGED")
     return f"{'job' if of_job else 'application'}.{event.removeprefix('JOB_').lower()}"
 
 
 # Every type that an endpoint can ask for, in the order in which they are shown, with its meaning.
-TYPES: dict[str, str] = {type_of(event): about for event, about in _OF_EVENTS.items()} | _OF_TASKS
+TYPES: dict[str, str] = {
+    webhook_type_of(event): about for event, about in _OF_EVENTS.items()
+} | _OF_TASKS
 
 # The types of an event of the engine, by its kind.
 TYPES_OF_TASK_EVENT: dict[str, tuple[str, ...]] = {

@@ -24,7 +24,7 @@ from pipeline.models import (
 )
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
-from pipeline.webhooks.endpoints import create_endpoint, send_test
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -170,8 +170,8 @@ def _file(acme: Company, job: Any) -> StoredFile:
 
 
 def _webhook(acme: Company) -> tuple[WebhookEndpoint, WebhookDelivery]:
-    hook, _ = create_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
-    delivery = send_test(company_id=acme.id, endpoint_id=hook.id)
+    hook, _ = create_webhook_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
+    delivery = send_test_webhook(company_id=acme.id, endpoint_id=hook.id)
     WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
     WebhookAttempt.objects.create(
         delivery_id=delivery.id,

@@ -82,7 +82,7 @@ class Receiver:
 
     def answers(self, status: int, **headers: str) -> None:
         """Answer every request with a status."""
-        self.answer = lambda handler: reply(handler, status, **headers)
+        self.answer = lambda handler: reply(handler, status, b"", **headers)
 
     def close(self) -> None:
         self.server.shutdown()

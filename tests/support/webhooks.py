@@ -8,24 +8,24 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.deliver import deliver_due
-from pipeline.webhooks.endpoints import create_endpoint
-from pipeline.webhooks.queue import QUEUE, queue_events
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import create_webhook_endpoint
+from pipeline.webhooks.queue import QUEUE, queue_webhooks_of_events
 from tasks.models import Task
 
 
 def endpoint(company_id: UUID, url: str, *types: str) -> tuple[WebhookEndpoint, str]:
     """An endpoint of a company, and its secret."""
-    return create_endpoint(company_id=company_id, url=url, types=list(types))
+    return create_webhook_endpoint(company_id=company_id, url=url, types=list(types))
 
 
 def queue_all() -> int:
     """Run the tasks that queue deliveries, as a worker would; how many deliveries that made."""
     made = 0
     for task in Task.objects.filter(type__key=QUEUE, status="PENDING").order_by("id"):
-        given = {**task.payload}
-        ids = {name: UUID(given.pop(name)) for name in ("company_id", "job_id")}
-        made += queue_events(**ids, **given)
+        given: dict[str, Any] = {**task.payload}
+        ids: dict[str, Any] = {name: UUID(given.pop(name)) for name in ("company_id", "job_id")}
+        made += queue_webhooks_of_events(**ids, **given)
         Task.objects.filter(id=task.id).delete()
     return made
 
@@ -33,7 +33,7 @@ def queue_all() -> int:
 def deliver(**how: Any) -> dict[str, int]:
     """Queue and deliver what is due."""
     queue_all()
-    return deliver_due(**how)
+    return deliver_due_webhooks(**how)
 
 
 def make_all_due() -> None:

@@ -6,7 +6,7 @@ import pytest
 from pytest_django.fixtures import SettingsWrapper
 
 from pipeline.domain.errors import WebhookUrlRefused
-from pipeline.webhooks.addresses import checked_url, is_public
+from pipeline.webhooks.addresses import checked_webhook_url, is_public_address
 
 
 @pytest.fixture(autouse=True)
@@ -64,14 +64,14 @@ def public_only(settings: SettingsWrapper) -> None:
     ],
 )
 def test_nothing_inside_or_reserved_is_public(address: str) -> None:
-    assert not is_public(address)
+    assert not is_public_address(address)
 
 
 @pytest.mark.parametrize(
     "address", ["93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "2a00:1450:4001::200e"]
 )
 def test_addresses_of_the_internet_are(address: str) -> None:
-    assert is_public(address)
+    assert is_public_address(address)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_addresses_of_the_internet_are(address: str) -> None:
     ],
 )
 def test_a_url_is_kept_in_one_form(given: str, kept: str) -> None:
-    assert checked_url(given) == kept
+    assert checked_webhook_url(given) == kept
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_url_is_kept_in_one_form(given: str, kept: str) -> None:
 )
 def test_other_urls_are_refused_with_a_reason(url: str) -> None:
     with pytest.raises(WebhookUrlRefused) as refused:
-        checked_url(url)
+        checked_webhook_url(url)
 
     assert str(refused.value).startswith(("Enter a URL", "Percent-encode"))
 
@@ -131,4 +131,4 @@ def test_other_urls_are_refused_with_a_reason(url: str) -> None:
 def test_a_site_of_a_developer_takes_its_own_machine(settings: SettingsWrapper) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
 
-    assert checked_url("http://127.0.0.1:9000") == "http://127.0.0.1:9000/"
+    assert checked_webhook_url("http://127.0.0.1:9000") == "http://127.0.0.1:9000/"

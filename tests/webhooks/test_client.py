@@ -111,7 +111,7 @@ def test_a_name_that_changes_after_the_check_is_not_asked_again(
     settings.WEBHOOK_ALLOW_PRIVATE = False
     connected = resolve_to(monkeypatch, ["192.0.2.1"], ["127.0.0.1"])
     monkeypatch.setattr(
-        client, "is_allowed", lambda each: each == "192.0.2.1" or addresses.is_public(each)
+        client, "is_allowed", lambda each: each == "192.0.2.1" or addresses.is_public_address(each)
     )
 
     answer = post(f"http://rebinding.example:{receiver.port}/hook", seconds=1)

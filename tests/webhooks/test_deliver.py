@@ -14,8 +14,13 @@ from jobs.models import Company
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks import client
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import deliver_due
-from pipeline.webhooks.endpoints import change_endpoint, delete_endpoint, rotate_secret, send_test
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import (
+    change_webhook_endpoint,
+    delete_webhook_endpoint,
+    rotate_webhook_secret,
+    send_test_webhook,
+)
 from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS, REST_AFTER
 from pipeline.webhooks.queue import DELIVER, Occurrence, queue
 from tasks.models import Task
@@ -47,7 +52,7 @@ def fail_until_last(receiver: Receiver, status: int = 500) -> None:
     """Make all attempts of what waits but the last one fail."""
     receiver.answers(status)
     for _ in range(MOST_ATTEMPTS - 1):
-        deliver_due()
+        deliver_due_webhooks()
         make_all_due()
 
 
@@ -94,7 +99,7 @@ def test_ten_attempts_over_three_days_then_it_is_off(
     fail_until_last(receiver)
     before = only_delivery()
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert (before.state, before.attempts) == ("PENDING", 9)
     delivery = only_delivery()
@@ -121,7 +126,7 @@ def test_after_a_failure_it_is_tried_again_at_its_time(
     assert DELAYS_SECONDS[0] <= seconds < DELAYS_SECONDS[0] * 1.1 + 1
     task = Task.objects.get(type__key=DELIVER, status="PENDING", run_after__gt=Now())
     assert task.run_after == delivery.next_attempt_at
-    assert deliver_due() == {"attempts": 0, "delivered": 0}
+    assert deliver_due_webhooks() == {"attempts": 0, "delivered": 0}
 
 
 def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(
@@ -136,7 +141,7 @@ def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(
     )
     many(company, 1)
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert states() == {"FAILED": 1, "DELIVERED": 1}
     assert WebhookEndpoint.objects.get(id=made.id).is_active
@@ -149,7 +154,7 @@ def test_410_switches_it_off_and_what_waits_fails(
     many(company, 20)
     receiver.answers(410)
 
-    deliver_due()
+    deliver_due_webhooks()
 
     off = WebhookEndpoint.objects.get(id=made.id)
     assert (off.is_active, off.off_reason, off.next_due_at) == (False, "GONE", None)
@@ -163,8 +168,10 @@ def test_switching_it_off_by_hand_fails_what_waits(company: Company, receiver: R
     made, _ = endpoint(company.id, receiver.url)
     many(company, 3)
 
-    change_endpoint(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
-    deliver_due()
+    change_webhook_endpoint(
+        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
+    )
+    deliver_due_webhooks()
 
     assert states() == {"FAILED": 3}
     assert receiver.received == []
@@ -174,12 +181,14 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
     made, _ = endpoint(company.id, receiver.url)
     many(company, 1)
     receiver.answers(410)
-    deliver_due()
+    deliver_due_webhooks()
     receiver.answers(204)
 
-    on = change_endpoint(company_id=company.id, endpoint_id=made.id, changes={"is_active": True})
-    send_test(company_id=company.id, endpoint_id=made.id)
-    deliver_due()
+    on = change_webhook_endpoint(
+        company_id=company.id, endpoint_id=made.id, changes={"is_active": True}
+    )
+    send_test_webhook(company_id=company.id, endpoint_id=made.id)
+    deliver_due_webhooks()
 
     assert (on.is_active, on.off_reason, on.off_at, on.failures) == (True, "", None, 0)
     assert receiver.types[-1] == "webhook.test"
@@ -187,12 +196,12 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
 
 def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver: Receiver) -> None:
     made, old = endpoint(company.id, receiver.url)
-    _, new = rotate_secret(company_id=company.id, endpoint_id=made.id)
+    _, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
     many(company, 1)
-    deliver_due()
+    deliver_due_webhooks()
     WebhookEndpoint.objects.update(old_secret_until=Now())
     many(company, 1, start=1)
-    deliver_due()
+    deliver_due_webhooks()
 
     during, after = receiver.received
     for secret in (old, new):
@@ -222,7 +231,7 @@ def test_a_hanging_endpoint_delays_nobody_else(
     )[1]
     began = time.monotonic()
 
-    deliver_due(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
+    deliver_due_webhooks(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
 
     assert len(arrived) == 1_000
     assert sorted(arrived)[-1] - began < 20
@@ -234,7 +243,7 @@ def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Rec
     many(company, 100)
     receiver.answers(500)
 
-    deliver_due()
+    deliver_due_webhooks()
 
     resting = WebhookEndpoint.objects.get(id=made.id)
     assert REST_AFTER <= len(receiver.received) <= REST_AFTER + 2
@@ -247,15 +256,15 @@ def test_after_a_rest_one_is_tried_and_then_all(company: Company, receiver: Rece
     endpoint(company.id, receiver.url)
     many(company, 30)
     receiver.answers(500)
-    deliver_due()
+    deliver_due_webhooks()
     tried = len(receiver.received)
     make_all_due()
-    deliver_due()
+    deliver_due_webhooks()
     after_a_rest = len(receiver.received)
     receiver.answers(204)
     make_all_due()
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert after_a_rest == tried + 1
     assert states() == {"DELIVERED": 30}
@@ -265,11 +274,11 @@ def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: R
     endpoint(company.id, receiver.url)
     many(company, 10)
     receiver.answers(500)
-    deliver_due()
+    deliver_due_webhooks()
     tried = len(receiver.received)
     many(company, 5, start=10)
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert len(receiver.received) == tried
 
@@ -283,11 +292,11 @@ def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
     with monkeypatch.context() as dying:
         dying.setattr(runs.Run, "_write", lambda *_: (_ for _ in ()).throw(SystemExit))
         with pytest.raises(SystemExit):
-            deliver_due()
-    nobody_may = deliver_due()
+            deliver_due_webhooks()
+    nobody_may = deliver_due_webhooks()
     WebhookEndpoint.objects.update(leased_until=Now())
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert nobody_may["attempts"] == 0
     first, second = receiver.received
@@ -303,7 +312,7 @@ def test_a_run_that_lost_its_lease_records_nothing(company: Company, receiver: R
         reply(handler, 204),
     )[1]
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert only_delivery().state == "PENDING"
     assert WebhookAttempt.objects.count() == 0
@@ -316,8 +325,8 @@ def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
     made, _ = endpoint(company.id, receiver.url)
     many(company, 5)
 
-    delete_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due()
+    delete_webhook_endpoint(company_id=company.id, endpoint_id=made.id)
+    deliver_due_webhooks()
 
     assert receiver.received == []
 
@@ -337,7 +346,7 @@ def test_events_that_come_during_a_run_are_not_forgotten(
 
     receiver.answer = one_more
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert states() == {"DELIVERED": 6}
 
@@ -347,7 +356,7 @@ def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Recei
     many(company, 50)
     receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
 
-    deliver_due(is_cancelled=lambda: len(receiver.received) >= 4)
+    deliver_due_webhooks(is_cancelled=lambda: len(receiver.received) >= 4)
 
     left = WebhookEndpoint.objects.get(id=made.id)
     assert (left.lease, left.leased_until) == (None, None)
@@ -364,7 +373,7 @@ def test_a_secret_that_cannot_be_read_fails_with_a_name(
     many(company, 1)
     WebhookEndpoint.objects.update(secret=b"x" * 60)
 
-    deliver_due()
+    deliver_due_webhooks()
 
     assert only_delivery().last_error == "SECRET_UNREADABLE"
     assert receiver.received == []

@@ -12,9 +12,14 @@ from jobs.models import Company
 from pipeline.domain.states import EventType
 from pipeline.models import Event, WebhookDelivery
 from pipeline.services.withdraw import withdraw
-from pipeline.webhooks.endpoints import change_endpoint, rotate_secret
-from pipeline.webhooks.queue import DELIVER, QUEUE, queue_events, start_delivering
-from pipeline.webhooks.types import TYPES, type_of
+from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_webhook_secret
+from pipeline.webhooks.queue import (
+    DELIVER,
+    QUEUE,
+    queue_webhooks_of_events,
+    start_delivering_webhooks,
+)
+from pipeline.webhooks.types import TYPES, webhook_type_of
 from tasks.models import Task
 from tests.support import factories
 from tests.support.round_trips import round_trips_of
@@ -45,7 +50,7 @@ def test_an_event_is_queued_once_for_each_endpoint(company: Company, job: UUID) 
     application = factories.application(job)
 
     made = queue_all()
-    again = queue_events(company_id=company.id, job_id=job, first_seq=1, last_seq=9)
+    again = queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=9)
 
     assert (made, again) == (2, 0)
     rows = WebhookDelivery.objects.order_by("endpoint_id")
@@ -88,7 +93,7 @@ def test_only_wanted_types_are_queued_and_nothing_from_before(company: Company) 
     withdraw(application_id=holder.id, actor=factories.owner_of(holder))
 
     queue_all()
-    queue_events(company_id=company.id, job_id=job, first_seq=1, last_seq=99)
+    queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=99)
 
     assert [name for name, _ in queued()] == ["application.withdrawn"]
     assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
@@ -109,12 +114,17 @@ def test_another_companys_endpoints_hear_nothing(
     factories.application(job)
 
     assert tasks() == 0
-    assert queue_events(company_id=other_company.id, job_id=job, first_seq=1, last_seq=9) == 0
+    assert (
+        queue_webhooks_of_events(company_id=other_company.id, job_id=job, first_seq=1, last_seq=9)
+        == 0
+    )
 
 
 def test_an_endpoint_that_is_off_hears_nothing(company: Company, job: UUID) -> None:
     made, _ = endpoint(company.id, URL)
-    change_endpoint(company_id=company.id, endpoint_id=made.id, changes={"is_active": False})
+    change_webhook_endpoint(
+        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
+    )
 
     factories.application(job)
 
@@ -137,22 +147,22 @@ def test_the_task_travels_in_the_statement_that_writes_the_events(
 
 
 def test_every_kind_of_event_has_a_type() -> None:
-    assert {type_of(each) for each in EventType} <= set(TYPES)
-    assert type_of("APPLIED") == "application.applied"
-    assert type_of("JOB_RESUMED") == "job.resumed"
-    assert type_of("CAPACITY_CHANGED") == "job.capacity_changed"
+    assert {webhook_type_of(each) for each in EventType} <= set(TYPES)
+    assert webhook_type_of("APPLIED") == "application.applied"
+    assert webhook_type_of("JOB_RESUMED") == "job.resumed"
+    assert webhook_type_of("CAPACITY_CHANGED") == "job.capacity_changed"
 
 
 def test_one_task_delivers_however_much_becomes_due(company: Company) -> None:
-    start_delivering()
-    start_delivering()
+    start_delivering_webhooks()
+    start_delivering_webhooks()
 
     assert tasks(DELIVER) == 1
 
 
 def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> None:
     made, secret = endpoint(company.id, URL)
-    _, newer = rotate_secret(company_id=company.id, endpoint_id=made.id)
+    _, newer = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
     factories.application(job)
     queue_all()
 

@@ -9,7 +9,7 @@ from django.db import connection
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookTaskPlace
-from pipeline.webhooks.task_events import queue_task_events
+from pipeline.webhooks.task_events import queue_webhooks_of_tasks
 from tasks.enqueue import enqueue
 from tasks.models import Task, TaskEvent
 from tests.support.webhooks import endpoint
@@ -26,7 +26,7 @@ def happened(task: Any, *kinds: str) -> None:
 
 def read_all() -> int:
     """Read twice: an event is given when what was open at the first look has ended."""
-    return queue_task_events()[0] + queue_task_events()[0]
+    return queue_webhooks_of_tasks()[0] + queue_webhooks_of_tasks()[0]
 
 
 def types() -> list[str]:
@@ -85,23 +85,23 @@ def test_the_sites_own_tasks_and_other_companies_are_not_told(
 
 
 def test_it_is_looked_again_while_a_companys_task_is_under_way(company: Company) -> None:
-    idle = queue_task_events()[2]
+    idle = queue_webhooks_of_tasks()[2]
     enqueue("demo.sleep", {}, owner_id=company.id)
-    under_way = queue_task_events()[2]
+    under_way = queue_webhooks_of_tasks()[2]
     Task.objects.update(status="SUCCEEDED")
     happened(Task.objects.get(), "succeeded")
     read_all()
     read_all()
 
     assert (idle, under_way) == (False, True)
-    assert queue_task_events()[2] is False
+    assert queue_webhooks_of_tasks()[2] is False
 
 
 def test_while_nobody_asks_the_place_moves_on_without_reading(company: Company) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM pipeline_webhookendpoint")
     happened(enqueue("demo.sleep", {}, owner_id=company.id), "started")
-    queue_task_events()
+    queue_webhooks_of_tasks()
     endpoint(company.id, URL)
 
     read_all()

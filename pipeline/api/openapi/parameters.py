@@ -57,7 +57,7 @@ OF_TASK_TYPE = Parameter(
     "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
 )
 DELIVERY_STATE = Parameter(
-    "state", "Only deliveries in this state.", choices(WebhookDelivery.State)
+    "state", "Only deliveries in this state.", choices_schema(WebhookDelivery.State)
 )
 OF_WEBHOOK_TYPE = Parameter(
     "type", "Only deliveries of this type.", {"type": "string", "enum": [*TYPES, TEST]}

@@ -15,12 +15,18 @@ from django.views.decorators.http import require_POST, require_safe
 from pipeline.domain.errors import WebhookOff
 from pipeline.domain.permissions import Action
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
-from pipeline.pages.paging import id_in, url_with
-from pipeline.pages.webhooks.words import OFF_REASONS, STATES, failure_in_words
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
+from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.webhooks.words import OFF_REASONS, STATES, webhook_failure_in_words
 from pipeline.webhooks import reads
-from pipeline.webhooks.endpoints import send_test
-from pipeline.webhooks.redeliver import redeliver, start_redelivering
+from pipeline.webhooks.endpoints import send_test_webhook
+from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
 from pipeline.webhooks.types import TEST, TYPES
 
 _MANAGE = Action.MANAGE_WEBHOOKS
@@ -42,8 +48,8 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
-    page = reads.deliveries_to(
-        row, state=state, type_=type_, after=id_in(request, "after"), limit=ROWS
+    page = reads.webhook_deliveries_to(
+        row, state=state, type_=type_, after=page_id_in(request, "after"), limit=ROWS
     )
     context = {
         "row": row,
@@ -56,8 +62,8 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
         "states": [(value, word) for value, (word, _) in STATES.items()],
         "types": [*TYPES, TEST],
         "since": [(value, words) for value, (words, _) in SINCE.items()],
-        "next_url": url_with(request, after=page.rows[-1].id) if page.more else "",
-        "first_url": url_with(request, after=None) if "after" in request.GET else "",
+        "next_url": page_url_with(request, after=page.rows[-1].id) if page.more else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
     }
     return render(request, "webhooks/endpoint.html", context)
 
@@ -67,10 +73,10 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
     _, row = _own(current_member(request), webhook_id)
-    delivery = reads.delivery_to(row, delivery_id)
+    delivery = reads.webhook_delivery_to(row, delivery_id)
     attempts = [
-        (each, failure_in_words(each.error, each.status))
-        for each in reads.attempts_of([delivery.id])
+        (each, webhook_failure_in_words(each.error, each.status))
+        for each in reads.webhook_attempts_of([delivery.id])
     ]
     body = json.dumps(json.loads(delivery.body), indent=2, ensure_ascii=False)
     context = {"row": row, "shown": _shown(delivery), "attempts": attempts, "body": body}
@@ -83,7 +89,7 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
     owner, row = _own(member_who_sent(request), webhook_id)
     try:
-        sent = send_test(company_id=owner.company.id, endpoint_id=row.id)
+        sent = send_test_webhook(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
         messages.error(request, str(error))
         return redirect("webhook", row.id)
@@ -112,7 +118,7 @@ def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own(member_who_sent(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:
-        made = start_redelivering(
+        made = start_redelivering_webhooks(
             company_id=owner.company.id,
             endpoint_id=row.id,
             since=timezone.now() - age,
@@ -126,11 +132,11 @@ def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 
 
 def _own(member: Member | None, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
-    owner = require(member, _MANAGE)
-    return owner, reads.endpoint_of(owner.company.id, webhook_id)
+    owner = require_access(member, _MANAGE)
+    return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
 
 
 def _shown(delivery: WebhookDelivery) -> dict[str, object]:
     word, tone = STATES[WebhookDelivery.State(delivery.state)]
-    why = failure_in_words(delivery.last_error, delivery.last_status)
+    why = webhook_failure_in_words(delivery.last_error, delivery.last_status)
     return {"delivery": delivery, "word": word, "tone": tone, "why": why}

@@ -18,7 +18,13 @@ from uuid_utils.compat import uuid7
 from pipeline.domain.errors import TooManyWebhooks, WebhookUrlRefused
 from pipeline.domain.permissions import Action
 from pipeline.models import WebhookEndpoint
-from pipeline.pages.access import Member, current_member, for_members, member_who_sent, require
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_who_sent,
+    require_access,
+)
 from pipeline.pages.webhooks.forms import EndpointForm
 from pipeline.pages.webhooks.words import OFF_REASONS
 from pipeline.webhooks import endpoints, reads
@@ -31,8 +37,10 @@ FIELDS = ("url", "description", "types")
 @for_members(_MANAGE)
 def webhooks(request: HttpRequest) -> HttpResponse:
     """List the endpoints: all, since a company has only a few."""
-    member = require(current_member(request), _MANAGE)
-    found = reads.endpoints_of(member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS)
+    member = require_access(current_member(request), _MANAGE)
+    found = reads.webhook_endpoints_of(
+        member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS
+    )
     rows = [(each, OFF_REASONS.get(each.off_reason, "")) for each in found.rows]
     return render(request, "webhooks/list.html", {"endpoints": rows})
 
@@ -42,13 +50,13 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @for_members(_MANAGE)
 def new_webhook(request: HttpRequest) -> HttpResponse:
     """Create an endpoint; the response to the form shows its secret."""
-    owner = require(member_who_sent(request), _MANAGE)
+    owner = require_access(member_who_sent(request), _MANAGE)
     if request.method == "GET":
         return _form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
-            row, secret = endpoints.create_endpoint(
+            row, secret = endpoints.create_webhook_endpoint(
                 company_id=owner.company.id,
                 endpoint_id=form.cleaned_data["endpoint_id"],
                 **_given(form),
@@ -72,7 +80,7 @@ def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
-            endpoints.change_endpoint(
+            endpoints.change_webhook_endpoint(
                 company_id=owner.company.id, endpoint_id=row.id, changes=_given(form)
             )
         except WebhookUrlRefused as error:
@@ -91,7 +99,7 @@ def rotate_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/rotate.html", {"row": row})
-    row, secret = endpoints.rotate_secret(company_id=owner.company.id, endpoint_id=row.id)
+    row, secret = endpoints.rotate_webhook_secret(company_id=owner.company.id, endpoint_id=row.id)
     return _secret(request, row, secret, status=200)
 
 
@@ -101,7 +109,7 @@ def switch_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Switch an endpoint on or off."""
     owner, row = _own(request, webhook_id)
     on = request.POST.get("enabled") == "yes"
-    endpoints.change_endpoint(
+    endpoints.change_webhook_endpoint(
         company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on}
     )
     messages.success(request, f"Endpoint switched {'on' if on else 'off'}.")
@@ -115,14 +123,14 @@ def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/delete.html", {"row": row})
-    endpoints.delete_endpoint(company_id=owner.company.id, endpoint_id=row.id)
+    endpoints.delete_webhook_endpoint(company_id=owner.company.id, endpoint_id=row.id)
     messages.success(request, "Endpoint deleted.")
     return redirect("webhooks")
 
 
 def _own(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
-    owner = require(member_who_sent(request), _MANAGE)
-    return owner, reads.endpoint_of(owner.company.id, webhook_id)
+    owner = require_access(member_who_sent(request), _MANAGE)
+    return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
 
 
 def _given(form: EndpointForm) -> dict[str, Any]:

@@ -18,7 +18,7 @@ FAILURES = {
     Failure.SECRET_UNREADABLE: "We cannot read its secret any more: rotate it",
     Failure.ENDPOINT_OFF: "Not sent, because the endpoint was switched off",
 }
-OFF_REASONS = {
+OFF_REASONS: dict[str, str] = {
     WebhookEndpoint.OffReason.BY_HAND: "It was switched off by hand.",
     WebhookEndpoint.OffReason.GONE: (
         "It answered 410 Gone, which means that it wants no more webhooks."
@@ -35,7 +35,7 @@ STATES = {
 }
 
 
-def failure_in_words(error: str, status: int | None) -> str:
+def webhook_failure_in_words(error: str, status: int | None) -> str:
     """Describe why an attempt failed; empty if it did not."""
     if not error:
         return ""

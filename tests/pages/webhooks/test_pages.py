@@ -11,7 +11,7 @@ from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.pages.webhooks.words import FAILURES, OFF_REASONS, STATES
 from pipeline.webhooks.client import Failure
-from pipeline.webhooks.deliver import deliver_due
+from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.redeliver import REDELIVER
 from tasks.models import Task
 from tests.support.pages import follow, page_of
@@ -111,11 +111,11 @@ def test_a_rotation_is_asked_for_first(owner: Client, hook: str) -> None:
 
 def test_a_test_is_sent_seen_and_sent_again(owner: Client, hook: str, receiver: Receiver) -> None:
     sent = follow(owner, f"{hook}test/", {})
-    deliver_due()
+    deliver_due_webhooks()
     delivery = WebhookDelivery.objects.get()
     seen = page_of(owner, f"{hook}deliveries/{delivery.id}/")
     follow(owner, f"{hook}deliveries/{delivery.id}/redeliver/", {})
-    deliver_due()
+    deliver_due_webhooks()
 
     assert "Not sent yet" in sent
     assert "Attempt 1: delivered (204)" in seen
@@ -129,7 +129,7 @@ def test_failures_are_explained_and_sent_again_as_a_task(
 ) -> None:
     receiver.answers(410)
     follow(owner, f"{hook}test/", {})
-    deliver_due()
+    deliver_due_webhooks()
     page, listed = page_of(owner, hook), page_of(owner, LIST)
     refused = follow(owner, f"{hook}redeliver/", {"since": "day"})
     follow(owner, f"{hook}switch/", {"enabled": "yes"})

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from pipeline.api import pagination, parameters
-from pipeline.api.access import as_company
+from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint, body_of, page_answer, tagged_answer
-from pipeline.api.idempotency import row_id
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.problems import INVALID_TRANSITION, INVALID_URL, LIMIT_REACHED
 from pipeline.api.schema import Tag, describes
@@ -35,13 +35,13 @@ from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.selectors.paging import encode_cursor
 from pipeline.webhooks import reads
 from pipeline.webhooks.endpoints import (
-    change_endpoint,
-    create_endpoint,
-    delete_endpoint,
-    rotate_secret,
-    send_test,
+    change_webhook_endpoint,
+    create_webhook_endpoint,
+    delete_webhook_endpoint,
+    rotate_webhook_secret,
+    send_test_webhook,
 )
-from pipeline.webhooks.redeliver import redeliver, start_redelivering
+from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
 
 _MANAGE = Action.MANAGE_WEBHOOKS
 
@@ -54,11 +54,11 @@ class Webhooks(Endpoint):
     @describes("list_webhooks", Tag.WEBHOOKS, _MANAGE, PageOf[WebhookOut], parameters=PAGED)
     def get(self, request: Request) -> Response:
         """Return the company's endpoints, newest first."""
-        company_id = as_company(caller_of(request), _MANAGE).company_id
-        after, limit = pagination.id_after(request), pagination.limit_of(request)
-        page = reads.endpoints_of(company_id, after=after, limit=limit)
-        return page_answer(
-            request, pagination.listing(page, webhook_out, lambda row: encode_cursor(str(row.id)))
+        company_id = authorize_company(caller_of(request), _MANAGE).company_id
+        after, limit = pagination.cursor_id(request), pagination.page_limit(request)
+        page = reads.webhook_endpoints_of(company_id, after=after, limit=limit)
+        return endpoint_page_answer(
+            request, pagination.paginated(page, webhook_out, lambda row: encode_cursor(str(row.id)))
         )
 
     @describes(
@@ -76,9 +76,11 @@ class Webhooks(Endpoint):
     )
     def post(self, request: Request) -> Response:
         """Create an endpoint: 201. It is told of what happens from now on."""
-        company_id = as_company(caller_of(request), _MANAGE).company_id
-        given = body_of(request, WebhookIn)
-        row, secret = create_endpoint(company_id=company_id, endpoint_id=row_id(request), **given)
+        company_id = authorize_company(caller_of(request), _MANAGE).company_id
+        given = endpoint_body(request, WebhookIn)
+        row, secret = create_webhook_endpoint(
+            company_id=company_id, endpoint_id=idempotent_row_id(request), **given
+        )
         where = {"Location": f"{request.path}/{row.id}"}
         return Response({**webhook_out(row), "secret": secret}, status=201, headers=where)
 
@@ -89,7 +91,7 @@ class OneWebhook(Endpoint):
     @describes("get_webhook", Tag.WEBHOOKS, _MANAGE, WebhookOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return an endpoint."""
-        return tagged_answer(request, webhook_out(_own(request, webhook_id)))
+        return endpoint_answer(request, webhook_out(_own(request, webhook_id)))
 
     @describes(
         "change_webhook",
@@ -102,19 +104,19 @@ class OneWebhook(Endpoint):
     )
     def patch(self, request: Request, webhook_id: UUID) -> Response:
         """Change an endpoint, all or nothing; switch it on or off."""
-        caller = as_company(caller_of(request), _MANAGE)
-        changed = change_endpoint(
+        caller = authorize_company(caller_of(request), _MANAGE)
+        changed = change_webhook_endpoint(
             company_id=caller.company_id,
             endpoint_id=webhook_id,
-            changes=body_of(request, WebhookChangeIn),
+            changes=endpoint_body(request, WebhookChangeIn),
         )
         return Response(webhook_out(changed))
 
     @describes("delete_webhook", Tag.WEBHOOKS, _MANAGE, None, status=204)
     def delete(self, request: Request, webhook_id: UUID) -> Response:
         """Delete an endpoint with its secrets: 204. What waits is not sent."""
-        caller = as_company(caller_of(request), _MANAGE)
-        delete_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
+        caller = authorize_company(caller_of(request), _MANAGE)
+        delete_webhook_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(status=204)
 
 
@@ -126,9 +128,9 @@ class RotateSecret(Endpoint):
     @describes("rotate_webhook_secret", Tag.WEBHOOKS, _MANAGE, NewWebhookOut, takes=(Nothing,))
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Make a new secret. For 24 hours the one before signs too."""
-        caller = as_company(caller_of(request), _MANAGE)
-        body_of(request, Nothing)
-        row, secret = rotate_secret(company_id=caller.company_id, endpoint_id=webhook_id)
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
+        row, secret = rotate_webhook_secret(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response({**webhook_out(row), "secret": secret})
 
 
@@ -146,9 +148,9 @@ class TestWebhook(Endpoint):
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send a `webhook.test`: 202 and the delivery."""
-        caller = as_company(caller_of(request), _MANAGE)
-        body_of(request, Nothing)
-        sent = send_test(company_id=caller.company_id, endpoint_id=webhook_id)
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
+        sent = send_test_webhook(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(delivery_out(sent), status=202)
 
 
@@ -165,15 +167,16 @@ class Deliveries(Endpoint):
     )
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return the deliveries to an endpoint, newest first."""
-        page = reads.deliveries_to(
+        page = reads.webhook_deliveries_to(
             _own(request, webhook_id),
-            state=parameters.choice(request, "state", WebhookDelivery.State),
-            type_=parameters.short_text(request, "type"),
-            after=pagination.id_after(request),
-            limit=pagination.limit_of(request),
+            state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
+            type_=parameters.text_parameter(request, "type"),
+            after=pagination.cursor_id(request),
+            limit=pagination.page_limit(request),
         )
-        return page_answer(
-            request, pagination.listing(page, delivery_out, lambda row: encode_cursor(str(row.id)))
+        return endpoint_page_answer(
+            request,
+            pagination.paginated(page, delivery_out, lambda row: encode_cursor(str(row.id))),
         )
 
 
@@ -183,9 +186,9 @@ class OneDelivery(Endpoint):
     @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Return a delivery with its body, and each attempt with its answer."""
-        delivery = reads.delivery_to(_own(request, webhook_id), delivery_id)
-        answer = full_delivery_out(delivery, reads.attempts_of([delivery.id]))
-        return tagged_answer(request, answer)
+        delivery = reads.webhook_delivery_to(_own(request, webhook_id), delivery_id)
+        answer = full_delivery_out(delivery, reads.webhook_attempts_of([delivery.id]))
+        return endpoint_answer(request, answer)
 
 
 class Redeliver(Endpoint):
@@ -202,8 +205,8 @@ class Redeliver(Endpoint):
     )
     def post(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Send a delivery again, delivered or not, under the same `webhook-id`: 202."""
-        caller = as_company(caller_of(request), _MANAGE)
-        body_of(request, Nothing)
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
         sent = redeliver(
             company_id=caller.company_id, endpoint_id=webhook_id, delivery_id=delivery_id
         )
@@ -226,11 +229,11 @@ class RedeliverFailed(Endpoint):
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send everything again that failed, of what was made since a time: 202 and the task."""
-        caller = as_company(caller_of(request), _MANAGE)
-        made = start_redelivering(
+        caller = authorize_company(caller_of(request), _MANAGE)
+        made = start_redelivering_webhooks(
             company_id=caller.company_id,
             endpoint_id=webhook_id,
-            since=body_of(request, RedeliverIn)["since"],
+            since=endpoint_body(request, RedeliverIn)["since"],
             producer=caller.producer,
         )
         task = task_of(caller.company_id, made.id)
@@ -239,5 +242,5 @@ class RedeliverFailed(Endpoint):
 
 
 def _own(request: Request, webhook_id: UUID) -> WebhookEndpoint:
-    caller = as_company(caller_of(request), _MANAGE)
-    return reads.endpoint_of(caller.company_id, webhook_id)
+    caller = authorize_company(caller_of(request), _MANAGE)
+    return reads.webhook_endpoint_of(caller.company_id, webhook_id)
