@@ -20,13 +20,17 @@ from django.conf import settings
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.models.webhooks import LONGEST_URL
 
-# Unicast addresses that are routed; what else `is_global` accepts is not for webhooks.
+# What is unicast and routed: NAT64, mapped and compatible forms of IPv4 lie outside.
 _GLOBAL_V6 = IPv6Network("2000::/3")
-# Of these, what is not: relays into IPv4 (6to4, Teredo), documentation, protocols. NAT64, mapped
-# and compatible forms lie outside 2000::/3.
+# Special addresses, listed because Python's own table differs between releases. Of IPv6 those in
+# 2000::/3: relays into IPv4 (6to4, Teredo), documentation, protocols.
 _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
-    ip_network(each)
-    for each in ("192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+    map(
+        ip_network,
+        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24"
+        " 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24"
+        " 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20".split(),
+    )
 )
 
 

@@ -76,7 +76,7 @@ class Run:
         until, look_at = time.monotonic() + seconds, 0.0
         while (now := time.monotonic()) < until and not self._is_cancelled():
             self._renew(now)
-            if now >= look_at:
+            if now >= look_at or not self._lanes:
                 self._lease()
                 look_at = now + LOOK_SECONDS
             if not self._lanes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -95,7 +95,8 @@ def start_delivering_webhooks(at: datetime | None = None) -> None:
     waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING)
     until = "greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
     if not waiting.extra(where=[f"run_after <= {until}"], params=[at]).exists():  # noqa: S610
-        enqueue(DELIVER, run_after=at)
+        # A task keeps milliseconds, a delivery microseconds: not a moment too early.
+        enqueue(DELIVER, run_after=at and at + timedelta(milliseconds=1))
 
 
 def _webhook_occurrence_of(event: Event) -> Occurrence:

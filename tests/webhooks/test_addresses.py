@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from pytest_django.fixtures import SettingsWrapper
 
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.webhooks.addresses import checked_webhook_url, is_public_address
 
 
 @pytest.fixture(autouse=True)
-def public_only(settings: SettingsWrapper) -> None:
+def public_only(settings: Any) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = False
 
 
@@ -128,7 +129,7 @@ def test_other_urls_are_refused_with_a_reason(url: str) -> None:
     assert str(refused.value).startswith(("Enter a URL", "Percent-encode"))
 
 
-def test_a_site_of_a_developer_takes_its_own_machine(settings: SettingsWrapper) -> None:
+def test_a_site_of_a_developer_takes_its_own_machine(settings: Any) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
 
     assert checked_webhook_url("http://127.0.0.1:9000") == "http://127.0.0.1:9000/"

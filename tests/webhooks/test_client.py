@@ -16,7 +16,6 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from pytest_django.fixtures import SettingsWrapper
 
 from pipeline.webhooks import addresses, client
 from pipeline.webhooks.client import MOST_BODY_BYTES, Answer, Client, Failure, Outgoing
@@ -77,7 +76,7 @@ def test_an_answer_comes_back_with_its_status_headers_and_body(receiver: Receive
     ],
 )
 def test_this_machine_is_refused_however_it_is_written(
-    receiver: Receiver, settings: SettingsWrapper, host: str
+    receiver: Receiver, settings: Any, host: str
 ) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = False
 
@@ -93,7 +92,7 @@ def test_control_without_the_guard_it_would_be_reached(receiver: Receiver) -> No
 
 
 def test_a_name_that_resolves_to_a_private_address_is_refused(
-    receiver: Receiver, settings: SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = False
     connected = resolve_to(monkeypatch, ["10.0.0.1", "127.0.0.1"])
@@ -105,13 +104,15 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
 
 
 def test_a_name_that_changes_after_the_check_is_not_asked_again(
-    receiver: Receiver, settings: SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection goes to the address that was checked, not to the name."""
     settings.WEBHOOK_ALLOW_PRIVATE = False
     connected = resolve_to(monkeypatch, ["192.0.2.1"], ["127.0.0.1"])
     monkeypatch.setattr(
-        client, "is_allowed", lambda each: each == "192.0.2.1" or addresses.is_public_address(each)
+        client,
+        "is_webhook_address_allowed",
+        lambda each: each == "192.0.2.1" or addresses.is_public_address(each),
     )
 
     answer = post(f"http://rebinding.example:{receiver.port}/hook", seconds=1)
@@ -126,7 +127,7 @@ def test_a_connection_that_ended_up_inside_is_closed_unused(
 ) -> None:
     """The peer is looked at too: a network can translate an address that was checked."""
     looks = iter([True, False])
-    monkeypatch.setattr(client, "is_allowed", lambda _: next(looks))
+    monkeypatch.setattr(client, "is_webhook_address_allowed", lambda _: next(looks))
 
     answer = post(receiver.url)
 
@@ -135,10 +136,10 @@ def test_a_connection_that_ended_up_inside_is_closed_unused(
 
 
 def test_of_several_addresses_only_the_public_ones_are_tried(
-    receiver: Receiver, settings: SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected = resolve_to(monkeypatch, ["10.0.0.1", "127.0.0.1"])
-    monkeypatch.setattr(client, "is_allowed", lambda each: each == "127.0.0.1")
+    monkeypatch.setattr(client, "is_webhook_address_allowed", lambda each: each == "127.0.0.1")
 
     answer = post(f"http://mixed.example:{receiver.port}/hook")
 

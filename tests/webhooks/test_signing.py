@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import standardwebhooks
-from pytest_django.fixtures import SettingsWrapper
 
 from pipeline.webhooks.endpoints import (
     create_webhook_endpoint,
@@ -85,7 +85,7 @@ def test_a_secret_is_bound_to_its_endpoint() -> None:
         decrypt_webhook_secret(sealed, uuid4())
 
 
-def test_a_key_before_the_present_one_still_decrypts(settings: SettingsWrapper) -> None:
+def test_a_key_before_the_present_one_still_decrypts(settings: Any) -> None:
     secret, endpoint_id = new_webhook_secret(), uuid4()
     sealed, before = encrypt_webhook_secret(secret, endpoint_id), settings.SECRET_KEY
     settings.SECRET_KEY = "another key of this site, for now"
@@ -98,7 +98,7 @@ def test_a_key_before_the_present_one_still_decrypts(settings: SettingsWrapper) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_after_a_change_of_the_key_secrets_are_encrypted_anew(settings: SettingsWrapper) -> None:
+def test_after_a_change_of_the_key_secrets_are_encrypted_anew(settings: Any) -> None:
     made, secret = create_webhook_endpoint(
         company_id=factories.company().id, url="https://example.org/"
     )
