@@ -17,7 +17,7 @@ from tasks.enqueue import Enqueued, enqueue
 
 # The type of the task that sends all failed deliveries again.
 REDELIVER = "webhooks.redeliver"
-# How many that are at most; sent again in transactions of so many.
+# The most deliveries that one task sends again, and that one transaction does.
 MOST_REDELIVERED, AT_ONCE = 100_000, 1_000
 
 State = WebhookDelivery.State

@@ -20,7 +20,6 @@ from pipeline.models import (
     StoredPart,
     WebhookAttempt,
     WebhookDelivery,
-    WebhookEndpoint,
 )
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
@@ -122,7 +121,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    hook, delivery = _webhook(acme)
+    webhook = _webhook(acme)
     return acme, {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
@@ -132,8 +131,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
-        "webhook_id": hook.id,
-        "delivery_id": delivery.id,
+        **webhook,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
         "token": "forged",
         "name": "..%2F..%2Fetc",
@@ -169,7 +167,7 @@ def _file(acme: Company, job: Any) -> StoredFile:
     return file
 
 
-def _webhook(acme: Company) -> tuple[WebhookEndpoint, WebhookDelivery]:
+def _webhook(acme: Company) -> dict[str, Any]:
     hook, _ = create_webhook_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
     delivery = send_test_webhook(company_id=acme.id, endpoint_id=hook.id)
     WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
@@ -183,7 +181,7 @@ def _webhook(acme: Company) -> tuple[WebhookEndpoint, WebhookDelivery]:
         response_headers={},
         response_body=MARKER,
     )
-    return hook, delivery
+    return {"webhook_id": hook.id, "delivery_id": delivery.id}
 
 
 def state_of(acme: Company) -> dict[str, str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models.functions import Now
 
+from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.queue import QUEUE, queue_webhooks_of_events
+from pipeline.webhooks.queue import QUEUE, Occurrence, queue, queue_webhooks_of_events
 from tasks.models import Task
 
 
@@ -45,3 +47,20 @@ def make_all_due() -> None:
 def only_delivery() -> WebhookDelivery:
     """The one delivery that there is."""
     return WebhookDelivery.objects.get()
+
+
+def queue_many(company: Company, count: int, start: int = 0) -> None:
+    """Queue so many events for all endpoints of a company."""
+    now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
+    queue(
+        company.id,
+        [
+            Occurrence(f"event:{n}", "job.opened", now, {"seq": n})
+            for n in range(start, start + count)
+        ],
+    )
+
+
+def delivery_states() -> dict[str, int]:
+    found = WebhookDelivery.objects.values_list("state", flat=True)
+    return {state: list(found).count(state) for state in set(found)}

@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 import standardwebhooks
-from django.db import connection
 from django.db.models.functions import Now
 
 from jobs.models import Company
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks import client
-from pipeline.webhooks import deliver as runs
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,
-    delete_webhook_endpoint,
     rotate_webhook_secret,
     send_test_webhook,
 )
-from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS, REST_AFTER
-from pipeline.webhooks.queue import DELIVER, Occurrence, queue
+from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS
+from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
 from tests.support import factories
 from tests.support.receiver import Receiver, reply
-from tests.support.webhooks import deliver, endpoint, make_all_due, only_delivery, queue_all
+from tests.support.webhooks import (
+    deliver,
+    delivery_states,
+    endpoint,
+    make_all_due,
+    only_delivery,
+    queue_all,
+    queue_many,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def many(company: Company, count: int, start: int = 0) -> None:
-    """Queue so many events for all endpoints of a company."""
-    now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
-    queue(
-        company.id,
-        [
-            Occurrence(f"event:{n}", "job.opened", now, {"seq": n})
-            for n in range(start, start + count)
-        ],
-    )
-
-
-def states() -> dict[str, int]:
-    found = WebhookDelivery.objects.values_list("state", flat=True)
-    return {state: list(found).count(state) for state in set(found)}
 
 
 def fail_until_last(receiver: Receiver, status: int = 500) -> None:
@@ -141,13 +127,13 @@ def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(
         handler, 500 if receiver.received[-1].json["type"].startswith("application") else 204
     )
     WebhookDelivery.objects.update(next_attempt_at=Now() + timedelta(hours=1))
-    many(company, 1)
+    queue_many(company, 1)
     deliver_due_webhooks()
     make_all_due()
 
     deliver_due_webhooks()
 
-    assert states() == {"FAILED": 1, "DELIVERED": 1}
+    assert delivery_states() == {"FAILED": 1, "DELIVERED": 1}
     assert WebhookEndpoint.objects.get(id=made.id).is_active
 
 
@@ -155,14 +141,14 @@ def test_410_switches_it_off_and_what_waits_fails(
     company: Company, job: UUID, receiver: Receiver
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    many(company, 20)
+    queue_many(company, 20)
     receiver.answers(410)
 
     deliver_due_webhooks()
 
     off = WebhookEndpoint.objects.get(id=made.id)
     assert (off.is_active, off.off_reason, off.next_due_at) == (False, "GONE", None)
-    assert states() == {"FAILED": 20}
+    assert delivery_states() == {"FAILED": 20}
     assert len(receiver.received) < 5
     errors = set(WebhookDelivery.objects.values_list("last_error", flat=True))
     assert errors == {"GONE", "ENDPOINT_OFF"}
@@ -170,20 +156,20 @@ def test_410_switches_it_off_and_what_waits_fails(
 
 def test_switching_it_off_by_hand_fails_what_waits(company: Company, receiver: Receiver) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    many(company, 3)
+    queue_many(company, 3)
 
     change_webhook_endpoint(
         company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
     )
     deliver_due_webhooks()
 
-    assert states() == {"FAILED": 3}
+    assert delivery_states() == {"FAILED": 3}
     assert receiver.received == []
 
 
 def test_switched_on_it_begins_without_its_failures(company: Company, receiver: Receiver) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    many(company, 1)
+    queue_many(company, 1)
     receiver.answers(410)
     deliver_due_webhooks()
     receiver.answers(204)
@@ -201,10 +187,10 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
 def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver: Receiver) -> None:
     made, old = endpoint(company.id, receiver.url)
     _, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
-    many(company, 1)
+    queue_many(company, 1)
     deliver_due_webhooks()
     WebhookEndpoint.objects.update(old_secret_until=Now())
-    many(company, 1, start=1)
+    queue_many(company, 1, start=1)
     deliver_due_webhooks()
 
     during, after = receiver.received
@@ -215,168 +201,11 @@ def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver
         standardwebhooks.Webhook(old).verify(after.body, after.headers)
 
 
-def test_a_hanging_endpoint_delays_nobody_else(
-    company: Company,
-    other_company: Company,
-    receiver: Receiver,
-    second_receiver: Receiver,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 4.0)
-    receiver.answer = lambda _: time.sleep(60)
-    endpoint(company.id, receiver.url)
-    endpoint(other_company.id, second_receiver.url)
-    many(company, 1_000)
-    many(other_company, 1_000)
-    arrived: list[float] = []
-    second_receiver.answer = lambda handler: (
-        arrived.append(time.monotonic()),
-        reply(handler, 204),
-    )[1]
-    began = time.monotonic()
-
-    deliver_due_webhooks(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
-
-    assert len(arrived) == 1_000
-    assert sorted(arrived)[-1] - began < 20
-    assert len(receiver.received) <= 12  # it hangs in a few requests, and then rests
-
-
-def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Receiver) -> None:
-    made, _ = endpoint(company.id, receiver.url)
-    many(company, 100)
-    receiver.answers(500)
-
-    deliver_due_webhooks()
-
-    resting = WebhookEndpoint.objects.get(id=made.id)
-    assert REST_AFTER <= len(receiver.received) <= REST_AFTER + 2
-    assert resting.rests_until is not None
-    assert resting.next_due_at == resting.rests_until
-    assert resting.lease is None
-
-
-def test_after_a_rest_one_is_tried_and_then_all(company: Company, receiver: Receiver) -> None:
-    endpoint(company.id, receiver.url)
-    many(company, 30)
-    receiver.answers(500)
-    deliver_due_webhooks()
-    tried = len(receiver.received)
-    make_all_due()
-    deliver_due_webhooks()
-    after_a_rest = len(receiver.received)
-    receiver.answers(204)
-    make_all_due()
-
-    deliver_due_webhooks()
-
-    assert after_a_rest == tried + 1
-    assert states() == {"DELIVERED": 30}
-
-
-def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: Receiver) -> None:
-    endpoint(company.id, receiver.url)
-    many(company, 10)
-    receiver.answers(500)
-    deliver_due_webhooks()
-    tried = len(receiver.received)
-    many(company, 5, start=10)
-
-    deliver_due_webhooks()
-
-    assert len(receiver.received) == tried
-
-
-def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
-    company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It dies between the answer and the record."""
-    endpoint(company.id, receiver.url)
-    many(company, 1)
-    with monkeypatch.context() as dying:
-        dying.setattr(runs.Run, "_write", lambda *_: (_ for _ in ()).throw(SystemExit))
-        with pytest.raises(SystemExit):
-            deliver_due_webhooks()
-    nobody_may = deliver_due_webhooks()
-    WebhookEndpoint.objects.update(leased_until=Now())
-
-    deliver_due_webhooks()
-
-    assert nobody_may["attempts"] == 0
-    first, second = receiver.received
-    assert first.id == second.id
-    assert states() == {"DELIVERED": 1}
-
-
-def test_a_run_that_lost_its_lease_records_nothing(company: Company, receiver: Receiver) -> None:
-    made, _ = endpoint(company.id, receiver.url)
-    many(company, 1)
-    receiver.answer = lambda handler: (
-        WebhookEndpoint.objects.filter(id=made.id).update(lease=made.id),
-        connection.close(),
-        reply(handler, 204),
-    )[2]
-
-    deliver_due_webhooks()
-
-    assert only_delivery().state == "PENDING"
-    assert WebhookAttempt.objects.count() == 0
-    assert WebhookEndpoint.objects.get(id=made.id).lease == made.id
-
-
-def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
-    company: Company, receiver: Receiver
-) -> None:
-    made, _ = endpoint(company.id, receiver.url)
-    many(company, 5)
-
-    delete_webhook_endpoint(company_id=company.id, endpoint_id=made.id)
-    deliver_due_webhooks()
-
-    assert receiver.received == []
-
-
-def test_events_that_come_during_a_run_are_not_forgotten(
-    company: Company, receiver: Receiver
-) -> None:
-    """What is queued while the endpoint is given back makes it due again."""
-    endpoint(company.id, receiver.url)
-    many(company, 1)
-    rounds = iter(range(5))
-
-    def one_more(handler: object) -> None:
-        if (n := next(rounds, None)) is not None:
-            many(company, 1, start=100 + n)
-            connection.close()  # that of this thread
-        reply(handler, 204)  # type: ignore[arg-type]
-
-    receiver.answer = one_more
-
-    deliver_due_webhooks()
-
-    assert states() == {"DELIVERED": 6}
-
-
-def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Receiver) -> None:
-    made, _ = endpoint(company.id, receiver.url)
-    many(company, 50)
-    receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
-
-    deliver_due_webhooks(is_cancelled=lambda: len(receiver.received) >= 4)
-
-    left = WebhookEndpoint.objects.get(id=made.id)
-    assert (left.lease, left.leased_until) == (None, None)
-    assert left.next_due_at is not None
-    counted = states()
-    assert counted["DELIVERED"] == len(receiver.received)
-    assert counted["PENDING"] == 50 - counted["DELIVERED"]
-
-
 def test_a_secret_that_cannot_be_read_fails_with_a_name(
     company: Company, receiver: Receiver
 ) -> None:
     endpoint(company.id, receiver.url)
-    many(company, 1)
+    queue_many(company, 1)
     WebhookEndpoint.objects.update(secret=b"x" * 60)
 
     deliver_due_webhooks()
