@@ -4,7 +4,8 @@
   python3 run.py           database, demo company, web pages and workers; Ctrl-C stops it all
   python3 run.py test      every test; further arguments go to pytest, e.g. run.py test -k line
        --fast              no browser, no killed processes, no long searches
-       --coverage          also measure which lines and branches of the product the tests run
+       --coverage          also measure which lines and branches of the product the tests run,
+                           and fail under the floor in pyproject.toml
        -n 0                one test at a time, for a debugger; three at a time otherwise
   python3 run.py check     format, lint, templates, spelling, layers, migrations and types, without
                            a database; --fix formats, and fixes what can be fixed

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
 # Unicode's categories of characters that nobody sees or types in an address: control, format
 # (zero-width ones), surrogate, private, unassigned, and every kind of space.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
@@ -18,12 +21,29 @@ def normal_address(email: str) -> str:
     text = email.strip()
     if has_unseen_characters(text):
         return text.lower()
-    local, at, domain = unicodedata.normalize("NFKC", text).casefold().rpartition("@")
+    local, at, domain = same_letters(text).rpartition("@")
     try:
         ascii_domain = domain.encode("idna").decode("ascii").lower()
     except UnicodeError:  # a label is empty or too long
         ascii_domain = domain
     return f"{local}{at}{ascii_domain}"
+
+
+def valid_address(email: str) -> str:
+    """Check all but the length of an address, and return its one spelling.
+
+    Raises ValidationError (Django's).
+    """
+    email = normal_address(email)
+    if has_unseen_characters(email):
+        raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
+    validate_email(email)
+    return email
+
+
+def same_letters(text: str) -> str:
+    """Return a text without differences of case and width, as the part of an address before @."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def has_unseen_characters(email: str) -> bool:

@@ -22,7 +22,7 @@ from applicants.models import SignInCode
 
 security = logging.getLogger("security")
 
-LIFETIME = timedelta(minutes=15)
+LIFETIME = timedelta(minutes=10)
 # Guesses at one code.
 MOST_TRIES = 5
 # Codes to one address within a window, for all who ask together.

@@ -8,14 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from applicants import codes, tokens
-from applicants.addresses import has_unseen_characters, normal_address
+from applicants.addresses import normal_address, valid_address
 from applicants.models import ERASED, Applicant, ApplicantToken
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
@@ -28,10 +26,7 @@ CLEARED_AT_ONCE = 20
 
 def checked_address(email: str) -> str:
     """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
-    email = normal_address(email)
-    if has_unseen_characters(email):
-        raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
-    validate_email(email)
+    email = valid_address(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
     return email
 

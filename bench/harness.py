@@ -38,6 +38,7 @@ def start(*, durable: bool = True) -> Cluster:
     _recreate(str(cluster.socket_dir))
     os.environ["DATABASE_URL"] = f"postgres://postgres@/{quote(str(cluster.socket_dir))}/{DATABASE}"
     os.environ["DEMO_TASKS"] = "on"
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
     os.environ["SECRET_KEY"] = "of-a-benchmark-0123456789-abcdefg"  # noqa: S105
     os.environ["DJANGO_SETTINGS_MODULE"] = SETTINGS
     setup()

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from uuid_utils.compat import uuid7
 
+from applicants.addresses import normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
@@ -22,7 +23,7 @@ class UserManager(BaseUserManager["User"]):
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         """Create a staff account; without a password it signs in by a code."""
-        user = self.model(email=email.strip().lower(), **fields)
+        user = self.model(email=normal_address(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user

@@ -11,13 +11,13 @@ from uuid import UUID
 from allauth.account.models import EmailAddress
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from applicants.addresses import normal_address, valid_address
 from jobs import keys
 from jobs.errors import (
     AlreadyMember,
@@ -71,8 +71,8 @@ def set_first_password(*, user_id: UUID, password: str) -> None:
 
 
 def has_staff_account(email: str) -> bool:
-    """Tell if an address, in any case, has a staff account."""
-    return User.objects.filter(email=_normal_staff_address(email)).exists()
+    """Tell if an address, in any spelling, has a staff account."""
+    return User.objects.filter(email=normal_address(email)).exists()
 
 
 @transaction.atomic
@@ -225,8 +225,7 @@ def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
 
 
 def _staff_account(email: str, password: str | None) -> User:
-    email = _normal_staff_address(email)
-    validate_email(email)
+    email = valid_address(email)
     User._meta.get_field("email").run_validators(email)  # its length too
     if user := User.objects.filter(email=email).first():
         return user
@@ -236,10 +235,6 @@ def _staff_account(email: str, password: str | None) -> User:
     user.set_password(password)
     user.save()
     return user
-
-
-def _normal_staff_address(email: str) -> str:
-    return email.strip().lower()
 
 
 def _check_staff_password(password: str, user: User) -> None:

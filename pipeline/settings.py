@@ -91,7 +91,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "company_jobs"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 # For new passwords; those that were chosen before stay as they are.
-AUTH_PASSWORD_VALIDATORS = [
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
         ("UserAttributeSimilarityValidator", {}),
@@ -100,6 +100,12 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
+AUTH_PASSWORD_VALIDATORS.append(
+    {
+        "NAME": "pipeline.config.passwords.MaximumLengthValidator",
+        "OPTIONS": {"max_length": 128},
+    }
+)
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRF` there

@@ -22,7 +22,7 @@ class Backoff:
     def after(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
         """Return the seconds between the end of this attempt (1 is the first) and the next one."""
         steps = min(attempt - 1, 40)  # beyond that any base has reached the cap
-        doubled = min(self.cap_seconds, self.base_seconds * 2**steps)
+        doubled = min(self.cap_seconds, self.base_seconds * 2.0**steps)
         return doubled + chance() * self.jitter_seconds
 
 

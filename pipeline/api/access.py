@@ -1,7 +1,7 @@
-"""Access to the API: the one place where a caller is let through or refused.
+"""Access to the API: the one place where a caller is allowed or refused.
 
-Without a credential: 401. With one that the table of permissions does not allow the action: 403.
-What belongs to somebody else does not exist: 404.
+Without a credential: 401. With a credential that the table of permissions does not allow: 403.
+Anything that belongs to somebody else: 404, as if it did not exist.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.selectors.people import applicant_known_to, read_applicant
 
 
 def authorize(caller: Caller, action: Action) -> None:
-    """Let a caller take an action. Raises NotAuthenticated, PermissionDenied."""
+    """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied."""
     rule = RULES[action]
     if isinstance(caller, Nobody):
         if not rule.public:
@@ -37,7 +37,7 @@ def authorize(caller: Caller, action: Action) -> None:
 
 
 def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
-    """Return the caller, who acts for a company and may take the action."""
+    """Return the caller, if they act for a company and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, CompanyCaller):
         raise PermissionDenied("Only a company can do this.")
@@ -45,7 +45,7 @@ def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
 
 
 def authorize_person(caller: Caller, action: Action) -> PersonCaller:
-    """Return the caller, who is an applicant and may take the action."""
+    """Return the caller, if they are an applicant and may take the action."""
     authorize(caller, action)
     if not isinstance(caller, PersonCaller):
         raise PermissionDenied("Only an applicant can do this.")
@@ -53,7 +53,10 @@ def authorize_person(caller: Caller, action: Action) -> PersonCaller:
 
 
 def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
-    """Return a job that this caller can see: a draft only of their company. Raises JobNotFound."""
+    """Return a job that the caller can see.
+
+    A draft is visible only to its own company. Raises JobNotFound.
+    """
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
         facts = job_facts(job_id)
@@ -73,7 +76,7 @@ def has_access_as_company(caller: Caller, company_id: UUID) -> bool:
 
 
 def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller, JobFacts]:
-    """Return a job of the caller's company, with which the caller may do that."""
+    """Return a job of the caller's company, if the caller may take the action."""
     if isinstance(caller, Nobody):
         raise NotAuthenticated
     facts = visible_job(caller, job_id)
@@ -85,7 +88,7 @@ def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller
 def own_application(
     caller: Caller, application_id: UUID, action: Action
 ) -> tuple[PersonCaller, ApplicationFacts]:
-    """Return an application of the caller's own."""
+    """Return one of the caller's own applications."""
     facts = _known_application(caller, application_id)
     return authorize_person(caller, action), facts
 
@@ -93,20 +96,20 @@ def own_application(
 def received_application(
     caller: Caller, application_id: UUID, action: Action
 ) -> tuple[CompanyCaller, ApplicationFacts]:
-    """Return an application to a job of the caller's company, with which they may do that."""
+    """Return an application to a job of the caller's company, if they may take the action."""
     facts = _known_application(caller, application_id)
     return authorize_company(caller, action), facts
 
 
 def seen_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
-    """Return an application that the caller sent or received, for reading."""
+    """Return an application that the caller sent or received, to read only."""
     facts = _known_application(caller, application_id)
     authorize(caller, Action.READ_APPLICATION)
     return facts
 
 
 def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
-    """Return a person: oneself, or one of the company's applicants. Raises ApplicantNotFound."""
+    """Return the caller, or one of their company's applicants. Raises ApplicantNotFound."""
     authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):
         return applicant_known_to(caller.company_id, applicant_id)
@@ -137,7 +140,7 @@ def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts
 
 
 def _missing_permission(rule: Rule, *, of_key: bool) -> str:
-    """Return the reason why a key, or a member, cannot do something."""
+    """Return the reason why a key or a member cannot take an action."""
     if of_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."
     if rule.role is None:

@@ -1,4 +1,4 @@
-"""Telling from a request's credential who calls."""
+"""Authentication: identify the caller by the request's credential."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIRM = (
 )
 C = TypeVar("C")
 
-# The facts of what an address names, by the name of its id there.
+# The prepared statements for what a URL names, by the name of its id in the URL.
 _SUBJECTS: tuple[tuple[str, PreparedStatement[Any]], ...] = (
     ("job", JOB_FACTS),
     ("application", APPLICATION_FACTS),
@@ -46,10 +46,10 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer …` with a company's API key or an applicant's token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """Return the caller, in one query; None without a credential.
+        """Return the caller, in one query, or None without a credential.
 
-        A credential that is malformed, unknown, revoked or expired raises AuthenticationFailed,
-        also where none is needed: who sends one means to be known.
+        Raises AuthenticationFailed for a malformed, unknown, revoked or expired credential, even if
+        the endpoint needs none: a caller who sends one expects it to count.
         """
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
@@ -57,7 +57,7 @@ class BearerAuthentication(BaseAuthentication):
         bearer = _BEARER.fullmatch(header.strip())
         context = request.parser_context or {}
         is_without = request.method in getattr(context.get("view"), "without_facts", ())
-        named = {} if is_without else context.get("kwargs", {})  # ids of which facts are wanted
+        named = {} if is_without else context.get("kwargs", {})  # ids whose facts to read as well
         caller = _authenticate_secret(bearer[1], named) if bearer else None
         if caller is None:
             raise AuthenticationFailed
@@ -65,19 +65,19 @@ class BearerAuthentication(BaseAuthentication):
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
+        """Return the authentication challenge for a 401."""
         return "Bearer"
 
 
 class SessionAuthentication(BaseAuthentication):
-    """The cookie of a browser in which a member of a company or a person has signed in."""
+    """The session cookie of a member of a company, or of an applicant, who has signed in."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        """Return the caller, in at most three queries; None without a signed-in session.
+        """Return the caller, in at most three queries, or None without a signed-in session.
 
-        A member of several companies says in the parameter `company`, or the header X-Company, for
-        which of them they act: ValidationError without it, NotFound if it is none of theirs.
-        Whatever is not safe must come from our own pages: PermissionDenied without a CSRF token.
+        A member of several companies names one in the parameter `company` or the header X-Company.
+        Raises ValidationError without it, NotFound if it is not one of theirs, and PermissionDenied
+        for an unsafe method without a CSRF token.
         """
         browser = request._request
         user = get_user(browser)
@@ -102,14 +102,14 @@ class SessionAuthentication(BaseAuthentication):
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
+        """Return the authentication challenge for a 401."""
         return "Bearer"
 
 
 def refuse_long_signed_in(request: Request) -> None:
-    """Refuse a member who has not proved who they are of late. Raises PermissionDenied.
+    """Refuse a member who has not confirmed their identity recently. Raises PermissionDenied.
 
-    Somebody who finds an open browser must not leave with a key.
+    Somebody who finds an open browser must not be able to create a key.
     """
     browser = request._request
     theirs, browser.user = browser.user, get_user(browser)
@@ -121,7 +121,7 @@ def refuse_long_signed_in(request: Request) -> None:
 
 
 def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | None:
-    """Return whom a secret stands for; what the address names is read in the same round trip."""
+    """Return the caller with this secret, and read what the URL names in the same round trip."""
     if secret.startswith(keys.PREFIX):
         digest = keys.api_key_digest(secret)
         for key, subject in _credential_and_subject(FIND_KEY, digest, address):

@@ -1,4 +1,4 @@
-"""Refusals of background work as clients see them: the field of the request, and the reason."""
+"""Refusals of background work as clients see them: the request's field and the reason."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 LONGEST_WHY = 300
 
 _DETAILS: dict[type[Exception], str] = {
-    InvalidPayload: "The payload is not what this type takes; `errors` says where.",
+    InvalidPayload: "The payload does not match the type's schema; see `errors`.",
 }
 
 
 def background_reason(exc: BaseException | None) -> BaseException | None:
-    """Return the refusal; in a batch, that of the first refused task."""
+    """Return the refusal, or in a batch that of the first refused task."""
     return exc.reason if isinstance(exc, TaskRequestRefused) else exc
 
 
 def background_detail(exc: BaseException | None) -> str | None:
-    """Return the text of a refusal of background work; None for any other error."""
+    """Return the text of a refusal of background work, or None for any other error."""
     reason = background_reason(exc)
     if not isinstance(reason, (WorkError, TaskError)):
         return None
@@ -28,7 +28,7 @@ def background_detail(exc: BaseException | None) -> str | None:
 
 
 def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
-    """Return the fields that a refusal of background work names, each with its JSON pointer."""
+    """Return the fields that a refusal of background work names, with their JSON pointers."""
     start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
     match background_reason(exc):
         case InvalidPayload(problems=problems):

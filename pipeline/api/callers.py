@@ -18,41 +18,41 @@ from pipeline.web.client_address import client_address
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
-    """A caller who showed no credential."""
+    """A caller without a credential."""
 
     @property
     def log_name(self) -> str:
-        """Return the caller as log lines name it."""
+        """Return the caller's name for log lines."""
         return "anonymous"
 
 
-# What a request is about, where its address names a job or an application.
+# The job or application that the request's URL names.
 Subject = JobFacts | ApplicationFacts | None
 
 
 @dataclass(frozen=True, slots=True)
 class CompanyCaller:
-    """Somebody who acts for a company: one of its keys, or a member who is signed in."""
+    """A caller acting for a company: one of its keys, or a signed-in member."""
 
     company_id: UUID
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
-    role: Role | None = None  # of a member; None for a key
-    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
+    role: Role | None = None  # the member's; None for a key
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
 
     @property
     def actor(self) -> Actor:
-        """Return the actor as the log names it."""
+        """Return the caller as the actor of log events."""
         return Actor(ActorKind.COMPANY, self.actor_id)
 
     @property
     def producer(self) -> str:
-        """Return the producer as background work names it."""
+        """Return the caller as the producer of tasks."""
         return f"{'member' if self.role else 'key'}:{self.actor_id}"
 
     @property
     def log_name(self) -> str:
-        """Return the caller as log lines name it."""
+        """Return the caller's name for log lines."""
         return self.producer
 
     @property
@@ -63,20 +63,20 @@ class CompanyCaller:
 
 @dataclass(frozen=True, slots=True)
 class PersonCaller:
-    """A person who has proved their address."""
+    """A caller who is an applicant with a proved email address."""
 
     applicant_id: UUID
-    token_id: UUID | None = None  # of the token that says so; None when a session does
+    token_id: UUID | None = None  # the token's; None for a session
     subject: Subject = field(default=None, compare=False)  # if it was read with the credential
 
     @property
     def actor(self) -> Actor:
-        """Return the actor as the log names it."""
+        """Return the caller as the actor of log events."""
         return Actor(ActorKind.APPLICANT, self.applicant_id)
 
     @property
     def log_name(self) -> str:
-        """Return the caller as log lines name it."""
+        """Return the caller's name for log lines."""
         return f"applicant:{self.applicant_id}"
 
 
@@ -89,6 +89,6 @@ def caller_of(request: Request) -> Caller:
 
 
 def requester_of(request: Request) -> Requester:
-    """Return who asks for a code by the API: a network, for there is no cookie."""
+    """Return who requests a code: through the API, a network, because there is no cookie."""
     client = client_address(request)
     return Requester(f"api {client}", client)

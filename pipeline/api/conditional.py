@@ -1,4 +1,4 @@
-"""ETags: which state of something an answer shows, and which state a client has seen."""
+"""ETags: the state that a response shows, and the state that a client has seen."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
 
 
 def strong_tag(seq: int, posting_version: int) -> str:
-    """Return the ETag of a job: its log's last seq and its posting's version."""
+    """Return a job's ETag: the last seq of its log and the version of its posting."""
     return f'"{seq}-{posting_version}"'
 
 
 def version_tag(*versions: int) -> str:
-    """Return the ETag of an answer that changes only when one of the versions does.
+    """Return the ETag of a response that changes only when one of the versions does.
 
-    They must have been read before what the answer shows, or together with it.
+    Read the versions before the response's content, or together with it.
     """
     return f'W/"{"-".join(map(str, versions))}"'
 
 
 def weak_tag(payload: Any) -> str:
-    """Return an ETag over everything that a payload shows, but what only tells the time."""
+    """Return an ETag over everything in a payload except fields that only tell the time."""
     return f'W/"{sha256(render_json(_tagged_payload(payload))).hexdigest()[:32]}"'
 
 
 def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
-    """Return a payload with its ETag; 304 without it if the client has that state already.
+    """Return a payload with its ETag, or 304 if the client already has that state.
 
     If-None-Match is compared weakly (RFC 9110, 13.1.2).
     """
@@ -46,7 +46,7 @@ def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
 
 
 def tags_to_match(request: Request) -> list[str] | None:
-    """Return the ETags in If-Match, as they stand there; None if there is no such header."""
+    """Return the ETags in If-Match as sent, or None without the header."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None:
         return None

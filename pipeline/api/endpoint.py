@@ -1,4 +1,4 @@
-"""Base class of the API's endpoints, and the answers that they share."""
+"""Base class of the API's endpoints, and the responses that they share."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from pipeline.api.parsing import MOST_BYTES, refuse_unparsable_body
 
 
 class Endpoint(APIView):
-    """A view that answers for the one who asks, and says so to caches."""
+    """Base class of endpoints. Responses are private to the caller, and tell caches so."""
 
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
-    # Answers are stored nowhere: not by caches, nor under an Idempotency-Key.
+    # Responses are stored nowhere: neither by caches nor under an Idempotency-Key.
     answers_hold_secrets: ClassVar[bool] = False
 
-    most_bytes: ClassVar[int] = MOST_BYTES  # the longest body that is read
-    # Methods that read what the address names by themselves, and not its facts with the credential.
+    most_bytes: ClassVar[int] = MOST_BYTES  # the longest accepted body
+    # Methods that read what the URL names themselves, instead of together with the credential.
     without_facts: ClassVar[frozenset[str]] = frozenset()
 
     def get_parsers(self) -> list[Any]:
-        """Return the parsers of bodies: they keep nothing, so all requests share them."""
+        """Return the parsers of bodies. They are stateless, so all requests share them."""
         return _endpoint_parts(tuple(self.parser_classes))
 
     def get_authenticators(self) -> list[Any]:
@@ -51,7 +51,7 @@ class Endpoint(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        """Return the headers of every answer; a 405 also says what is allowed."""
+        """Return the headers of every response. A 405 also lists the allowed methods."""
         caching = "no-store" if self.answers_hold_secrets else "private, no-cache"
         headers = {"Vary": "Authorization, Cookie", "Cache-Control": caching}
         if self.allowed_methods and self.request.method not in self.allowed_methods:
@@ -59,9 +59,9 @@ class Endpoint(APIView):
         return headers
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse what cannot be read before anything else is looked at.
+        """Refuse an unreadable body first.
 
-        Then who calls, how often, and whether this very request was answered before.
+        Then check the caller, the rate limits, and whether this request was answered before.
         """
         refuse_unparsable_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
@@ -69,7 +69,7 @@ class Endpoint(APIView):
             idempotency.begin_idempotent(request)
 
     def perform_authentication(self, request: Request) -> None:
-        """Authenticate the caller; wrong credentials count against the client's address."""
+        """Authenticate the caller. Wrong credentials count against the client's address."""
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:
@@ -81,7 +81,7 @@ class Endpoint(APIView):
         throttles.throttle_call(request, caller_of(request))
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
-        """Return the answer to what was raised; or the one that was given before."""
+        """Return the response to an exception, or the kept response to a repeated request."""
         if isinstance(exc, idempotency.Answered):
             return exc.response
         return super().handle_exception(exc)
@@ -89,7 +89,7 @@ class Endpoint(APIView):
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Return the final answer, kept under the request's key and with its rate limit headers."""
+        """Add rate limit headers to a response, and keep it under the request's key."""
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
         throttles.add_throttle_headers(request, final)
@@ -97,12 +97,12 @@ class Endpoint(APIView):
 
 
 class NothingHereEndpoint(Endpoint):
-    """Every address under /api/ that is none."""
+    """Answers 404 for every unknown URL under /api/."""
 
     authentication_classes = ()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Answer 404, by whatever method. Raises NotFound."""
+        """Answer 404 to any method. Raises NotFound."""
         raise NotFound
 
 
@@ -115,8 +115,8 @@ def endpoint_body(request: Request, shape: type[Serializer[Any]], **options: Any
     """Return the request's body in the given shape. Raises ValidationError, ParseError."""
     data = request.data
     if not options:
-        # A shared serializer, never bound to a request: making fields costs more than reading. The
-        # one below says what is wrong as the framework does.
+        # A shared serializer, never bound to a request: making fields costs more than validating.
+        # The one below reports errors as the framework does.
         with suppress(ValidationError):
             return dict(_endpoint_parts((shape,))[0].run_validation(data))
     serializer = shape(data=data, **options)

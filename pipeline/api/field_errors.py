@@ -11,7 +11,7 @@ LONGEST_NAME = 100
 
 
 def field_errors(detail: Any) -> list[dict[str, str]]:
-    """Return the refused fields of a validation error, each with its JSON pointer; at most 50."""
+    """Return at most 50 refused fields of a validation error, each with its JSON pointer."""
     return list(islice(_flatten_field_errors("", detail), MOST_ERRORS))
 
 
@@ -23,7 +23,7 @@ def _flatten_field_errors(pointer: str, detail: Any) -> Iterator[dict[str, str]]
             yield from _flatten_field_errors(pointer if whole else f"{pointer}/{escaped}", inner)
     elif isinstance(detail, list):
         for number, inner in enumerate(detail):
-            inside = isinstance(inner, Mapping)  # of the objects of a list, which one
+            inside = isinstance(inner, Mapping)  # the index of an object in a list
             yield from _flatten_field_errors(f"{pointer}/{number}" if inside else pointer, inner)
     else:
         code = str(getattr(detail, "code", "invalid")).upper()

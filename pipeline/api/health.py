@@ -21,16 +21,16 @@ from pipeline.selectors.health import (
 @never_cache
 @require_safe
 def health_live(request: HttpRequest) -> JsonResponse:
-    """Answer 200 as long as the process runs, without any look-up."""
+    """Answer 200 as long as the process runs. Reads nothing."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
 def health_ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if everything needed is reachable; else 503, naming what is missing since when.
+    """Answer 200 if everything needed is reachable, else 503 with what is missing and since when.
 
-    Of a worker it is the last sign of life, null if it was never seen.
+    For a worker, "since" is its last sign of life, or null if it was never seen.
     """
     missing: dict[str, datetime | None]
     try:
@@ -61,7 +61,7 @@ def health_ready(request: HttpRequest) -> JsonResponse:
 
 
 class _HealthOutage:
-    """Time at which this process first found the database missing."""
+    """The time at which this process first found the database unreachable."""
 
     def __init__(self) -> None:
         self._since: datetime | None = None

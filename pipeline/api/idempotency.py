@@ -1,8 +1,8 @@
-"""Idempotency-Key: the same request under the same key is done once, and answered alike.
+"""Idempotency-Key: a request repeated under the same key runs once and gets the same response.
 
-An answer is kept, whatever it says, unless it says that the request can be sent again: 401, 409,
-415, 429 and 5xx. A refusal like 400 is kept too: under one key stands one request, so a corrected
-body wants a key of its own (and gets 422 until it has one).
+Responses are kept, except those after which the request can be sent again: 401, 409, 415, 429 and
+5xx. A refusal like 400 is kept too: a key belongs to one request, so a corrected body needs a new
+key, and gets 422 without one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEY = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 
 
 class Answered(Exception):
-    """The request was answered before."""
+    """Raised for a request that was answered before; holds the response."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
@@ -43,9 +43,9 @@ class Answered(Exception):
 
 
 def begin_idempotent(request: Request) -> None:
-    """Take the request's key, if it is a POST with one, before anything is done.
+    """Claim the key of a POST request, if it has one, before anything else happens.
 
-    Raises Answered with the first answer, ValidationError when the key is none, and
+    Raises Answered with the first response, ValidationError for a malformed key,
     IdempotencyKeyReused or IdempotencyKeyInUse.
     """
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
@@ -72,20 +72,20 @@ def begin_idempotent(request: Request) -> None:
 
 
 def idempotent_row_id(request: Request) -> UUID | None:
-    """Return the id of the row that a request makes: the same at each try. None without a key.
+    """Return the id for the row that a request creates, or None without a key.
 
-    A service that gets it and finds the row gives that row, and so a try after a crash is answered
-    with what the first one made.
+    Each retry gets the same id. A service that finds a row with this id returns it, so a retry
+    after a crash returns what the first attempt created.
     """
     claim = _idempotency_claim(request)
     return claim.row_id if claim else None
 
 
 def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: bool) -> None:
-    """Keep the answer to a request that took a key, or let the key be used again.
+    """Keep the response to a request that claimed a key, or release the key.
 
-    `secret`: the answer must not be stored. The work is done by now, so that a database that is
-    lost here changes no answer: the claim then runs out, and a retry finds the row.
+    `secret`: the response must not be stored. The work is done by now, so a lost database does not
+    change the response: the claim expires, and a retry finds the row.
     """
     claim = _idempotency_claim(request)
     if claim is None:
@@ -100,14 +100,14 @@ def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: b
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
             idempotency.keep_answer(claim, status=status, headers=headers, body=response.content)
     except DatabaseError:
-        logger.warning("the answer to a request with a key could not be kept", exc_info=True)
+        logger.warning("the response to a request with a key could not be kept", exc_info=True)
 
 
 def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> bytes:
     """Return a digest of the caller and the key.
 
-    Anonymous callers are told apart by address, which they may share. Their digest includes the
-    request itself, so that a key that two of them choose reveals neither to the other.
+    Anonymous callers are distinguished by address, which they may share. Their digest includes the
+    request, so that two of them who choose the same key learn nothing about each other.
     """
     match caller_of(request):
         case CompanyCaller(company_id=company_id, actor_id=actor_id):

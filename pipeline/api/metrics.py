@@ -1,7 +1,7 @@
-"""`/metrics`: numbers for Prometheus. Outside the versioned API, and only for who watches the site.
+"""`/metrics`: numbers for Prometheus, outside the versioned API and only for operators.
 
-From this very machine, without a proxy in between; from elsewhere with METRICS_TOKEN as bearer.
-For everybody else it is not there.
+Open to requests from this machine without a proxy, and from elsewhere with METRICS_TOKEN as the
+bearer token. Everybody else gets 404.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class _MetricsCollector(Collector):
-    """Collect gauges of lines and background work; or report that the database is unreachable."""
+    """Collector of gauges of lines and background work, or of an unreachable database."""
 
     def collect(self) -> Iterable[Metric]:
-        """Return the numbers; of the lines in one query."""
+        """Yield the gauges. Those of the lines take one query."""
         try:
             found = [*_metric_families(read_site_vitals()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):
-            return [_metric_gauge("database_up", "Whether the database answers.", 0)]
-        return [_metric_gauge("database_up", "Whether the database answers.", 1), *found]
+            return [_metric_gauge("database_up", "Whether the database is reachable.", 0)]
+        return [_metric_gauge("database_up", "Whether the database is reachable.", 1), *found]
 
 
 def _metric_families(vitals: Vitals) -> Iterator[Metric]:
@@ -59,15 +59,15 @@ def _metric_families(vitals: Vitals) -> Iterator[Metric]:
     yield _metric_gauge("people_waiting", "Waiting applications.", vitals.applications["WAITLIST"])
     yield _metric_gauge(
         "seats_idle_with_eligible",
-        "Free seats of open jobs for which somebody eligible waits. Should be 0.",
+        "Free seats of open jobs with an eligible person waiting. Should be 0.",
         vitals.idle_seats_with_eligible,
     )
     yield _metric_gauge(
-        "overdue_settlements", "Jobs that have to be settled now.", vitals.overdue_jobs
+        "overdue_settlements", "Jobs that are due to be settled.", vitals.overdue_jobs
     )
     yield _metric_gauge(
         "oldest_overdue_seconds",
-        "For how long the first of them has been waiting; 0 if there is none.",
+        "How long the first of them has been due; 0 if there is none.",
         vitals.oldest_overdue_seconds,
     )
     if vitals.decay_heartbeat_seconds is not None:

@@ -1,4 +1,4 @@
-"""Lists in pages: cursors that say where the next one starts, and never how many rows to skip."""
+"""Pagination with cursors that name the row before the next page, not a number of rows to skip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def page_limit(request: Request) -> int:
-    """Return the page size that the client asks for."""
+    """Return the page size that the client requests."""
     return whole_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
@@ -34,7 +34,7 @@ def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
 
 
 def cursor_seq(request: Request) -> int:
-    """Return the seq after which a page starts: of the cursor, else `after_seq`, else 0."""
+    """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
     given = whole_parameter(request, "after_seq", low=0) or 0
     place = cursor_place(request, int)
     return place[0] if place else given
@@ -55,7 +55,7 @@ def cursor_id(request: Request) -> UUID | None:
 def paginated(
     page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]
 ) -> dict[str, Any]:
-    """Return a page as clients see it; `after` gives the cursor behind a row."""
+    """Return a page as clients see it. `after` returns the cursor after a row."""
     return {
         "data": [shape(row) for row in page.rows],
         "next_cursor": after(page.rows[-1]) if page.more else None,
@@ -67,8 +67,8 @@ def link_to_next_page(
 ) -> dict[str, str]:
     """Return the Link header to the next page: this request's address with another cursor.
 
-    It is relative, so that whoever follows it stays on the scheme and the host that they chose, and
-    sends no key in the clear.
+    It is relative, so a client that follows it keeps its scheme and host and never sends a key in
+    the clear.
     """
     if next_cursor is None:
         return {}

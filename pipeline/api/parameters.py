@@ -1,4 +1,4 @@
-"""Reading query parameters: each is what it should be, or the request is refused."""
+"""Query parameters: each is read and checked, or the request is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from applicants.models import EMAIL_LENGTH
 from pipeline.api.parsing import is_parsable_text
 
-# The largest number that a log can count to.
+# The largest possible seq.
 LARGEST = 2**63 - 1
 
 LONGEST_SEARCH = 200
@@ -36,7 +36,7 @@ def refuse_parameter(name: str, why: str) -> NoReturn:
 def whole_parameter(
     request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST
 ) -> int | None:
-    """Return a whole number between the two, or None if it is not given."""
+    """Return a whole number within the bounds, or None if it is missing."""
     text = request.query_params.get(name)
     if text is None:
         return None
@@ -49,7 +49,7 @@ def whole_parameter(
 
 
 def choice_parameter(request: Request, name: str, choices: type[Choice]) -> Choice | None:
-    """Return one of some words, or None if it is not given."""
+    """Return one of the choices, or None if it is missing."""
     text = request.query_params.get(name)
     if text is None:
         return None
@@ -70,7 +70,7 @@ def search_parameter(request: Request) -> str:
 
 
 def text_parameter(request: Request, name: str) -> str | None:
-    """Return a text of some length, or None if it is not given."""
+    """Return a text of limited length, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_parsable_text(text)):
         refuse_parameter(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
@@ -78,7 +78,7 @@ def text_parameter(request: Request, name: str) -> str | None:
 
 
 def address_parameter(request: Request) -> str:
-    """Return the email address in the query. Raises ValidationError without one."""
+    """Return the email address in the query. Raises ValidationError if it is missing."""
     text = request.query_params.get("email", "").strip()
     if not 0 < len(text) <= EMAIL_LENGTH or not is_parsable_text(text):
         refuse_parameter("email", f"Send an address of at most {EMAIL_LENGTH} characters.")
@@ -86,7 +86,7 @@ def address_parameter(request: Request) -> str:
 
 
 def moment_parameter(request: Request, *names: str) -> datetime | None:
-    """Return a time with its offset, under any of the names, or None if it is not given."""
+    """Return a time with an offset, under any of the names, or None if it is missing."""
     for name in names:
         if name in request.query_params:
             # An unescaped + in a query arrives as a space, which a time never contains.
@@ -97,7 +97,7 @@ def moment_parameter(request: Request, *names: str) -> datetime | None:
 
 
 def digest_parameter(request: Request, name: str) -> str | None:
-    """Return a SHA-256 in hexadecimal digits, or None if it is not given."""
+    """Return a SHA-256 in hexadecimal, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and not _HASH.fullmatch(text):
         refuse_parameter(name, "Must be 64 hexadecimal digits.")
@@ -105,12 +105,12 @@ def digest_parameter(request: Request, name: str) -> str | None:
 
 
 def parameter_as_id(text: str) -> UUID | None:
-    """Return the id in a text; None if it is not in the form of ours."""
+    """Return the id in a text, or None if it does not have our form."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 def parameter_as_moment(text: str) -> datetime | None:
-    """Return the time that a text is; None if it is none."""
+    """Parse a time, or return None if the text is not one."""
     try:
         if _TIME.fullmatch(text):
             return datetime.fromisoformat(text.upper()).astimezone(UTC)

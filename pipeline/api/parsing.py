@@ -1,4 +1,4 @@
-"""Reading JSON bodies, strictly."""
+"""Strict parsing of JSON bodies, and of CSV bodies in chunks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 class _Unfit(ValueError):
-    """Valid JSON that we refuse; the text is for the client."""
+    """Valid JSON that we refuse. The text is for the client."""
 
 
 class StrictJSONParser(JSONParser):
-    """JSON as RFC 8259 means it, and nothing that we could not store.
+    """Parser of JSON by RFC 8259 that refuses what we could not store.
 
-    No repeated names, no NaN, no NUL or lone surrogates, no numbers beyond all bounds.
+    It refuses repeated names, NaN, NUL, lone surrogates and numbers with too many digits.
     """
 
     def parse(
@@ -58,7 +58,7 @@ class StrictJSONParser(JSONParser):
 
 
 class CSVParser(BaseParser):
-    """CSV, in the pieces in which it is to be read; what is in it is none of HTTP's business."""
+    """Parser that returns a CSV body in chunks and does not look inside."""
 
     media_type = "text/csv"
 
@@ -68,7 +68,7 @@ class CSVParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return the pieces of a body."""
+        """Return the chunks of a body."""
         return iter(partial(stream.read, PIECE_BYTES), b"")
 
 
@@ -84,7 +84,7 @@ def refuse_unparsable_body(request: Request, most_bytes: int = MOST_BYTES) -> No
 
 
 def is_parsable_text(text: str) -> bool:
-    """Return whether a string can be stored and sent again."""
+    """Return whether a string can be stored and returned."""
     return not _UNFIT.search(text)
 
 
@@ -103,7 +103,7 @@ def _parse_integer(digits: str) -> int:
 
 
 def _refuse_parsed_constant(name: str) -> NoReturn:
-    raise _Unfit(f"The body holds {name}, which is no number in JSON.")
+    raise _Unfit(f"The body holds {name}, which is not a JSON number.")
 
 
 def _check_parsed_strings(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Every refusal as an RFC 9457 problem: one table says which status and code each has."""
+"""Refusals as RFC 9457 problems. One table has the status and code of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """A kind of problem: clients tell them apart by `code`."""
+    """A kind of problem. Clients distinguish them by `code`."""
 
     status: int
     code: str
@@ -40,7 +40,7 @@ class ProblemType:
 
     @property
     def type(self) -> str:
-        """Return the kind's name, in the form of an address; there is no page at it."""
+        """Return the kind's URI. It identifies the kind; there is no page at it."""
         return f"/problems/{self.code.lower().replace('_', '-')}"
 
 
@@ -72,14 +72,14 @@ IDEMPOTENCY_KEY_REUSED = ProblemType(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency
 UNSUPPORTED_MEDIA_TYPE = ProblemType(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
 PRECONDITION_REQUIRED = ProblemType(428, "PRECONDITION_REQUIRED", "Precondition required")
 THROTTLED = ProblemType(429, "THROTTLED", "Too many requests")
-BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too much waits already")
+BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too many tasks waiting")
 INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
 BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
 UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
-# The same to a client, for another reason.
+# The same to clients, for a different reason.
 TOO_SLOW = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=30)
 
-# What each exception is to a client. A subclass is what its nearest listed ancestor is.
+# The problem type of each exception. A subclass has that of its nearest listed ancestor.
 PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.JobNotFound: NOT_FOUND,
     line.ApplicationNotFound: NOT_FOUND,
@@ -146,12 +146,12 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     ClusterError: UNAVAILABLE,
 }
 
-# What problems say whose exceptions say nothing, or nothing that is for clients.
+# Details of problems whose exceptions have no text, or none meant for clients.
 _DETAILS = {
     VALIDATION_ERROR: "The request has fields or parameters that are not valid.",
     NOT_FOUND: "There is nothing here.",
     NOT_AUTHENTICATED: "Send a valid credential in the Authorization header.",
-    NOT_ACCEPTABLE: "The answer is available as application/json.",
+    NOT_ACCEPTABLE: "The response is available only as application/json.",
     INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
     BUSY: "Many changes are being made to this job right now. Try again in a moment.",
     UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
@@ -160,9 +160,9 @@ _DETAILS = {
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """Return the answer to an exception in a view (the framework's EXCEPTION_HANDLER).
+    """Return the response to an exception in a view (the framework's EXCEPTION_HANDLER).
 
-    What was not foreseen is logged with its traceback, and the answer tells nothing of it.
+    An unexpected exception is logged with its traceback; the response reveals nothing about it.
     """
     kind = problem_type_of(exc)
     if kind.status >= 500:
@@ -189,7 +189,7 @@ def problem_type_of(exc: BaseException | None) -> ProblemType:
 
 
 def is_timeout_problem(exc: BaseException | None) -> bool:
-    """Return whether the database gave up a statement that took too long."""
+    """Return whether the database cancelled a statement that took too long."""
     return isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.QueryCanceled
     )
@@ -198,7 +198,7 @@ def is_timeout_problem(exc: BaseException | None) -> bool:
 def problem(
     kind: ProblemType, request: HttpRequest, exc: BaseException | None = None
 ) -> dict[str, Any]:
-    """Return the body of a problem, with the short envelope as its last member."""
+    """Return a problem's body, with the short envelope as the last member."""
     detail = _problem_detail(kind, exc)
     return {
         "type": kind.type,

@@ -1,4 +1,4 @@
-"""Turning payloads into JSON, and agreeing with clients that it is JSON."""
+"""JSON rendering of payloads, and content negotiation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 class JSONRenderer(BaseRenderer):
-    """JSON in UTF-8, without spaces; times in UTC with Z."""
+    """Renderer of compact JSON in UTF-8, with times in UTC with Z."""
 
     media_type = "application/json"
     format = "json"
@@ -32,32 +32,32 @@ class JSONRenderer(BaseRenderer):
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else render_json(data)
+        return b"" if data is None else self.encode(data)
+
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON."""
+        return render_json(data)
 
 
 class NumberJSONRenderer(JSONRenderer):
-    """The same for answers with fractions, or with values of clients' own.
+    """The same renderer for responses with fractions or with values that clients sent.
 
-    Encoders differ in numbers with exponents and beyond 64 bits: these stay as Python writes them.
+    Encoders differ on exponents and on numbers beyond 64 bits. Here they stay as Python writes
+    them.
     """
 
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        """Return the bytes of a payload; nothing for None."""
-        return b"" if data is None else render_number_json(data)
+    def encode(self, data: Any) -> bytes:
+        """Return a payload as JSON, with numbers as Python writes them."""
+        return render_number_json(data)
 
 
 class Negotiation(DefaultContentNegotiation):
-    """Content negotiation with a short way for what nearly all clients ask for."""
+    """Content negotiation with a fast path for what nearly all clients ask for."""
 
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[Any, str]:
-        """Return the renderer and its media type. Raises NotAcceptable."""
+        """Return the renderer and the media type. Raises NotAcceptable."""
         usual = renderers[0]
         if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", usual.media_type):
             return usual, usual.media_type
@@ -65,9 +65,9 @@ class Negotiation(DefaultContentNegotiation):
 
 
 def render_json(data: Any) -> bytes:
-    """Return the bytes of a payload of text, whole numbers, ids and times.
+    """Render a payload of text, whole numbers, ids and times.
 
-    They are those of `render_number_json`, which is slower.
+    The result equals that of `render_number_json`, which is slower.
     """
     try:
         return orjson.dumps(data, _render_plain, _OPTIONS)
@@ -76,7 +76,7 @@ def render_json(data: Any) -> bytes:
 
 
 def render_number_json(data: Any) -> bytes:
-    """Return the bytes of a payload that may hold any number."""
+    """Render a payload that may hold any number."""
     text = json.dumps(data, default=_render_plain, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 

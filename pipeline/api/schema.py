@@ -18,7 +18,7 @@ Shape = type[Serializer[Any]]
 
 
 class Tag(StrEnum):
-    """The chapters of the documentation; the value is its heading."""
+    """Chapter of the documentation. The value is its heading."""
 
     JOBS = "Jobs"
     LINE = "The line of a job"
@@ -33,7 +33,7 @@ class Tag(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something that a request can say in its query or its headers."""
+    """A parameter of a request, in its query or headers."""
 
     name: str
     about: str
@@ -44,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An answer that is no JSON, and of which kinds it can be."""
+    """A response that is not JSON, and its possible media types."""
 
     media: tuple[str, ...]
 
@@ -67,20 +67,20 @@ class Operation:
     about: str = ""
 
 
-# The attribute of a view's method under which its operation is found.
+# The attribute of a view's method that holds its operation.
 OPERATION = "operation"
 
 
 def describes(
     name: str, tag: Tag, action: Action, gives: Any, *, status: int = 200, **more: Any
 ) -> Callable[[Method], Method]:
-    """Describe a view's method for clients; its summary is the method's docstring.
+    """Describe a view's method for clients. The summary is the method's docstring.
 
     `name`: the operation's id. `action`: the entry in the table of permissions. `gives`: the type
-    of the answer, or one for each status; None for no body. `takes`: the shapes of the body, any of
-    which will do; `bodies`: the schemas of those that are no JSON, by their media type. `refuses`:
-    the problems beyond those that every operation has. `tagged`: the answer has an ETag, and
-    If-None-Match is honoured.
+    of the response, or one for each status; None for no body. `takes`: the accepted shapes of the
+    body. `bodies`: the schemas of bodies that are not JSON, by media type. `refuses`: problems
+    beyond those that every operation has. `tagged`: the response has an ETag, and If-None-Match is
+    honoured.
     """
     answers = gives if isinstance(gives, Mapping) else {status: gives}
     operation = Operation(name, tag, action, answers, **more)
@@ -93,11 +93,11 @@ def describes(
 
 
 def whole_schema(low: int, high: int | None = None, **more: Any) -> Schema:
-    """Return the schema of a whole number between the two."""
+    """Return the schema of a whole number between two bounds."""
     limits = {"minimum": low} if high is None else {"minimum": low, "maximum": high}
     return {"type": "integer", "format": "int64"} | limits | more
 
 
 def choices_schema(names: type[Enum]) -> Schema:
-    """Return the schema of a string that is one of some words."""
+    """Return the schema of a string with fixed choices."""
     return {"type": "string", "enum": [each.value for each in names]}

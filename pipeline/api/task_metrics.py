@@ -24,53 +24,54 @@ from tasks.stats.site import (
 )
 from tasks.stats.totals import run_totals
 
-# Tasks are counted when they come in for so long only; how runs end is counted for ever.
+# Enqueued tasks are counted over this window only. The ends of runs are counted without a limit.
 WINDOW_SECONDS = 300.0
 
 
 def task_families() -> Iterator[Metric]:
-    """Yield the numbers of `tasks.stats.site`, each by one statement."""
+    """Yield the numbers of `tasks.stats.site`, one statement each."""
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site_depth().items()
     }
-    yield _task_gauge("tasks_pending", "Tasks that wait.", ["type", "priority"], depth)
+    yield _task_gauge("tasks_pending", "Waiting tasks.", ["type", "priority"], depth)
     yield _task_gauge(
         "tasks_oldest_pending_seconds",
-        "For how long the oldest due task has been waiting.",
+        "How long the oldest due task has been waiting.",
         ["priority"],
         {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
     yield _task_gauge(
-        "tasks_running", "Tasks that workers have.", ["type"], _by_task_type(site_running())
+        "tasks_running", "Tasks claimed by workers.", ["type"], _by_task_type(site_running())
     )
     yield _task_gauge(
         "tasks_dead",
-        "Dead letters that wait for a person.",
+        "Dead letters that wait for a decision.",
         ["type"],
         _by_task_type(site_dead_depth()),
     )
     yield _task_gauge(
         "tasks_breaker_open",
-        "Types that are held back for everybody because too many of their runs fail.",
+        "Types whose breaker is open for everybody because too many runs fail.",
         ["type"],
         {(name,): 1 for name in site_open_breakers()},
     )
     yield _task_gauge(
         "tasks_owner_breakers_open",
-        "Companies for which alone a type is held back because too many of their runs fail.",
+        "Companies with an open breaker of their own for a type because too many of their "
+        "runs fail.",
         ["type"],
         _by_task_type(site_open_owner_breakers()),
     )
     yield _task_gauge(
         "task_workers",
-        "Workers that gave a sign of life within a minute.",
+        "Workers seen within the last minute.",
         [],
         {(): site_workers_alive()},
     )
     yield from _task_run_families()
     yield _task_gauge(
         "tasks_enqueued_5m",
-        "Tasks that were enqueued in the last five minutes; to be held against the succeeded.",
+        "Tasks enqueued in the last five minutes; compare with the succeeded ones.",
         [],
         {(): site_enqueued(within_seconds=WINDOW_SECONDS)},
     )
@@ -79,11 +80,12 @@ def task_families() -> Iterator[Metric]:
 def _task_run_families() -> Iterator[Metric]:
     runs = CounterMetricFamily(
         "nextinline_task_runs",
-        "How runs ended; a retried or dead one has failed as well; expired: its lease did.",
+        "Ended runs by result. Retried and dead ones are also counted as failed; expired: the "
+        "lease ran out.",
         labels=["type", "result"],
     )
     seconds = HistogramMetricFamily(
-        "nextinline_task_run_seconds", "How long runs took, however they ended.", labels=["type"]
+        "nextinline_task_run_seconds", "Duration of runs, however they ended.", labels=["type"]
     )
     for name, of in sorted(run_totals().items()):
         for result, count in of.ends.items():

@@ -15,10 +15,10 @@ from pipeline.web.client_address import client_address
 
 
 def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> None:
-    """Count a request against a named rate of settings.THROTTLE_RATES, once per call of this.
+    """Count a request once against a named rate of settings.THROTTLE_RATES.
 
-    `subject` is whose rate it is: a client's address, a credential, an email address. Raises
-    Throttled (429, Retry-After) when nothing is left of it; a refused request does not count.
+    `subject` owns the rate: a client's address, a credential or an email address. Raises Throttled
+    (429, Retry-After) when the rate is used up. A refused request does not count.
     """
     counted = count_against_named_rate(name, subject)
     if counted is None:
@@ -29,12 +29,12 @@ def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> N
 
 
 def note_throttle_count(request: Request, name: str, rate: Rate, tally: Tally) -> None:
-    """Report a rate that was counted elsewhere in the headers of the answer."""
+    """Report a rate that was counted elsewhere in the response's headers."""
     _throttle_counts(request).append(CountedRate(name, rate, tally))
 
 
 def throttle_call(request: Request, caller: Any) -> None:
-    """Count a call of the API: by credential, or by address if there is none. Raises Throttled."""
+    """Count an API call by credential, or by address without one. Raises Throttled."""
     match caller:
         case CompanyCaller(actor_id=actor_id):
             check_throttle(request, "api", f"company {actor_id}")
@@ -47,7 +47,7 @@ def throttle_call(request: Request, caller: Any) -> None:
 def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:
     """Report the remaining rates in headers (draft-ietf-httpapi-ratelimit-headers).
 
-    Of a rate that was counted for two subjects, the smaller remainder is reported.
+    For a rate that was counted for two subjects, the smaller remainder is reported.
     """
     by_room = sorted(_throttle_counts(request), key=lambda each: -each.tally.remaining)
     rates = {each.name: each for each in by_room}.values()
@@ -61,7 +61,7 @@ def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:
 
 
 def _throttle_counts(request: Request | HttpRequest) -> list[CountedRate]:
-    """Return the rates counted for this request, on the plain request however it is wrapped."""
+    """Return the rates counted for this request. They are kept on the innermost request."""
     plain = getattr(request, "_request", request)
     counted: list[CountedRate] = getattr(plain, "throttles", None) or []
     plain.throttles = counted  # type: ignore[union-attr]

@@ -55,18 +55,23 @@ class Anchor(NamedTuple):
 def append_anchors() -> int:
     """Append the heads of the logs that have grown since the last time; return how many.
 
-    Safe to call from several processes at once. Raises OSError if the file cannot be written.
+    Safe to call from several processes at once. All lines are written, or none. Raises OSError if
+    the file cannot be written, BadAnchors if its last line is not as it was signed.
     """
-    with _alone_with(settings.ANCHOR_FILE) as file:
+    path: Path = settings.ANCHOR_FILE
+    with _alone_with(path) as file:
         key = _signing_key(settings.ANCHOR_KEY_FILE)
-        last_line, known = _end_of(file)
-        since = json.loads(last_line)["at"] if last_line else None
+        try:
+            last_line, recent = _end_of(file, key.public_key())
+        except BadAnchors as error:
+            raise BadAnchors(f"{path}: {error}") from None
         lines = []
-        for anchor in _new_heads(since, known):
+        for anchor in _new_heads(recent):
             last_line = _signed(anchor, last_line, key)
             lines.append(last_line + b"\n")
-        os.write(file, b"".join(lines))
-        os.fsync(file)
+        _write(file, b"".join(lines))
+        if not recent:
+            _sync_folder(path.parent)
     return len(lines)
 
 
@@ -90,17 +95,23 @@ def problems_with(
     return sum(map(len, anchors.values())), problems[:MOST_PROBLEMS]
 
 
-def _new_heads(since: str | None, known: dict[str, int]) -> list[Anchor]:
+def _new_heads(recent: list[Anchor]) -> list[Anchor]:
+    """Return the heads that have changed since the newest anchor; all, if there is none."""
     jobs = Job.objects.filter(seq__gt=0)
-    if since:
-        changed = Event.objects.filter(at__gt=datetime.fromisoformat(since) - SLACK)
+    if recent:
+        changed = Event.objects.filter(at__gt=_changes_since(recent[0]))
         jobs = jobs.filter(id__in=changed.values_list("job_id", flat=True).distinct())
+    known = {(anchor.job_id, anchor.seq) for anchor in recent}
     rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
     return [
         Anchor(job_id, seq, bytes(head).hex(), logged_time(now))
         for job_id, seq, head, now in rows
-        if known.get(str(job_id)) != seq
+        if (job_id, seq) not in known
     ]
+
+
+def _changes_since(newest: Anchor) -> datetime:
+    return datetime.fromisoformat(newest.at) - SLACK
 
 
 @contextmanager
@@ -114,21 +125,58 @@ def _alone_with(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _end_of(file: int) -> tuple[bytes, dict[str, int]]:
-    """Return the last line, and the last seqs of jobs near the end of the file.
+def _end_of(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
+    """Return the last line, and the anchors of about the last minute of the file, newest first.
 
-    A line that a crash has cut off is removed: nobody was told that it is there.
+    The rest of a line that a crash has cut off is removed: nobody was told that it is there. Raises
+    BadAnchors if the last line is not as it was signed; then nothing is changed.
     """
+    with open(file, "rb", closefd=False) as reader:
+        size = reader.seek(0, os.SEEK_END)
+        reader.seek(max(0, size - TAIL_BYTES))
+        whole, _, rest = reader.read().rpartition(b"\n")
+    lines = whole.split(b"\n") if whole or size > len(rest) else []
+    rest_is_whole = bool(rest) and not _anchor_in(rest, key)[2]  # only the line's end is missing
+    if rest_is_whole:
+        lines.append(rest)
+    recent: list[Anchor] = []
+    for line in reversed(lines):
+        anchor, _, problem = _anchor_in(line, key)
+        if problem and not recent:
+            raise BadAnchors(
+                f"its last line {problem}. Nothing was written. Keep the file, find out who changed"
+                " it, and move it away: a new one then begins with the heads of all logs."
+            )
+        if anchor is None or (recent and anchor.at < logged_time(_changes_since(recent[0]))):
+            break
+        recent.append(anchor)
+    if rest_is_whole:
+        _write(file, b"\n")
+    elif rest:
+        os.ftruncate(file, size - len(rest))
+    return lines[-1] if lines else b"", recent
+
+
+def _write(file: int, content: bytes) -> None:
+    """Append bytes and have them kept by the disk; after an error none of them is left."""
     size = os.fstat(file).st_size
-    tail = os.pread(file, TAIL_BYTES, max(0, size - TAIL_BYTES))
-    whole, _, cut_off = tail.rpartition(b"\n")
-    if cut_off:
-        os.ftruncate(file, size - len(cut_off))
-    lines = whole.split(b"\n")
-    if size > TAIL_BYTES:
-        lines = lines[1:]  # it may begin in the middle
-    anchors = [json.loads(line) for line in lines if line]
-    return lines[-1] if lines else b"", {each["job"]: each["seq"] for each in anchors}
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(file, left) :]
+        os.fsync(file)
+    except BaseException:
+        os.ftruncate(file, size)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the disk keep the names of the files in a folder."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _signed(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
@@ -171,7 +219,7 @@ def _anchor_in(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, 
         anchor = Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
     except InvalidSignature:
         return None, "", "is not signed with this key"
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, "", "cannot be read"
     return anchor, facts["previous"], ""
 
@@ -199,32 +247,38 @@ def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
 
 def _signing_key(path: Path) -> Ed25519PrivateKey:
     """Read the key, and make it the first time, with its public half beside it (.pub)."""
+    encoding = serialization.Encoding.PEM
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = Ed25519PrivateKey.generate()
-        mine = path.with_suffix(f".{secrets.token_hex(8)}")
-        mine.touch(mode=0o600)
-        mine.write_bytes(
-            made.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            )
-        )
-        try:
-            os.link(mine, path)  # of several processes one wins
-        except FileExistsError:
-            pass
-        finally:
-            mine.unlink()
-    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        made = Ed25519PrivateKey.generate().private_bytes(encoding, form, plain)
+        _put(path, made, mode=0o600)
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except ValueError:
+        raise BadAnchors(f"{path} is no key in PEM.") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise BadAnchors(f"{path} is no Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
-        pem, info = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        public.write_bytes(key.public_key().public_bytes(pem, info))
+        info = serialization.PublicFormat.SubjectPublicKeyInfo
+        _put(public, key.public_key().public_bytes(encoding, info), mode=0o644)
     return key
+
+
+def _put(path: Path, content: bytes, *, mode: int) -> None:
+    """Create a file, whole and kept by the disk, unless there is one: of several calls one wins."""
+    mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        _write(file, content)
+        os.link(mine, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.close(file)
+        mine.unlink()
+    _sync_folder(path.parent)
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:

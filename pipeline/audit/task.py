@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pipeline.audit.anchors import BadAnchors, append_anchors
+from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.models.statuses import HIGHEST_PRIORITY
-from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 KEY = "log.anchor"
 EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
-@task_type(
-    key=KEY,
-    queue="upkeep",
-    timeout_seconds=240,
-    max_attempts=3,
-    cap=1,
-    schema={"type": "object", "properties": {}, "additionalProperties": False},
-)
-def anchor_logs(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@site_task(key=KEY, timeout_seconds=240)
+def anchor_logs(_: Context) -> dict[str, int]:
     """Append the heads of the logs that have grown to the file of anchors; says how many."""
-    if context.owner_id is not None:
-        raise Fatal("this is done for the site, not for a company")
     try:
         return {"anchors": append_anchors()}
     except (OSError, BadAnchors) as error:

@@ -16,19 +16,24 @@ _STAFF = "pipeline.pages.staff"
 def allauth_settings(rates: Rates) -> dict[str, Any]:
     """Return Django's settings for allauth; `rates` are the site's, for codes.
 
-    Emails caused by one client are limited, and those to one address. allauth counts in the default
-    cache, so that must be one that all processes share.
+    Emails caused by one client are limited here, those to one address by `sign_in_forms.MailForm`.
+    allauth counts in the default cache, so that must be one that all processes share.
     """
     rate = rates["code_request"]
-    per_client = f"{rate[0]}/{rate[1]}s/ip," if rate else ""
-    limit = f"{per_client}5/15m/key"
+    limit = f"{rate[0]}/{rate[1]}s/ip" if rate else None
     limits = {"request_login_code": limit, "reset_password": limit}
     return _SIGNING_IN | _SECOND_STEP | {"ACCOUNT_RATE_LIMITS": limits}
 
 
 _SIGNING_IN: dict[str, Any] = {
     "ACCOUNT_ADAPTER": f"{_STAFF}.allauth_adapter.StaffAdapter",
-    "ACCOUNT_FORMS": {"confirm_login_code": f"{_STAFF}.sign_in_forms.ConfirmCodeForm"},
+    "ACCOUNT_FORMS": {
+        "login": f"{_STAFF}.sign_in_forms.SignInForm",
+        "add_email": f"{_STAFF}.sign_in_forms.NewAddressForm",
+        "request_login_code": f"{_STAFF}.sign_in_forms.CodeForm",
+        "confirm_login_code": f"{_STAFF}.sign_in_forms.ConfirmCodeForm",
+        "reset_password": f"{_STAFF}.sign_in_forms.ResetForm",
+    },
     "ACCOUNT_LOGIN_METHODS": {"email"},
     "ACCOUNT_USER_MODEL_USERNAME_FIELD": None,
     "ACCOUNT_SIGNUP_FIELDS": ["email*", "password1*"],  # though nobody can sign up: see the adapter

@@ -11,7 +11,7 @@ from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -212,8 +212,9 @@ def debug_from_env() -> bool:
 def database_from_url() -> dict[str, Any]:
     """Return Django's settings of the database in DATABASE_URL.
 
-    A socket's directory stands in the place of the path: postgres://user@//directory/name. Raises
-    ImproperlyConfigured when it is no PostgreSQL.
+    A socket's directory stands in the place of the path, postgres://user@//directory/name, or of
+    the host, as libpq has it: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured when
+    it is no PostgreSQL.
     """
     return _database_of("DATABASE_URL", DATABASE_URL)
 
@@ -232,7 +233,11 @@ def migration_database_from_url() -> dict[str, Any] | None:
 def _database_of(name: str, url: str) -> dict[str, Any]:
     with suppress(ValueError):  # which could quote the password
         if _env.DB_SCHEMES.get(urlsplit(url).scheme) == "django.db.backends.postgresql":
-            return dict(_env.db_url_config(url))
+            found = dict(_env.db_url_config(url))
+            host = urlsplit(url).netloc.rpartition("@")[2]
+            if host.lower().startswith("%2f"):
+                found["HOST"] = unquote(host)
+            return found
     raise ImproperlyConfigured(
         f"{name} must name a PostgreSQL: postgres://user:password@host:5432/name"
     )

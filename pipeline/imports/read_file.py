@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from applicants.addresses import same_letters
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.write import write_file_parts
 from pipeline.imports.read_csv import read_csv_rows
@@ -47,13 +50,25 @@ def read_file(run: ImportRun) -> None:
     run.refresh_from_db()
 
 
-def unread_files_with(texts: Iterable[str]) -> Iterator[ImportRun]:
-    """Find and lock the imports in whose unread bytes one of some texts in small letters stands."""
-    unread = ImportRun.objects.select_for_update(of=("self",)).filter(is_read=False)
-    for run in unread.select_related("file").order_by("file_id"):
-        whole = b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace").lower()
-        if any(text in whole for text in texts):
-            yield run
+def unread_files() -> QuerySet[ImportRun]:
+    """Return the imports that no worker has read yet, small files first."""
+    return ImportRun.objects.filter(is_read=False).order_by("file__size_bytes", "file_id")
+
+
+def unread_file_may_hold(run: ImportRun, address: str) -> bool:
+    """Tell if an address, in its one spelling, may stand in an unread file in any spelling.
+
+    Looks for the part before the @ only: a domain has more spellings than can be listed.
+    """
+    whole = same_letters(b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace"))
+    local = address.rpartition("@")[0]
+    return any(f"{spelling}@" in whole for spelling in (local, local.replace('"', '""')))
+
+
+def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:
+    """Read the rows of a file as they will be imported, up to where it cannot be read."""
+    with suppress(ImportFileRefused):
+        yield from read_csv_rows(_bytes_of_unread_file(run.file_id))
 
 
 def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:

@@ -112,14 +112,18 @@ class Turns(Generic[V, R]):
         try:
             self._run(job_id, batch)
         except BaseException as error:
-            alone = len(batch) == 1 or not isinstance(error, Exception)
-            if alone or isinstance(error, OperationalError | InterfaceError):
-                for turn in batch:
-                    # Two threads that raise one error would share a traceback.
-                    own = error if turn is batch[0] else type(error)(*error.args)
-                    own.__cause__ = error.__cause__
-                    turn.result, turn.error = None, own
-                return
             for turn in batch:
-                turn.result = turn.error = None
-                self._do(job_id, [turn])
+                turn.result = turn.error = None  # whatever was done is undone
+            is_lost = isinstance(error, OperationalError | InterfaceError)
+            if len(batch) > 1 and isinstance(error, Exception) and not is_lost:
+                for turn in batch:
+                    self._do(job_id, [turn])
+                return
+            first, *others = batch
+            first.error = error
+            # Each thread raises an error of its own, because threads would share a traceback. It is
+            # of a known class: others may want other arguments, or end the thread.
+            kind = InterfaceError if isinstance(error, InterfaceError) else OperationalError
+            for turn in others:
+                turn.error = kind(*error.args)
+                turn.error.__cause__ = error.__cause__ or error

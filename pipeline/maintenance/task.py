@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from pipeline.maintenance.retention import is_more_expired, remove_expired
+from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
-from tasks.errors import Fatal
 from tasks.models.statuses import HIGHEST_PRIORITY
-from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 KEY = "retention.site"
 EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
-@task_type(
-    key=KEY,
-    queue="upkeep",
-    timeout_seconds=240,
-    max_attempts=3,
-    cap=1,
-    schema={"type": "object", "properties": {}, "additionalProperties": False},
-)
-def remove_expired_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@site_task(key=KEY, timeout_seconds=240)
+def remove_expired_in_task(context: Context) -> dict[str, int]:
     """Remove all that has expired, batch by batch; says how many rows of each kind that were."""
-    if context.owner_id is not None:
-        raise Fatal("this is done for the site, not for a company")
     removed: Counter[str] = Counter()
     while not context.cancelled:
         batch = remove_expired()

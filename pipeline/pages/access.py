@@ -1,7 +1,8 @@
-"""Access to pages: the one place where people are let through or refused.
+"""Access to pages: the one place where people are allowed or refused.
 
-Who is not signed in is sent to sign in and comes back. What is somebody else's does not exist: 404.
-A page of one's own company for which one's role is not enough says so: 403.
+People who are not signed in go to sign-in and then return. Anything that belongs to somebody else:
+404, as if it did not exist. A page of one's own company that the role does not allow: 403, with the
+reason.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pipeline.selectors.people import read_applicant
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# Where the session keeps for which company its member acts.
+# The session key of the company that the member acts for.
 COMPANY = "company_id"
 
 
@@ -44,11 +45,11 @@ class Member:
 
     @property
     def actor(self) -> Actor:
-        """Return the actor as the log names it."""
+        """Return the member as the actor of log events."""
         return Actor(ActorKind.COMPANY, self.user.id)
 
     def may(self, action: Action) -> bool:
-        """Return whether the table of permissions lets the member do that."""
+        """Return whether the table of permissions allows the member an action."""
         return RULES[action].allows_member(self.role)
 
     @property
@@ -78,7 +79,7 @@ def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest]
 
 @once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
-    """Return the person for whom the browser's session stands. At most one query a request."""
+    """Return the applicant who is signed in, in at most one query per request."""
     applicant_id = applicant_id_of(request)
     try:
         return read_applicant(applicant_id) if applicant_id else None
@@ -88,9 +89,10 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
 
 @once_per_request
 def current_memberships(request: HttpRequest) -> list[Membership]:
-    """Return the companies of the signed-in staff account, by name. At most one query a request.
+    """Return the memberships of the signed-in staff account, by company name.
 
-    Nobody signed in: none. Not those that require a second step which the account lacks.
+    Empty if nobody is signed in. Companies that require a second step which the account lacks are
+    left out. At most one query per request.
     """
     if not request.user.is_authenticated:
         return []
@@ -99,17 +101,17 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
 
 
 def current_member(request: HttpRequest) -> Member | None:
-    """Return the signed-in staff account, for the company it last chose (else its first)."""
+    """Return the signed-in staff account for the company it last chose, or else its first."""
     theirs = current_memberships(request)
     chosen = [m for m in theirs if str(m.company_id) == request.session.get(COMPANY)]
     return _current_member_of((chosen or theirs)[0]) if theirs else None
 
 
 def member_who_sent(request: HttpRequest) -> Member | None:
-    """Return the staff account, for the company whose page a form stood on.
+    """Return the staff account, acting for the company whose page held the submitted form.
 
-    It may have changed companies in another window since; a form that names none is the current
-    company's.
+    The account may have switched companies in another window since. A form that names none is the
+    current company's.
     """
     named = request.POST.get(COMPANY)
     if named is None:
@@ -120,7 +122,7 @@ def member_who_sent(request: HttpRequest) -> Member | None:
 
 
 def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | None:
-    """Return the staff account as a member of that company, for which it acts from now on."""
+    """Switch the staff account to a company, and return it as that company's member."""
     for membership in current_memberships(request):
         if membership.company_id == company_id:
             if request.session.get(COMPANY) != str(company_id):
@@ -132,7 +134,7 @@ def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | No
 def for_applicants(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Return a page for people who have proved their address; others sign in first."""
+    """Guard a page for applicants who have proved their address. Others sign in first."""
 
     @wraps(view)
     def guarded_for_applicant(
@@ -151,7 +153,7 @@ def for_members(
     [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Guard a page for members of a company; a job's page checks again for the job's company.
+    """Guard a page for members of a company. A job's page checks again for the job's company.
 
     Others sign in first. Raises PermissionDenied (403) without the permission.
     """
@@ -167,7 +169,7 @@ def for_members(
                 return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
             member = current_member(request)
             if member is None and locked_companies(request.user.id):
-                return redirect("account")  # which says that a second step is needed
+                return redirect("account")  # the page that says that a second step is needed
             require_access(member, action)
             return view(request, *args, **kwargs)
 
@@ -177,7 +179,7 @@ def for_members(
 
 
 def require_access(member: Member | None, action: Action) -> Member:
-    """Return the member, who may do that. Raises PermissionDenied."""
+    """Return the member, if they may take the action. Raises PermissionDenied."""
     if member is None:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
     if not member.may(action):
@@ -189,7 +191,7 @@ def require_access(member: Member | None, action: Action) -> Member:
 def own_job(
     request: HttpRequest, job_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Job]:
-    """Return a job of one of the member's companies, with its posting; the member acts for it.
+    """Return a job of one of the member's companies, and the member acting for that company.
 
     Raises JobNotFound (404), PermissionDenied.
     """
@@ -214,7 +216,7 @@ def received_application(
 def own_application(
     request: HttpRequest, application_id: UUID
 ) -> tuple[Applicant, SeenApplication]:
-    """Return an application of the person who is signed in. Raises ApplicationNotFound (404)."""
+    """Return an application of the signed-in applicant. Raises ApplicationNotFound (404)."""
     person, seen = current_applicant(request), read_application(application_id)
     if person is None or person.id != seen.application.applicant_id:
         raise ApplicationNotFound

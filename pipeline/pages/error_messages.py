@@ -61,7 +61,7 @@ def attempt_or_error_message(
     return result
 
 
-# Errors about objects that do not exist, or not for the visitor.
+# Errors about objects that do not exist for this visitor.
 NOT_FOUND = (
     errors.JobNotFound,
     errors.ApplicationNotFound,

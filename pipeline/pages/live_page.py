@@ -1,7 +1,7 @@
-"""Pages that keep themselves up to date: a page, and the fragment of it that is fetched again.
+"""Pages that keep themselves up to date by fetching a fragment again.
 
 A fragment's tag changes whenever its content does. A browser that already has it gets 304, and
-nothing is built. People who look at the same thing share a built fragment for some seconds.
+nothing is built. People who look at the same page share a built fragment for some seconds.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def live_page(
     tag: str,
     jobs: Iterable[UUID] = (),
 ) -> HttpResponse:
-    """Return a page, or for `?fragment=1` only the part of it that changes.
+    """Return a page, or for `?fragment=1` only the part that changes.
 
-    `build` returns the context of both templates. `tag` names the state of everything that the
-    fragment shows: while it stays the same, the answer is 304. The browser fetches the fragment
-    again when one of the `jobs` changes, and now and then anyway. A fragment may depend on the
-    address, the applicant, and the member's company and role, but not on the individual member.
+    `build` returns the context of both templates. `tag` identifies the state of everything that the
+    fragment shows: while it stays the same, the response is 304. The browser fetches the fragment
+    again when one of the `jobs` changes, and occasionally anyway. A fragment may depend on the URL,
+    the applicant, and the member's company and role, but not on the individual member.
     """
     query = request.GET.copy()
     wants_fragment = query.pop(PARAMETER, []) == ["1"]
-    if wants_fragment:  # addresses that are built in the fragment must not hold the parameter
+    if wants_fragment:  # URLs built in the fragment must not hold the parameter
         request.META["QUERY_STRING"] = query.urlencode()
         request.GET = query  # type: ignore[assignment]  # a mutable copy
     etag = _live_page_etag(request, fragment, tag)
     followed = list(jobs)
     is_signed_in = current_applicant(request) or current_member(request)
-    session_key = request.session.session_key if is_signed_in else None  # None: anybody may see it
+    session_key = request.session.session_key if is_signed_in else None  # None: public
     stream = f"/live/{stream_tokens.issue_stream_token(followed, session_key)}" if followed else ""
     if not wants_fragment:
         query = request.GET.copy()

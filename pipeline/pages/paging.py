@@ -1,4 +1,4 @@
-"""Places in lists, as the addresses of pages hold them. An invalid place means the first page."""
+"""Places in lists, as the URLs of pages hold them. An invalid place means the first page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.selectors.paging import decode_cursor
 
 
 def page_id_in(request: HttpRequest, name: str) -> UUID | None:
-    """Return the id in the address, or None."""
+    """Return the id in the URL, or None."""
     try:
         return UUID(request.GET.get(name, ""))
     except ValueError:
@@ -20,12 +20,12 @@ def page_id_in(request: HttpRequest, name: str) -> UUID | None:
 
 
 def page_place_in(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
-    """Return the values of the cursor in the address, or None; see `decode_cursor`."""
+    """Return the values of the cursor in the URL, or None (see `decode_cursor`)."""
     return decode_cursor(request.GET.get(name, ""), *kinds)
 
 
 def page_url_with(request: HttpRequest, **changes: Any) -> str:
-    """Return this page's address with a changed query; None removes a parameter."""
+    """Return this page's URL with a changed query. None removes a parameter."""
     query: dict[str, Any] = {n: v for n, v in request.GET.items() if n not in changes}
     query |= {name: value for name, value in changes.items() if value is not None}
     return f"{request.path}?{urlencode(query)}" if query else request.path

@@ -22,8 +22,8 @@ class TooOften(Exception):
 def limit_page_rate(request: HttpRequest, name: str, subject: str | None = None) -> None:
     """Count a request against a rate limit of settings.THROTTLE_RATES. Raises TooOften.
 
-    `subject` is counted separately from others; by default it is the client's address. Requests to
-    the API count against the same limit. Refused requests do not count.
+    Each `subject` has its own count; by default it is the client's address. API requests count
+    against the same limit. Refused requests do not count.
     """
     counted = count_against_named_rate(name, subject or client_address(request))
     if counted is not None and not counted.tally.allowed:
@@ -31,9 +31,9 @@ def limit_page_rate(request: HttpRequest, name: str, subject: str | None = None)
 
 
 def limit_rate_of_codes(request: HttpRequest, address: str) -> None:
-    """Count a code that a client has sent to an address. Raises TooOften.
+    """Count a code that a client requested for an address. Raises TooOften.
 
-    The limit is per client and address: one client alone cannot use up the codes of another
-    person's address.
+    The limit is per client and address, so a client cannot use up the codes of another person's
+    address.
     """
     limit_page_rate(request, "code_request", f"{client_address(request)} {address}")

@@ -1,4 +1,4 @@
-"""Time limit for pages that read long logs, each as of one instant."""
+"""Time limit for pages that read long logs as of one instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every address of the pages, room by room."""
+"""URLs of all pages, by area."""
 
 from django.urls import include, path
 

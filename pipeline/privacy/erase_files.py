@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import chain
 from uuid import UUID
 
 from django.db import connection
 
 from pipeline.files.write import hold_file_writes, remove_files
-from pipeline.imports.read_file import read_file, unread_files_with
+from pipeline.imports.read_file import (
+    read_file,
+    rows_of_unread_file,
+    unread_file_may_hold,
+    unread_files,
+)
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
+
+# How much of files that no worker has read yet a download searches, in about a second; where a row
+# is found, all rows of its file are read, in two seconds or three.
+MOST_UNREAD_BYTES = 32 * 2**20
 
 # The parts in which an address may stand, in any case of its letters: no line, and so no address,
 # lies in two parts. Files are kept for days only, so that looking through them takes no index.
@@ -46,8 +56,10 @@ def erase_in_imports(address: str) -> None:
     Waiting and refused rows alike. A waiting one will be refused: an erased person is not
     imported.
     """
-    for run in unread_files_with(_spellings_in_files(address)):
-        read_file(run)  # rows can be blanked one by one
+    unread = unread_files().order_by("file_id").select_related("file")
+    for run in unread.select_for_update(of=("self",)):
+        if unread_file_may_hold(run, address):
+            read_file(run)  # rows can be blanked one by one
     pattern = _pattern_in_files(address)
     for part in StoredPart.objects.filter(
         id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT)
@@ -70,22 +82,32 @@ def erase_in_imports(address: str) -> None:
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
-def file_rows_with(address: str) -> list[dict[str, str]]:
-    """Return the imported rows with an address that companies still keep, for the person."""
-    pattern = _pattern_in_files(address)
+def imported_rows_with(address: str) -> tuple[list[dict[str, str]], int]:
+    """Return the imported rows with an address that companies still keep, for the person.
+
+    Those of files that no worker has read yet as well, of MOST_UNREAD_BYTES of such files: also
+    returns how many were too many to be searched. A file waits for seconds, unless workers stand.
+    """
     parts = StoredPart.objects.filter(id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT))
-    found = [
-        (row.name, row.email) for part in parts.order_by("id") for row in rows_in(bytes(part.data))
-    ]
+    files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
+    left, not_searched = MOST_UNREAD_BYTES, 0
+    for run in unread_files().select_related("file"):
+        left -= run.file.size_bytes
+        if left < 0:
+            not_searched += 1
+        elif unread_file_may_hold(run, address):
+            files.append(rows_of_unread_file(run))
     refused = ImportRefusal.objects.filter(
         id__in=_ids_of_file_parts(_REFUSALS, {"address": address})
     )
-    found += refused.order_by("id").values_list("name", "email")
-    return [
+    rows = ((row.name, row.email) for row in chain.from_iterable(files))
+    pattern = _pattern_in_files(address)
+    own = [
         {"name": name, "email": email}
-        for name, email in found
+        for name, email in chain(rows, refused.order_by("id").values_list("name", "email"))
         if pattern.search(f"{email} {name}".lower())
     ]
+    return own, not_searched
 
 
 def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:

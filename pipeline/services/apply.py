@@ -83,7 +83,10 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
 def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Application:
     person = people.find(request.person)
     earlier = job.people.get(request.application_id) if request.application_id else None
-    if earlier and earlier.applicant_id == person.id:
+    if earlier and earlier.applicant_id != person.id:
+        # One row would be written, and both people told that it is theirs.
+        raise ValueError("two people were given one application id")
+    if earlier:
         return earlier
     application = admit(
         job,

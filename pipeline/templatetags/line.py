@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -14,6 +14,9 @@ from django.utils.safestring import SafeString
 
 from pipeline.wording.english import place_of_zone, short_duration
 from pipeline.wording.event_words import STATUS_WORDS, words_of_status
+
+# Seconds matter of a time this near: a seat may have to be confirmed within a minute.
+NEAR = timedelta(minutes=10)
 
 register = template.Library()
 register.filter("duration", short_duration)
@@ -84,7 +87,8 @@ def tag_time_in_full(moment: datetime) -> str:
 
 
 def tag_time_in_short(moment: datetime) -> str:
-    """Return a time to the minute, with day and zone; with the year unless it is this one."""
+    """Return a time to the minute, to the second if it is NEAR; with the year unless it is this."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {here:%H:%M} ({place_of_zone(here.tzinfo)})"
+    clock = f"{here:%H:%M:%S}" if abs(here - now) < NEAR else f"{here:%H:%M}"
+    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({place_of_zone(here.tzinfo)})"

@@ -1,4 +1,4 @@
-"""Types of an ASGI application's three arguments."""
+"""Types of the three arguments of an ASGI application."""
 
 from __future__ import annotations
 

@@ -11,21 +11,21 @@ from django.http import HttpRequest
 from applicants.http import KEY as APPLICANT
 
 ANONYMOUS = "anonymous"
-# The request shows a session that nothing has read yet.
+# The request has a session cookie, but nothing has read the session yet.
 UNREAD = "session"
 
 
 class CallerName:
-    """Name of a request's caller when a line is logged: `key:ID`, `member:ID` or `applicant:ID`.
+    """Name of a request's caller for log lines: `key:ID`, `member:ID` or `applicant:ID`.
 
-    It is made from what the request has read by then, so that a log line costs no query.
+    Uses only what the request has already read, so a log line costs no query.
     """
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
 
     def __str__(self) -> str:
-        """Return the caller's kind and id; `anonymous` without a credential."""
+        """Return the caller's kind and id, or `anonymous` without a credential."""
         known = self._request.__dict__
         if name := getattr(type(known.get("user")), "log_name", None):
             return str(name.fget(known["user"]))
@@ -42,7 +42,7 @@ class CallerName:
     __repr__ = __str__
 
     def look_up(self) -> None:
-        """Read the session if nothing has; the name stays `session` if the database is away."""
+        """Read the session if nothing has yet; without a database the name stays `session`."""
         session = self._request.__dict__.get("session")
         if session is not None and session.session_key is not None:
             with suppress(Error):

@@ -8,9 +8,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-# What one customer gets at least: within it, a new address costs nothing.
+# The smallest network a customer gets. Within it, a new address costs nothing.
 _IPV6_CUSTOMER_BITS = 64
-# Headers by which proxies say that they stand in between, beside all that begin as the last does.
+# Headers that proxies add. The last one also matches every header that starts with it.
 _FORWARDED = (
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -21,21 +21,22 @@ _FORWARDED = (
     "HTTP_X_FORWARDED",
 )
 
-# The key in a request's environ by which the API says that it has accepted the credential.
+# The key in a request's environ that the API sets once it has accepted the credential.
 ACCEPTED_CREDENTIAL = "nextinline.accepted_credential"
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the address of the client; of an IPv6 one, its /64 network.
+    """Return the client's IPv4 address, or the /64 network of its IPv6 address.
 
-    Behind a proxy in TRUSTED_PROXIES the server has put the client's address in the proxy's place.
+    Behind a proxy in TRUSTED_PROXIES, the server has already replaced the proxy's address with the
+    client's.
     """
     return client_network_of(request.META.get("REMOTE_ADDR", ""))
 
 
 @lru_cache(maxsize=4_096)
 def client_network_of(text: str) -> str:
-    """Return what counts as one client: an IPv4 address, a /64 network, or "unknown"."""
+    """Return the address that counts as one client: IPv4, an IPv6 /64 network, or "unknown"."""
     address = _parsed_address(text)
     if address is None:
         return "unknown"
@@ -45,10 +46,10 @@ def client_network_of(text: str) -> str:
 
 
 def is_client_this_machine(request: HttpRequest) -> bool:
-    """Return whether a request comes directly from this machine, for a local name of it.
+    """Return whether a request comes directly from this machine and asks for a local host name.
 
-    What came through a proxy or a tunnel on this machine is not: that has a header of theirs, or
-    the public name of the site.
+    A request through a proxy or a tunnel on this machine does not count: it has one of their
+    headers, or asks for the site's public name.
     """
     if any(name.startswith(_FORWARDED) for name in request.META):
         return False
@@ -60,7 +61,7 @@ def is_client_this_machine(request: HttpRequest) -> bool:
 
 
 def _parsed_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; one of IPv4 also where it is written as one of IPv6."""
+    """Parse an address. An IPv4-mapped IPv6 address becomes IPv4."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Middleware around every request."""
+"""Middleware for every request."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
 
-    It stands on every log line of the request, beside the caller and the client's address; in
-    problem bodies, and on the response. A refusal is logged here: after the last middleware, Django
-    would log it without them.
+    The id is on every log line of the request (with the caller and the client's address), in
+    problem bodies and on the response. Refusals are logged here because Django would log them after
+    the last middleware, without these.
     """
 
     def request_id_middleware(request: HttpRequest) -> HttpResponse:
@@ -49,11 +49,11 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 
 def request_id_of_header(given: str) -> str:
-    """Return the id of a request: the given one if it is sane, else a new one."""
+    """Return the given request id if it is sane, else a new one."""
     return given if _SANE.fullmatch(given) else uuid4().hex
 
 
-# Features of browsers that no page uses. Passkeys are used on pages of this site only.
+# Browser features that no page uses. Passkeys are used only on pages of this site.
 _UNUSED = (
     "accelerometer autoplay camera display-capture fullscreen geolocation gyroscope hid"
     " idle-detection local-fonts magnetometer microphone midi payment screen-wake-lock"
@@ -68,7 +68,7 @@ PERMISSIONS_POLICY = ", ".join(
 def browser_policies(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Switch off what no page needs, and let no other site embed an answer of this one."""
+    """Switch off browser features that no page needs, and forbid other sites to embed responses."""
 
     def browser_policies_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -81,9 +81,9 @@ def browser_policies(
 
 @pages_only
 def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Show times in the time zone from the browser's cookie; else in UTC.
+    """Show times in the time zone from the browser's cookie, or in UTC without one.
 
-    Only what is shown depends on it: every decision is made on the database's clock.
+    This affects display only: every decision uses the database's clock.
     """
     known_zones = cache(zoneinfo.available_timezones)
 

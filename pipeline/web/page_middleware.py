@@ -1,7 +1,7 @@
-"""Middleware that only pages need, and the headers that the API's answers get instead.
+"""Middleware that only pages need, and the headers that API responses get instead.
 
-A request of the API goes past the middleware here. Its answers carry the same headers as pages:
-they are the same for all of them, so the middleware is asked once, when the application starts.
+API requests skip this middleware. Their responses still carry its headers, which never vary, so
+they are computed once, when the application starts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ GetResponse = Callable[[HttpRequest], Any]
 
 
 def is_page_request(request: HttpRequest) -> bool:
-    """Return whether a request is for a page; the API's documentation is one, too."""
+    """Return whether a request is for a page. The API's documentation is a page too."""
     path = request.path_info
     return not path.startswith(API) or path == API_DOCUMENTATION
 
 
 def pages_only(factory: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
-    """Let requests of the API go past a middleware function."""
+    """Make API requests skip a middleware function."""
 
     def make_for_pages_only(get_response: GetResponse) -> GetResponse:
         for_pages = factory(get_response)
@@ -46,12 +46,12 @@ def pages_only(factory: Callable[[GetResponse], Any]) -> Callable[[GetResponse],
 
 
 class PagesOnly:
-    """Base of middleware classes past which requests of the API go."""
+    """Base of middleware classes that API requests skip."""
 
     get_response: GetResponse
 
     def __call__(self, request: HttpRequest) -> Any:
-        """Answer a request, with or without the middleware."""
+        """Respond to a request, through the middleware only if it is for a page."""
         if is_page_request(request):
             return super().__call__(request)  # type: ignore[misc]
         return self.get_response(request)
@@ -62,23 +62,23 @@ class Security(PagesOnly, SecurityMiddleware):
 
 
 class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
-    """The policy of `settings.CONTENT_SECURITY_POLICY`, as a view may change it."""
+    """Django's Content-Security-Policy header, from the settings or the view."""
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """Django's check of the host, and the length of the answer."""
+    """Django's host check, and the response's Content-Length."""
 
 
 class PageCSRF(PagesOnly, CsrfViewMiddleware):
-    """Django's check of forms; the API checks sessions itself."""
+    """Django's CSRF check for forms. The API checks sessions itself."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        """Refuse a form without a token."""
+        """Refuse a form without a CSRF token."""
         return super().process_view(request, *args) if is_page_request(request) else None
 
 
 def add_transport_security(response: HttpResponse) -> None:
-    """Keep TLS connections on TLS; browsers pass over it where there is none."""
+    """Set Strict-Transport-Security. Browsers ignore it on plain HTTP."""
     if settings.SECURE_HSTS_SECONDS:
         policy = f"max-age={settings.SECURE_HSTS_SECONDS}"
         policy += "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
@@ -87,7 +87,7 @@ def add_transport_security(response: HttpResponse) -> None:
 
 
 def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
-    """Check the host of the API's requests, and give its answers their constant headers."""
+    """Check the host of API requests, and add the constant headers to their responses."""
     answer = HttpResponse()
     del answer.headers["Content-Type"]
     pages: GetResponse = lambda _request: answer  # noqa: E731
@@ -95,6 +95,8 @@ def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
         pages = each(pages)
     pages(HttpRequest())
     add_transport_security(answer)
+    # A browser that is led to an answer saves it, and never shows it as a page.
+    answer.headers["Content-Disposition"] = 'attachment; filename="api.json"'
     constant = list(answer.headers.items())
 
     def pages_only_middleware(request: HttpRequest) -> Any:

@@ -1,9 +1,10 @@
-"""Counting and timing requests, for Prometheus.
+"""Request counts and durations for Prometheus.
 
-Under gunicorn several processes serve: each keeps its numbers in files of a directory that
-`pipeline.server.gunicorn_config` names in PROMETHEUS_MULTIPROC_DIR, and whoever is asked adds up
-all of them.
-Labels are the route's pattern, never its ids: nothing in them tells of a company or a person.
+Under gunicorn, each process keeps its numbers in files in the directory that
+`pipeline.server.gunicorn_config` sets as PROMETHEUS_MULTIPROC_DIR. The process that is asked adds
+them all up.
+
+Labels hold the route's pattern, never its ids, so they reveal no company or person.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 REQUESTS = Counter(
     "nextinline_http_requests",
-    "Requests that were answered.",
+    "Requests answered.",
     ["method", "route", "status"],
 )
 LATENCY = Histogram(
     "nextinline_http_request_duration_seconds",
-    "How long requests took, from the first middleware to the answer.",
+    "Time from the first middleware to the response.",
     ["method", "route"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
@@ -34,7 +35,7 @@ LATENCY = Histogram(
 def measure_requests(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Count and time each request under its method, its route and the status of its answer."""
+    """Count and time each request by method, route and response status."""
 
     def measuring_middleware(request: HttpRequest) -> HttpResponse:
         start = time.perf_counter()
@@ -50,12 +51,12 @@ def measure_requests(
 
 
 def count_request_without_django(method: str, route: str, status: int) -> None:
-    """Count a request that the event loop answered by itself."""
+    """Count a request that the event loop answered without Django."""
     REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
 
 
 def metrics_exposition() -> bytes:
-    """Return the counters of all processes of this server, in Prometheus' text format."""
+    """Return the counters of all of this server's processes, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)
     everybody = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""Storage of static files under names made from their content, which caches may keep for years."""
+"""Storage of static files under hashed names, so that caches may keep them for years."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ign
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Compressed files with hashed names, as `collectstatic` leaves them in STATIC_ROOT.
+    """Storage of the compressed files with hashed names that `collectstatic` puts in STATIC_ROOT.
 
     Files that were not collected are served from their source folders under plain names.
     """
@@ -17,5 +17,5 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
 
     def stored_name(self, name: str) -> Any:
-        """Return the hashed name of a file; its plain name where files were not collected."""
+        """Return a file's hashed name, or its plain name if files were not collected."""
         return name if settings.WHITENOISE_USE_FINDERS else super().stored_name(name)

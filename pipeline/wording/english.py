@@ -12,7 +12,7 @@ _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """Return the form of a word that fits the number; `many` is `one` with an s by default."""
+    """Return the singular or plural of a word. `many` defaults to `one` with an s."""
     return one if number == 1 else many or f"{one}s"
 
 
@@ -44,7 +44,7 @@ def joined(items: Sequence[str]) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Return a text with a capital first letter, and the rest as it is."""
+    """Capitalize the first letter of a text and keep the rest."""
     return text[:1].upper() + text[1:]
 
 
@@ -73,7 +73,7 @@ def short_duration(span: timedelta | float | None) -> str:
 
 
 def axis_duration(seconds: int) -> str:
-    """Return a duration in the one largest unit that divides it: 90 min, 2 h, 0."""
+    """Return a duration in the largest unit that divides it: 90 min, 2 h, 0."""
     for unit, size in _SHORT_UNITS:
         if seconds and seconds % size == 0:
             return f"{seconds // size} {unit}"
@@ -81,7 +81,7 @@ def axis_duration(seconds: int) -> str:
 
 
 def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
-    """Return a time to the minute with its zone; rounded down, so no deadline looks later."""
+    """Return a time with its zone, rounded down to the minute so that no deadline looks later."""
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     if moment is None:

@@ -1,6 +1,6 @@
-"""The words for events, outcomes, statuses, reasons and actors: one table for each. Pure.
+"""Labels and titles of events, outcomes, statuses, reasons and actors, one table each. Pure.
 
-Full sentences about an event are in `sentences`, those about background tasks in `task_words`.
+Full sentences about events are in `sentences`; the words for background tasks in `task_words`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class StatusWords(NamedTuple):
 
 
 class EventWords(NamedTuple):
-    """Titles of an event, for each of its readers, and its tone."""
+    """Titles of an event, one for each kind of reader, and its tone."""
 
     tone: str
-    log: str  # in a job's history, after the person's name; an event of the job stands alone
+    log: str  # in a job's history, after the person's name; a job event has no name before it
     company: str = ""  # on the company's page of one application
     applicant: str = ""  # on the applicant's own page
 
@@ -44,7 +44,7 @@ class DecisionWords(NamedTuple):
 
 
 class Loggable(Protocol):
-    """The part of a row of the log that decides which words it has."""
+    """The fields of a log row that decide its words."""
 
     event: str
     from_status: str | None
@@ -109,7 +109,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
 }
 
-# The words of LAPSED when nobody proved the address.
+# The words for LAPSED when nobody proved the email address.
 UNVERIFIED_WORDS = EventWords(
     "plain",
     "was not verified in time",
@@ -168,16 +168,16 @@ ENDING_WORDS: dict[Outcome, EndingWords] = {
     ),
     Outcome.JOB_CLOSED: EndingWords(
         "The company closed this job, so your application ended.",
-        "The job closed before you had a confirmed seat. This was nothing you did. Have a look at"
-        " the other open jobs.",
+        "The job closed before you had a confirmed seat. You did nothing wrong. Have a look "
+        "at the other open jobs.",
     ),
 }
 
 # The ending of an application that was never verified: LAPSED, without a miss.
 NEVER_VERIFIED = EndingWords(
     "This application ended: nobody verified the email address in time.",
-    "It was never yours unless you made it. It cost no miss, and nothing of it follows you. You can"
-    " apply while the job is open.",
+    "If you did not apply, somebody else entered your address. It does not count as a miss. "
+    "You can apply while the job is open.",
 )
 
 # The decisions of a company, in the order of the buttons.
@@ -216,7 +216,7 @@ ACTOR_WORDS: dict[str, str] = {
     ActorKind.COMPANY: "by the company",
 }
 
-# The first message to an applicant, by the status that the application begins in.
+# The first message to an applicant, by the application's initial status.
 WELCOMES: dict[Status, str] = {
     Status.ACTIVE: "You have applied, and a seat was free.",
     Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
@@ -231,7 +231,7 @@ UNFILLED_SEATS: dict[JobStatus, str] = {
 
 
 def words_of_event(event: Loggable) -> EventWords:
-    """Return the words of an event of the log. A removal has those of its outcome."""
+    """Return the words of a log event. A removal has those of its outcome."""
     kind = EventType(event.event)
     if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
         return UNVERIFIED_WORDS
@@ -241,11 +241,11 @@ def words_of_event(event: Loggable) -> EventWords:
 
 
 def reason_word_choices() -> list[tuple[str, str]]:
-    """Return every reason for a decision with its label, as choices of a form."""
+    """Return every reason for a decision with its label, as form choices."""
     return [(reason.value, capitalized(words)) for reason, words in REASON_WORDS.items()]
 
 
 def words_of_status(word: str) -> str:
-    """Return the label of a status or an outcome; an unknown one is spelled out."""
+    """Return the label of a status or an outcome. An unknown word is made readable."""
     found = STATUS_WORDS.get(word)
     return found.label if found else str(word).replace("_", " ").capitalize()

@@ -1,4 +1,4 @@
-"""Explanations of a job's line for the people in it, made from the job's policy. Pure.
+"""Explanations of a job's line and its policy for the people in it. Pure.
 
 Applicants are "you". No sentence holds a name or an address.
 """
@@ -23,7 +23,7 @@ from pipeline.wording.event_words import ENDING_WORDS, NEVER_VERIFIED, EndingWor
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStanding:
-    """The place of one application in its line, as of `now`. Times are aware."""
+    """Where one application stands in its line at `now`. Times are aware."""
 
     status: Status
     policy: Policy
@@ -38,12 +38,12 @@ class ExplainedStanding:
 
     @property
     def is_cooling(self) -> bool:
-        """Return True while no seat can be offered because of a miss."""
+        """Return True during the cool-down after a miss."""
         return self.eligible_at is not None and self.eligible_at > self.now
 
     @property
     def is_verified(self) -> bool:
-        """Return True once the address was proved, or if the company submitted the application."""
+        """Return True if the address was proved or the company submitted the application."""
         return self.verify_by is None
 
     @property
@@ -63,8 +63,8 @@ class ExplainedStanding:
 class PlaceChange:
     """Last change of a person's place in line.
 
-    `people` is the number of people it happened to at that time; `own` means that it happened to
-    the person themselves.
+    `people` is how many people the event affected at that time. `own` means that the person was one
+    of them.
     """
 
     event: EventType
@@ -107,7 +107,7 @@ def explain_line(policy: Policy, capacity: int) -> list[str]:
 
 
 def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> str:
-    """Say what happens if the person does nothing; after the end, what they can still do."""
+    """Say what happens if the person does nothing, or, after the end, what they can still do."""
     match standing.status:
         case Status.WAITLIST:
             return _explain_waiting(standing, zone)

@@ -1,4 +1,4 @@
-"""Reasons why nobody is being promoted in a job's line, for every state of a job. Pure."""
+"""Reasons why nobody is being promoted in a job's line, in every state of the job. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LATELY = timedelta(hours=1)
 
 
 class Cause(StrEnum):
-    """Cause of an answer."""
+    """Cause of a promotion status."""
 
     DRAFT = "DRAFT"
     CLOSING_OUT = "CLOSING_OUT"
@@ -33,7 +33,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PromotionFacts:
-    """Counters of a job and the relevant times, as of `now`, the database's time."""
+    """A job's counters and relevant times, as of `now` on the database's clock."""
 
     status: str
     capacity: int
@@ -42,7 +42,7 @@ class PromotionFacts:
     waiting: int
     now: datetime
     unverified: int = 0  # of those waiting
-    # The earliest deadline of who must acknowledge.
+    # The earliest deadline of an open offer.
     first_deadline: datetime | None = None
     # The end of the earliest cool-down of a verified person; None if nobody has had one.
     first_eligible: datetime | None = None
@@ -69,7 +69,7 @@ class PromotionFacts:
 
     @property
     def overdue_since(self) -> datetime | None:
-        """Return the time of the oldest overdue change of this line, or None."""
+        """Return when the oldest overdue change of this line was due, or None."""
         runs = self.status in ("OPEN", "PAUSED")
         moments = [self.first_deadline, self.first_verify_by] if runs else []
         if self.status == "OPEN" and self.free and self.verified:
@@ -80,7 +80,7 @@ class PromotionFacts:
 
 @dataclass(frozen=True, slots=True)
 class PromotionStatus:
-    """A short answer, the reason, and what happens next; `at` is the time it speaks of.
+    """A short answer, the reason, and what happens next. `at` is the time it mentions.
 
     `tone`: good if all is well, warn if it waits for the company, bad if something is wrong.
     """
@@ -95,7 +95,7 @@ class PromotionStatus:
 
 
 def why_nobody_is_promoted(facts: PromotionFacts) -> PromotionStatus:
-    """Return the first cause that holds; every state has one."""
+    """Return the status for the first cause that applies. Every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
@@ -114,8 +114,8 @@ def _closing_out(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.CLOSING_OUT,
         "The job is closed. Everyone without a confirmed seat is being released.",
-        f"{people(left)} still {plural(left, 'stands', 'stand')} in the line: the worker lets go of"
-        " them in slices.",
+        f"{people(left)} still {plural(left, 'stands', 'stand')} in the line. The worker "
+        f"releases them in batches.",
         "This takes moments, even for a long line. People in review stay until you decide.",
         tone="warn" if facts.worker_alive else "bad",
     )
@@ -135,9 +135,9 @@ def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.WORKER_SILENT,
         "The worker that enforces deadlines is not running.",
-        "Something of this line is overdue. It settles itself as soon as anybody acts on this job,"
-        " and nobody loses a place by the delay; but by itself nothing happens.",
-        "Have whoever runs this site start the decay worker (“System” shows when it was last"
+        "A change in this line is overdue. It will be settled as soon as anybody acts on this "
+        "job, and nobody loses a place because of the delay. Until then, nothing happens.",
+        "Ask the operator of this site to start the decay worker (“System” shows when it was last"
         " seen).",
         "It was last seen" if facts.worker_seen else "It was never seen. Overdue since",
         facts.worker_seen or facts.overdue_since,
@@ -177,7 +177,7 @@ def _draining(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAINING,
         f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
-        "The number of seats was lowered. Nobody loses a seat by that: the job drains.",
+        "The number of seats was lowered. Nobody loses a seat because of that: the job drains.",
         f"After {over + 1} of them have left, the next in line is promoted."
         if facts.verified
         else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
@@ -281,7 +281,7 @@ def _free(facts: PromotionFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 
-# The causes, in the order in which they are asked about.
+# The causes, in the order in which they are checked.
 _Of = Callable[[PromotionFacts], object]
 _ANSWERS: tuple[tuple[_Of, Callable[[PromotionFacts], PromotionStatus]], ...] = (
     (lambda f: f.status == "DRAFT", _draft),

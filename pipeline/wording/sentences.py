@@ -1,7 +1,7 @@
-"""Sentences for the events of the log, for each of their readers: one table. Pure.
+"""Sentences about log events for each kind of reader, in one table. Pure.
 
-An applicant is "you"; a company reads of "the applicant". No sentence holds a name, an address or
-free text: the log has none. Times are to the minute, in UTC or the reader's zone, and say so.
+Applicants read "you"; companies read "the applicant". No sentence holds a name, an address or free
+text: the log has none. Times are to the minute and name their zone, UTC or the reader's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.wording.event_words import REASON_WORDS
 
 
 class DescribedEvent(Protocol):
-    """Part of a row of the log that a sentence is made from."""
+    """The fields of a log row that its sentence uses."""
 
     event: str
     to_status: str | None
@@ -28,7 +28,7 @@ class DescribedEvent(Protocol):
 
 
 class Reader(Enum):
-    """Reader of a sentence, with the words for the applicant in it."""
+    """Reader of a sentence, with the words it uses for the applicant."""
 
     APPLICANT = {"They": "You", "they": "you", "their": "your", "were": "were"}
     COMPANY = {
@@ -41,7 +41,7 @@ class Reader(Enum):
 
 _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
 
-# A sentence for each kind of event; where it depends, for the status or outcome it led to.
+# A sentence for each kind of event, or for each status or outcome it can lead to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, UNVERIFIED): (
         "Somebody applied with {their} email address, which is not verified yet. The application "
@@ -49,8 +49,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "at {verify_by} otherwise."
     ),
     (EventType.LAPSED, UNVERIFIED): (
-        "Nobody verified the email address by {missed}, so the application ended. It cost no miss, "
-        "and nothing of it counts when {they} apply."
+        "Nobody verified the email address by {missed}, so the application ended. This does "
+        "not count as a miss if {they} apply again."
     ),
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
@@ -61,8 +61,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "everyone ahead in line has had a turn.{cooldown}"
     ),
     (EventType.VERIFIED, None): (
-        "{They} verified the email address: from now on {they} can be promoted, at the place in "
-        "line that {they} had."
+        "{They} verified the email address and can now be promoted. The place in line stays "
+        "the same."
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
@@ -71,8 +71,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
-        "Time to confirm the seat was lost through no fault of {their} own, so the deadline was "
-        "extended to {deadline}."
+        "{They} lost time to confirm the seat through no fault of {their} own, so the "
+        "deadline was extended to {deadline}."
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
@@ -116,7 +116,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
 
 
 def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
-    """Return a sentence about an event. Raises KeyError for one that cannot happen."""
+    """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
     decided = event.event == EventType.REMOVED
@@ -150,7 +150,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
     if not places:
-        return "the seat: it is the back of the line again"
+        return "the seat, returning to the back of the line"
     joining = plural(places, "next person who joins goes", f"next {places} people who join go")
     return (
         f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "

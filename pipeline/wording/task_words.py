@@ -1,4 +1,4 @@
-"""Words for statuses and events of background tasks, and for the end of an import. Pure."""
+"""Labels of task statuses, task events and import results. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.models.statuses import Status
 
 
 class TaskStatusWords(NamedTuple):
-    """The label of a task's status, its tone, and a clause for the middle of a sentence."""
+    """A task status's label, its tone, and a clause for use inside a sentence."""
 
     label: str
     tone: str
@@ -27,7 +27,7 @@ TASK_STATUS_WORDS: dict[str, TaskStatusWords] = {
     Status.DISCARDED: TaskStatusWords("Discarded", "plain", "it was discarded"),
 }
 
-# The title and the tone of every event of a task, except one that its handler names.
+# The title and tone of every task event, except those that a handler names.
 TASK_EVENT_WORDS: dict[str, tuple[str, str]] = {
     EventKind.ENQUEUED: ("Created", "wait"),
     EventKind.STARTED: ("Started", "wait"),

@@ -24,3 +24,23 @@ document.addEventListener("submit", (event) => {
 });
 
 addEventListener("pageshow", () => document.querySelectorAll("form[data-busy]").forEach(release));
+
+// Passwords can be read while they are typed; they are hidden again before they are sent.
+const passwords = [...document.querySelectorAll("input[type=password]")];
+for (const form of new Set(passwords.map((input) => input.form))) {
+  const inputs = passwords.filter((input) => input.form === form);
+  const label = document.createElement("label");
+  const box = document.createElement("input");
+  const text = document.createElement("span");
+  label.className = "choice";
+  box.type = "checkbox";
+  box.autocomplete = "off";
+  text.textContent = "Show what I type";
+  label.append(box, text);
+  inputs.at(-1).after(label);
+  const show = () => inputs.forEach((input) => { input.type = box.checked ? "text" : "password"; });
+  const hide = () => { box.checked = false; show(); };
+  box.addEventListener("change", show);
+  form.addEventListener("submit", hide);
+  addEventListener("pageshow", hide);
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.sql.enqueue import QUICK
 from tasks.sql.queues import LANES, STOPPED_OWNERS
-from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, OWNER
+from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, LAST, OWNER
 
 # Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
 # snapshot: it sees what the last holder of the lock has claimed.
@@ -26,7 +26,9 @@ least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
 # takes, because other workers may be taking the first ones. The last columns say how many there
 # were (with fewer taken than seen, it is worth asking again), and when it looked.
 _CLAIM = f"""
-WITH RECURSIVE {QUICK}, {LANES}, probe AS (
+WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
+    SELECT lane.*, {LAST % "lane.priority"} AS last FROM lane
+), probe AS (
     UPDATE tasks_tasktype k SET breaker_probe_at = statement_timestamp() + interval '1 minute'
     WHERE k.breaker = 'OPEN' AND NOT k.paused AND k.id = ANY(%(types)s)
       AND k.breaker_probe_at <= statement_timestamp()
@@ -46,7 +48,7 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
     WHERE k.id = ANY(%(types)s) AND NOT k.paused
       AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
 ), trial AS MATERIALIZED (
-    SELECT t.*, ready.quota, b.id AS breaker_id
+    SELECT t.*, ready.quota, b.id AS breaker_id, {LAST % "t.priority"} AS last
     FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, p.owner_id AS owner FROM tasks_task p
         WHERE p.owner_id = b.owner_id AND p.status = 'PENDING' AND p.type_id = b.type_id
@@ -57,8 +59,8 @@ WITH RECURSIVE {QUICK}, {LANES}, probe AS (
       AND b.breaker = 'OPEN' AND b.probe_at <= statement_timestamp() AND NOT EXISTS (
         SELECT FROM tasks_taskpause z WHERE z.type_id = b.type_id AND z.owner_id = b.owner_id)
 ), oldest AS MATERIALIZED (
-    SELECT t.*, lane.queue, ready.quota
-    FROM ready JOIN lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
+    SELECT t.*, lane.queue, lane.last, ready.quota
+    FROM ready JOIN turn lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
           AND p.queue = lane.queue AND p.priority = lane.priority

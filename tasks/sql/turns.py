@@ -35,21 +35,27 @@ def _jumps(name: str, first: str, until: str) -> str:
             WHERE {name}.n < {MOST_JUMPS} AND {until.format("f")})"""
 
 
+# The owner that had the last turn with this worker in the priority `%s`. To be asked once a lane,
+# because it reads the whole parameter.
+LAST = f"coalesce((%%(after)s::jsonb ->> %s::text)::uuid, {_SITE})"
+
 # Expects `ready` (types with their quota, and the owners to be left out), `oldest` (due tasks of
-# each lane, with its queue and quota) and `trial` (tasks that try out a broken owner's type).
+# each lane, with its queue, quota and last turn) and `trial` (tasks that try out a broken owner's
+# type).
 AS_FOUND = """
 candidate AS (
-    SELECT id, type_id, priority, run_after, owner, quota FROM oldest
-    UNION ALL SELECT id, type_id, priority, run_after, owner, quota FROM trial
+    SELECT id, type_id, priority, run_after, owner, quota, last FROM oldest
+    UNION ALL SELECT id, type_id, priority, run_after, owner, quota, last FROM trial
 )"""
 
 # Adds to the oldest those of other owners, where a lane is crowded; and leaves out what is less
-# urgent than a crowded lane without a quota (`enough`).
+# urgent than a crowded lane without a quota (`enough`). Of the owners only those that can be among
+# the first `reach` are looked for: the jumps are made as they are read, in their order, and those
+# around are not begun if there are enough behind the last turn.
 FROM_ALL_OWNERS = f"""
 crowded AS MATERIALIZED (
-    SELECT type_id, queue, priority, min(quota) AS quota,
-           coalesce((%(after)s::jsonb ->> priority::text)::uuid, {_SITE}) AS last
-    FROM oldest GROUP BY type_id, queue, priority HAVING count(*) >= %(reach)s
+    SELECT type_id, queue, priority, last, min(quota) AS quota
+    FROM oldest GROUP BY type_id, queue, priority, last HAVING count(*) >= %(reach)s
 ), enough AS MATERIALIZED (
     SELECT coalesce(max(priority), -32768) AS priority FROM crowded WHERE quota IS NULL
 ), present AS MATERIALIZED (
@@ -57,18 +63,19 @@ crowded AS MATERIALIZED (
     FROM crowded c JOIN ready ON ready.id = c.type_id CROSS JOIN LATERAL (
         WITH RECURSIVE {_jumps("behind", "> c.last", "true")},
         {_jumps("around", f">= {_SITE}", "{0}.owner <= c.last")}
-        (SELECT owner FROM behind WHERE run_after <= statement_timestamp()
-         ORDER BY n LIMIT {MOST_OWNERS})
-        UNION ALL
-        (SELECT owner FROM around WHERE run_after <= statement_timestamp()
-         ORDER BY n LIMIT {MOST_OWNERS})) o
-    WHERE (o.owner = ANY(ready.without)) IS NOT TRUE
-      AND c.priority >= (SELECT priority FROM enough)
+        SELECT owner FROM (
+            (SELECT owner FROM behind WHERE run_after <= statement_timestamp()
+             LIMIT {MOST_OWNERS})
+            UNION ALL
+            (SELECT owner FROM around WHERE run_after <= statement_timestamp()
+             LIMIT {MOST_OWNERS})) found
+        WHERE (owner = ANY(ready.without)) IS NOT TRUE LIMIT %(reach)s) o
+    WHERE c.priority >= (SELECT priority FROM enough)
 ), candidate AS (
-    SELECT id, type_id, priority, run_after, owner, quota FROM oldest
+    SELECT id, type_id, priority, run_after, owner, quota, last FROM oldest
     WHERE priority >= (SELECT priority FROM enough)
     UNION
-    SELECT t.*, o.quota FROM present o CROSS JOIN LATERAL (
+    SELECT t.*, o.quota, o.last FROM present o CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
         WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = o.type_id
           AND p.queue = o.queue AND p.priority = o.priority AND {OWNER} = o.owner
@@ -76,12 +83,10 @@ crowded AS MATERIALIZED (
         ORDER BY p.run_after, p.id LIMIT 1 + %(reach)s / o.owners) t
     WHERE o.owners > 1
     UNION ALL
-    SELECT id, type_id, priority, run_after, owner, quota FROM trial
+    SELECT id, type_id, priority, run_after, owner, quota, last FROM trial
 )"""
 
-_IN_TURN = f"""priority DESC, round,
-        owner <= coalesce((%(after)s::jsonb ->> priority::text)::uuid, {_SITE}),
-        owner, run_after, id"""
+_IN_TURN = "priority DESC, round, owner <= last, owner, run_after, id"
 
 # The candidates in turns: a round has one task of each owner, of each type; without those beyond
 # the quota of their type.

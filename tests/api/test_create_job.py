@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Company
 from jobs.policies import Policy
-from tests.support.callers import Caller, code_of, pointers
+from tests.support.callers import NEW_JOB, Caller, code_of, pointers
 
 FIELDS = {
     "id": str,
@@ -72,9 +72,6 @@ def test_times_are_utc_with_z(acme: Caller) -> None:
     assert body["opened_at"].endswith("Z")
 
 
-GOOD = {"title": "Cook", "capacity": 1}
-
-
 @pytest.mark.parametrize(
     ("change", "pointer"),
     [
@@ -117,7 +114,7 @@ GOOD = {"title": "Cook", "capacity": 1}
 def test_what_a_job_cannot_be_is_refused_by_name(
     acme: Caller, change: dict[str, Any], pointer: str
 ) -> None:
-    answer = acme.post("/jobs", GOOD | change)
+    answer = acme.post("/jobs", NEW_JOB | change)
 
     assert code_of(answer) == (400, "VALIDATION_ERROR")
     assert pointers(answer) == [pointer]

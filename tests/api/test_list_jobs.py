@@ -6,31 +6,7 @@ import pytest
 
 from jobs.models import Company
 from tests.support import factories
-from tests.support.callers import Caller, code_of, pointers
-
-FIELDS = {
-    "id": str,
-    "company": dict,
-    "title": str,
-    "description": str,
-    "location": str,
-    "status": str,
-    "capacity": int,
-    "active_count": int,
-    "pending_count": int,
-    "waitlist_count": int,
-    "unverified_count": int,
-    "seats_free": int,
-    "policy": dict,
-    "seq": int,
-    "opened_at": str,
-    "closed_at": type(None),
-    "created_at": str,
-    "updated_at": str,
-}
-
-
-GOOD = {"title": "Cook", "capacity": 1}
+from tests.support.callers import NEW_JOB, Caller, code_of, pointers
 
 
 def test_the_public_lists_open_jobs_and_a_company_all_of_its_own(
@@ -52,8 +28,8 @@ def test_the_public_lists_open_jobs_and_a_company_all_of_its_own(
 
 
 def test_jobs_are_found_by_their_words(acme: Caller, nobody: Caller) -> None:
-    cook = acme.post("/jobs", GOOD | {"location": "Bern"}).json()["id"]
-    acme.post("/jobs", GOOD | {"title": "100% Baker_"})
+    cook = acme.post("/jobs", NEW_JOB | {"location": "Bern"}).json()["id"]
+    acme.post("/jobs", NEW_JOB | {"title": "100% Baker_"})
 
     def found(search: str) -> int:
         return len(nobody.get("/jobs", {"search": search}).json()["data"])

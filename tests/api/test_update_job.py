@@ -8,35 +8,11 @@ import pytest
 
 from jobs.models import Company
 from tests.support import factories
-from tests.support.callers import Caller, code_of, pointers
-
-FIELDS = {
-    "id": str,
-    "company": dict,
-    "title": str,
-    "description": str,
-    "location": str,
-    "status": str,
-    "capacity": int,
-    "active_count": int,
-    "pending_count": int,
-    "waitlist_count": int,
-    "unverified_count": int,
-    "seats_free": int,
-    "policy": dict,
-    "seq": int,
-    "opened_at": str,
-    "closed_at": type(None),
-    "created_at": str,
-    "updated_at": str,
-}
-
-
-GOOD = {"title": "Cook", "capacity": 1}
+from tests.support.callers import NEW_JOB, Caller, code_of, pointers
 
 
 def test_a_job_goes_from_draft_to_open_to_paused_to_open_to_closed(acme: Caller) -> None:
-    job = acme.post("/jobs", GOOD | {"status": "DRAFT"}).json()["id"]
+    job = acme.post("/jobs", NEW_JOB | {"status": "DRAFT"}).json()["id"]
 
     statuses = []
     for verb in ("open", "pause", "open", "close", "close"):
@@ -51,7 +27,7 @@ def test_a_job_goes_from_draft_to_open_to_paused_to_open_to_closed(acme: Caller)
 
 @pytest.mark.parametrize("verb", ["pause", "close"])
 def test_a_draft_cannot_be_paused_or_closed(acme: Caller, verb: str) -> None:
-    job = acme.post("/jobs", GOOD | {"status": "DRAFT"}).json()["id"]
+    job = acme.post("/jobs", NEW_JOB | {"status": "DRAFT"}).json()["id"]
 
     assert code_of(acme.post(f"/jobs/{job}/{verb}")) == (409, "INVALID_TRANSITION")
 

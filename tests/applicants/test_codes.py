@@ -37,7 +37,7 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
     assert message.to == [ANN]
     assert message.subject == codes.SUBJECT
     assert message.body.startswith(f"{code_to(ANN)}\n")
-    assert "15 minutes" in message.body
+    assert "10 minutes" in message.body
     assert "If it was not you, ignore this email" in message.body
 
 
@@ -81,9 +81,9 @@ def test_a_code_is_good_once() -> None:
     ]
 
 
-def test_a_code_is_good_for_fifteen_minutes() -> None:
+def test_a_code_is_good_for_ten_minutes() -> None:
     send_code(ANN, by=HERE)
-    let_pass(timedelta(minutes=14, seconds=50))
+    let_pass(timedelta(minutes=9, seconds=50))
     assert guess_code(ANN, wrong(code_to(ANN)), requester=HERE.handle) is False
 
     let_pass(timedelta(seconds=10))

@@ -18,9 +18,7 @@ from pipeline.audit import anchors
 from pipeline.audit.anchors import append_anchors
 from pipeline.audit.task import KEY
 from pipeline.audit.verify import verify_job
-from pipeline.domain.states import Outcome, Reason
 from pipeline.models import Event
-from pipeline.services.remove import remove
 from tasks.errors import Fatal
 from tests.audit.test_forged_logs import forge
 from tests.support import factories
@@ -28,28 +26,6 @@ from tests.support.handlers import Run
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def file(settings: Any, tmp_path: Path) -> Path:
-    """Keep the anchors of a test in a folder of its own."""
-    settings.ANCHOR_FILE = tmp_path / "kept" / "anchors.jsonl"
-    settings.ANCHOR_KEY_FILE = tmp_path / "secret" / "anchor_key"
-    return Path(settings.ANCHOR_FILE)
-
-
-@pytest.fixture
-def rejected() -> UUID:
-    """A job with a decision of its company."""
-    job_id = factories.job()
-    first, *_ = factories.applications(job_id, 3)
-    remove(
-        application_id=first.id,
-        outcome=Outcome.REJECTED,
-        reason=Reason.NOT_A_MATCH,
-        actor=factories.RECRUITER,
-    )
-    return job_id
 
 
 def verify(*jobs: UUID, **options: Any) -> str:
@@ -179,18 +155,6 @@ def test_the_public_half_is_enough_and_the_key_is_its_owners(
             verify(anchors=file, key=bad)
     with pytest.raises(CommandError, match="Cannot read"):
         verify(anchors=file.with_name("none"))
-
-
-def test_a_line_that_a_crash_has_cut_off_is_replaced(rejected: UUID, file: Path) -> None:
-    append_anchors()
-    with file.open("a") as more:
-        more.write('{"at":"2026')
-    factories.applications(rejected, 1)
-
-    append_anchors()
-
-    assert len(lines(file)) == 2
-    assert "agree with all 2" in verify(anchors=file)
 
 
 def test_several_at_once_write_one_chain(rejected: UUID, file: Path) -> None:

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from pipeline.templatetags.line import countdown, when
 from pipeline.wording.english import short_duration
+from tests.browser.helpers import axe
 from tests.browser.site import OpenPage, Site
 
 pytestmark = pytest.mark.slow
@@ -73,6 +74,29 @@ def test_the_readers_zone_is_used_from_the_second_page_on(browser_page: OpenPage
     page.goto("/")
 
     expect(page.locator("footer")).to_contain_text("Tokyo")
+
+
+def test_a_password_can_be_read_while_it_is_typed_and_is_hidden_before_it_is_sent(
+    page: Page,
+) -> None:
+    page.goto("/account/login/")
+    password, box = page.locator("[name=password]"), page.get_by_label("Show what I type")
+    password.fill("correct horse")
+    expect(password).to_have_attribute("type", "password")
+
+    box.check()
+    expect(password).to_have_attribute("type", "text")
+    box.uncheck()
+    expect(password).to_have_attribute("type", "password")
+    box.check()
+    axe(page)
+
+    page.evaluate(
+        "document.querySelector('[name=password]').form.addEventListener('submit', (event) => {"
+        " event.preventDefault(); window.sent = event.target.password.type; })"
+    )
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    assert page.evaluate("window.sent") == "password"
 
 
 def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page, site: Site) -> None:

@@ -55,7 +55,7 @@ def test_retention_is_saved(owner: Hands, world: World) -> None:
     owner.fill("Days to keep personal data", "90")
     owner.press("Save retention")
 
-    shows(owner.page, "It applies from the next night on.")
+    shows(owner.page, "The change takes effect tonight.")
     assert Retention.objects.get(job_id=world.job).keep_days == 90
 
 
@@ -67,7 +67,7 @@ def test_a_second_step_is_required_and_made_optional(owner: Hands, world: World)
     shows(owner.page, "Two-step verification is now required.")
     owner.press("Make it optional")
 
-    shows(owner.page, "Two-step verification is now the choice of each member.")
+    shows(owner.page, "Two-step verification is now optional for each member.")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_report_is_made_read_and_made_every_monday(
     expect(link).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("is being made")).to_have_count(0)
     owner.press("Make it every Monday")
-    shows(page, "The next report, on the week before, is made Mon")
+    shows(page, "The next report covers the week before and is made Mon")
     assert Schedule.objects.get().zone == ZONE
     axe(page)
     owner.press("Stop Monday reports")

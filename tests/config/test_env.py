@@ -45,6 +45,13 @@ def test_a_url_gives_back_the_database_it_was_made_of(database: dict[str, Any]) 
     assert {name: parsed[name] for name in database} == database
 
 
+def test_the_directory_of_a_socket_may_be_written_as_libpq_does() -> None:
+    found = env._database_of("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
+
+    assert (found["HOST"], found["NAME"]) == ("/Var/run/postgresql", "line")
+    assert (found["USER"], found["PASSWORD"], found["PORT"]) == ("u", "p", "")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_process_of_its_own_sees_the_test_database(environment: dict[str, str]) -> None:
     job_id = factories.job()

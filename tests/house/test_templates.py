@@ -40,6 +40,14 @@ def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
     assert offenders(INLINE, ".html") == []
 
 
+def test_no_hidden_text_pushes_the_text_of_its_button_aside() -> None:
+    pushed = re.compile(r"""class="vh">[^\n]*</span>\n\s*</(a|button)>""")
+    files = sorted((ROOT / "templates").rglob("*.html"))
+
+    # White space behind it would be an item of its own, with a gap before it.
+    assert [name_of(file) for file in files if pushed.search(file.read_text())] == []
+
+
 def test_nothing_of_a_page_comes_from_elsewhere() -> None:
     assert offenders(ELSEWHERE, ".html", ".css") == []
 

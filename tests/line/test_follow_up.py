@@ -11,12 +11,12 @@ from django.db import connection, transaction
 
 from pipeline.line import follow_up
 from pipeline.line.admission import admit
-from pipeline.line.event_log import Entry
+from pipeline.line.event_log import LogEntry
 from pipeline.line.lock import lock_job_for
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.write import write
 from pipeline.live.announcer import start_announcing, stop_announcing
-from pipeline.live.channel import connection_parameters
+from pipeline.live.channel import channel_connection_parameters
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.settle import settle_next_due
 from pipeline.services.withdraw import withdraw
@@ -29,7 +29,7 @@ from tests.support.round_trips import round_trips_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def one_for_each(job: LockedJob, entries: list[Entry]) -> list[NewTask]:
+def one_for_each(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """A task for each event of an application."""
     return [
         NewTask("demo.sleep", {"label": f"{entry.event} {entry.seq}"}, producer=str(job.id))
@@ -123,7 +123,7 @@ def test_a_cascade_of_a_thousand_events_writes_a_thousand_tasks_with_it(followed
 
 
 def test_what_a_derivation_raises_fails_the_change() -> None:
-    def fail(job: LockedJob, entries: list[Entry]) -> list[NewTask]:
+    def fail(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         raise ValueError("no")
 
     job_id = factories.job()
@@ -145,7 +145,7 @@ def test_sleeping_workers_are_woken_after_the_commit(followed: None) -> None:
     job_id = factories.job()
     start_announcing()
     try:
-        with psycopg.connect(**connection_parameters()) as ear:
+        with psycopg.connect(**channel_connection_parameters()) as ear:
             ear.execute("LISTEN tasks")
             application = factories.application(job_id)
             [heard] = ear.notifies(timeout=5, stop_after=1)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 
 from pipeline.line import turns
 from pipeline.line.turns import Turn, Turns
@@ -24,7 +24,7 @@ class Runner:
         self.batches: list[list[str]] = []
         self.may_go_on = threading.Event()
         self.is_inside = threading.Event()
-        self.broken: dict[str, Exception] = {}
+        self.broken: dict[str, BaseException] = {}
 
     def __call__(self, job_id: UUID, batch: Sequence[Turn[str, str]]) -> None:
         self.batches.append([turn.request for turn in batch])
@@ -64,7 +64,7 @@ class Callers:
     def _take(self, job_id: UUID, request: str) -> None:
         try:
             self.answers[request] = self.turns.take(job_id, request)
-        except Exception as error:
+        except BaseException as error:
             self.answers[request] = error
 
     def finish(self) -> dict[str, Any]:
@@ -157,6 +157,35 @@ def test_a_lost_connection_or_a_busy_job_is_everybodys_and_nothing_is_tried_agai
     assert answers.pop("a") == "A"
     assert {type(answer) for answer in answers.values()} == {OperationalError}
     assert answers["b"] is not answers["c"]  # an error that two threads raise has two tracebacks
+
+
+class Picky(OperationalError):
+    """Error that cannot be made again from its arguments, as those of some drivers."""
+
+    def __init__(self, *, code: int) -> None:
+        super().__init__("picky", code)
+
+
+class Interrupted(SystemExit):
+    """End of one thread, such as a server sends it to the one that takes too long."""
+
+
+@pytest.mark.parametrize("error", [Picky(code=7), InterfaceError("closed"), Interrupted(3)])
+def test_everybody_gets_an_error_that_they_can_raise_whatever_the_first_one_got(
+    runner: Runner, callers: Callers, error: BaseException
+) -> None:
+    error.__cause__ = cause = LookupError("what the driver said")
+    runner.broken["d"] = error
+    callers.call("a", "b", "c", "d", "e")
+
+    answers = callers.finish()
+
+    assert answers.pop("a") == "A"
+    assert answers.pop("b") is error, "it led the batch"
+    kind = InterfaceError if isinstance(error, InterfaceError) else OperationalError
+    assert [type(answers[each]) for each in "cde"] == [kind] * 3
+    assert len({id(each) for each in answers.values()}) == 3
+    assert {each.__cause__ for each in answers.values()} == {cause}
 
 
 def test_waiting_too_long_is_refused_and_takes_nobody_along(

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from uuid_utils.compat import uuid7
 
+from applicants.models import Applicant
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.files import write
 from pipeline.files.read import read_stored_file
@@ -95,6 +96,30 @@ def test_a_file_that_no_worker_has_read_yet_is_blanked_too(zelda: factories.Appl
     assert not ImportRun.objects.get(file_id=without).is_read
     assert EMAIL.lower() not in everything_in("pipeline_importrefusal")
     assert EMAIL.lower() not in everything_in("pipeline_storedpart")
+
+
+@pytest.mark.parametrize(
+    ("address", "written"),
+    [
+        ("zelda@xn--bcher-kva.example", "Zelda@BÜCHER.example"),
+        (EMAIL, EMAIL.translate({ord("@"): "\uff20", ord("q"): "\uff31"})),
+        (EMAIL, "zelda.quill@example\u3002org"),
+        (EMAIL, "zelda.quill@exam\u034fple.org"),
+    ],
+)
+def test_no_waiting_file_brings_an_erased_person_back_however_it_writes_the_address(
+    address: str, written: str
+) -> None:
+    person = factories.applicant(email=address)
+    waiting = unread(factories.job(), as_csv([("Zelda Quill", written), ("Ana", "ana@x.org")]))
+
+    erase_person(applicant_id=person.id)
+    run = admit_rows(waiting)
+
+    assert (run.accepted, run.refused) == (1, 1)
+    assert not Applicant.objects.filter(email=address).exists()
+    assert "zelda" not in everything_in("pipeline_application").lower()
+    assert "zelda" not in everything_in("pipeline_importrefusal").lower()
 
 
 def test_what_was_refused_is_blanked(zelda: factories.Applicant) -> None:

@@ -11,12 +11,12 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
-from pipeline.privacy import registry
+from pipeline.privacy import erase_files, registry
 from pipeline.privacy.erase import erase_person
 from pipeline.privacy.erase_tasks import PLACES
 from tasks.models import Schedule, Task
 from tasks.scheduling.schedules import create_schedule
-from tests.imports.files import stored
+from tests.imports.files import stored, unread
 from tests.support import background_tasks, factories
 from tests.support.applicants import applicant_browser
 from tests.support.environment import ROOT
@@ -101,6 +101,23 @@ def test_the_downloaded_file_holds_imported_rows() -> None:
     kept = json.loads(browser.get("/me/data/download/").content)
 
     assert kept["imports"] == [{"name": "Zelda Q", "email": EMAIL}]
+    assert kept["imported_files_not_searched"] == 0
+
+
+def test_the_downloaded_file_holds_rows_of_files_that_wait_or_says_how_many_it_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unread(factories.job(), f"name,email\nZelda Q,{EMAIL.title()}\nElse,x{EMAIL}\n".encode())
+    unread(factories.job(), f'name,email\nZ,{EMAIL}\n"broken'.encode())
+    browser = applicant_browser(factories.applicant(email=EMAIL))
+
+    kept = json.loads(browser.get("/me/data/download/").content)
+    monkeypatch.setattr(erase_files, "MOST_UNREAD_BYTES", 60)
+    less = json.loads(browser.get("/me/data/download/").content)
+
+    own = [{"name": "Z", "email": EMAIL}, {"name": "Zelda Q", "email": EMAIL}]
+    assert (kept["imports"], kept["imported_files_not_searched"]) == (own, 0)
+    assert (less["imports"], less["imported_files_not_searched"]) == (own[:1], 1)
 
 
 def test_the_page_links_to_what_is_kept_and_why(applicant_page: Client) -> None:

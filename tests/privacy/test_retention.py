@@ -157,7 +157,7 @@ def test_an_owner_sets_it_on_the_settings_page(company: Company, owner: Client) 
     refused = owner.post(page, {"keep_days": "29"}, follow=True)
 
     assert "Days to keep personal data" in before
-    assert "It applies from the next night on" in text_of(saved) + saved.content.decode()
+    assert "The change takes effect tonight" in text_of(saved) + saved.content.decode()
     assert "Enter 30 to 3,650 days" in refused.content.decode()
     kept = Retention.objects.get(job_id=job)
     assert (kept.keep_days, kept.legal_hold) == (90, True)

@@ -113,6 +113,26 @@ def test_a_request_tried_again_finds_what_it_made_in_a_batch(batches: list[int])
     assert batches == [1, 2, 1, 2]
 
 
+def test_two_people_with_one_application_id_are_never_answered_with_one_row(
+    batches: list[int],
+) -> None:
+    job_id, ann, bob, made_id = (
+        factories.job(),
+        factories.applicant(),
+        factories.applicant(),
+        uuid4(),
+    )
+    wishes = [wish(job_id, person=each, application_id=made_id) for each in (ann, bob)]
+
+    answers = at_once(job_id, [wish(job_id), *wishes])
+
+    assert batches == [1, 2, 1, 1]
+    assert kinds(answers) == ["Application", "Application", "ValueError"]
+    served = next(each for each in answers if getattr(each, "id", None) == made_id)
+    assert Application.objects.get(id=made_id).applicant_id == served.applicant_id
+    assert_line_is_sound(job_id)
+
+
 def test_a_name_that_cannot_be_stored_hurts_only_its_owner(batches: list[int]) -> None:
     job_id = factories.job()
     wishes = [wish(job_id), wish(job_id), wish(job_id, name="\x00"), wish(job_id)]

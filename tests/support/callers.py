@@ -20,6 +20,8 @@ from pipeline.models import Application
 from tests.support import factories
 from tests.support.accounts import member_of
 
+# The least that a new job needs.
+NEW_JOB = {"title": "Cook", "capacity": 1}
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
 

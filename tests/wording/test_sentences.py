@@ -113,7 +113,9 @@ def test_a_miss_says_what_it_costs() -> None:
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
     assert "lost 1 place:" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
     assert "ahead of the applicant" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "back of the line again" in sentence(Row("DECAYED", data=none), Reader.COMPANY)
+    assert "returning to the back of the line" in sentence(
+        Row("DECAYED", data=none), Reader.COMPANY
+    )
 
 
 def test_times_are_in_utc_wherever_they_were_written() -> None:

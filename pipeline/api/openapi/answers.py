@@ -1,4 +1,4 @@
-"""The answers of an operation: what it gives, with which headers, and every way it can refuse."""
+"""Responses of an operation: its types, its headers, and every way it can refuse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.api.problems import MEDIA_TYPE, ProblemType
 from pipeline.api.schema import File, Operation, Schema
 from pipeline.domain.permissions import RULES
 
-# Every kind of problem that there is, one for each code.
+# Every problem type, one per code.
 ALL_PROBLEM_TYPES = sorted(
     {each.code: each for each in vars(problems).values() if isinstance(each, ProblemType)}.values(),
     key=lambda kind: (kind.status, kind.code),
@@ -34,26 +34,38 @@ _EVERYWHERE = (
     problems.UNAVAILABLE,
 )
 
-# What each header says, its schema, and whether it is always there.
+# Each header's description, its schema, and whether it is always present.
 HEADERS = {
-    "X-Request-ID": ("The request's id: yours, if it was sane.", {"type": "string"}, True),
-    "ETag": ("Which state of the thing this is.", {"type": "string"}, True),
-    "Content-Disposition": ("What to call the file.", {"type": "string"}, True),
-    "Location": ("Where the new thing is.", {"type": "string", "format": "uri-reference"}, True),
-    "Link": ('The next page, as `<…>; rel="next"`; not on the last.', {"type": "string"}, False),
+    "X-Request-ID": (
+        "The request's id: yours, if valid.",
+        {"type": "string"},
+        True,
+    ),
+    "ETag": ("The version of the resource.", {"type": "string"}, True),
+    "Content-Disposition": ("The file's name.", {"type": "string"}, True),
+    "Location": (
+        "The URL of the new resource.",
+        {"type": "string", "format": "uri-reference"},
+        True,
+    ),
+    "Link": (
+        'The next page, as `<…>; rel="next"`; absent on the last page.',
+        {"type": "string"},
+        False,
+    ),
     "Idempotent-Replayed": (
-        "`true` when this is the answer to an earlier request with the same key.",
+        "`true` if this is the response to an earlier request with the same key.",
         {"type": "string", "enum": ["true"]},
         False,
     ),
     "RateLimit": (
-        "What is left of the limit, as in the RateLimit draft.",
+        "The remaining calls, in the format of the RateLimit draft.",
         {"type": "string"},
         False,
     ),
     "RateLimit-Policy": ("The limits that apply.", {"type": "string"}, False),
-    "WWW-Authenticate": ("Which credential is wanted.", {"type": "string"}, True),
-    "Retry-After": ("Seconds after which to try again.", {"type": "integer", "minimum": 0}, True),
+    "WWW-Authenticate": ("The required credential.", {"type": "string"}, True),
+    "Retry-After": ("Seconds to wait before a retry.", {"type": "integer", "minimum": 0}, True),
 }
 
 _OF_ALL = ("X-Request-ID", "RateLimit", "RateLimit-Policy")
@@ -69,25 +81,25 @@ class FieldErrorOut(TypedDict):
 
 
 class ErrorEnvelopeOut(TypedDict):
-    """The problem's code and words again, for clients that look for them here."""
+    """The problem's code and detail again, for clients that look for them here."""
 
     code: str
     message: str
 
 
 class Answers:
-    """Writes the answers of operations, and what they share into the document's components."""
+    """Builder of operations' responses. What they share goes into the document's components."""
 
     def __init__(self, registry: ComponentRegistry) -> None:
         self._registry = registry
         self._types = Types(registry)
 
     def of(self, operation: Operation, method: str, path: str) -> Schema:
-        """Return the answers of an operation by status."""
+        """Return the responses of an operation by status."""
         given = {str(status): self._given(operation, method, status) for status in operation.gives}
         if operation.tagged:
             unchanged = {
-                "description": "You have this state already.",
+                "description": "You already have the current version.",
                 "headers": self._headers(["ETag", *_OF_ALL]),
             }
             given["304"] = self._shared(ResolvedComponent.RESPONSE, "NotModified", unchanged)
@@ -120,7 +132,7 @@ class Answers:
         return answer
 
     def _refused(self, kinds: list[ProblemType]) -> Schema:
-        """Return the problems of one status, once for all operations that can have the same."""
+        """Return the problems of one status, shared by operations with the same ones."""
         codes = [kind.code for kind in kinds]
         names = ["".join(word.title() for word in code.split("_")) for code in codes]
         build = {
@@ -147,7 +159,11 @@ class Answers:
     def _problem(self) -> Schema:
         text: Schema = {"type": "string"}
         properties: Schema = {
-            "type": {**text, "format": "uri-reference", "description": "The kind's address."},
+            "type": {
+                **text,
+                "format": "uri-reference",
+                "description": "The URL that identifies this kind of problem.",
+            },
             "title": text,
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": text,
@@ -158,7 +174,7 @@ class Answers:
         }
         build = {
             "type": "object",
-            "description": "Why a request was refused (RFC 9457). Tell problems apart by `code`.",
+            "description": "Why a request was refused (RFC 9457). Distinguish problems by `code`.",
             "properties": properties,
             "required": list(properties),
         }

@@ -1,4 +1,4 @@
-"""The whole document: what is said once about the API, and the last touches on the rest."""
+"""The OpenAPI document: the general part, and the finishing touches on the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.api.schema import Schema, Tag
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
-# Where an answer of a type has what the path of another operation asks for.
+# Fields of a response type that fill path parameters of other operations.
 _FOLLOWS = {
     "Job": {"job_id": "/id"},
     "Application": {"application_id": "/id"},
@@ -23,8 +23,8 @@ _FOLLOWS = {
 
 @cache
 def document() -> Schema:
-    """Return the OpenAPI document of this code, built once in a process."""
-    from drf_spectacular.generators import SchemaGenerator  # large, and seldom asked for
+    """Return the OpenAPI document of this code, built once per process."""
+    from drf_spectacular.generators import SchemaGenerator  # large and rarely requested
 
     return SchemaGenerator().get_schema(request=None, public=True)
 
@@ -44,7 +44,7 @@ def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 
 
 def document_no_request(*_: Any) -> None:
-    """Return no request: views are inspected, not called."""
+    """Return None: views are inspected, not called."""
 
 
 def finish_document(result: Schema, **_: Any) -> Schema:
@@ -61,7 +61,7 @@ def finish_document(result: Schema, **_: Any) -> Schema:
 
 
 def _add_example_to_document(content: Schema, schemas: Schema) -> None:
-    """Give a body an example; where it has a type with a name, to the type."""
+    """Add an example to a body, or to its type if the type has a name."""
     schema = content["schema"]
     named = schemas.get(schema.get("$ref", "").rpartition("/")[2])
     if named is None:
@@ -71,7 +71,7 @@ def _add_example_to_document(content: Schema, schemas: Schema) -> None:
 
 
 def _add_links_to_document(result: Schema) -> None:
-    """Say of what is made, and of lists, which operations go on from there."""
+    """Link created resources and lists to the operations that follow from them."""
     for path, method, operation in operations_of(result):
         for status, answer in operation["responses"].items():
             if status == "201" or (method == "get" and "{" not in path):

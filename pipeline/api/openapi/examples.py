@@ -1,4 +1,4 @@
-"""Examples, made from schemas: whatever has a schema has an example that fits it."""
+"""Examples made from schemas, so that each fits its schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from pipeline.api.problems import ProblemType, problem
 from pipeline.api.schema import Schema
 
-# What fields hold in examples: by type and name, or by name alone.
+# Values of fields in examples, by type and name or by name alone.
 _KNOWN: dict[str, Any] = {
     "ApiKey.hint": "nilk_Zp3",
     "ApiKey.name": "Careers page",
@@ -32,8 +32,8 @@ _KNOWN: dict[str, Any] = {
     "capacity": 3,
     "code": "123456",
     "cooldown_seconds": 3_600,
-    "description": "Feeds a crew of twelve.",
-    "detail": "A mail is on its way, if the address can be reached.",
+    "description": "Cooks for a crew of twelve.",
+    "detail": "If the address exists, an email is on its way.",
     "differences": [],
     "email": "mia@example.com",
     "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -90,12 +90,12 @@ _TYPES: dict[str, type] = {
 
 
 def problem_example(kind: ProblemType) -> dict[str, Any]:
-    """Return an example of a problem."""
+    """Return an example of a problem type."""
     return problem(kind, HttpRequest()) | {"request_id": "4f0c1c5f0d6b4a6c9a8b6a1c2d3e4f50"}
 
 
 def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "") -> Any:
-    """Return a value that fits a schema; `owner` and `name` say of which field."""
+    """Return a value that fits the schema of the field `name` of the type `owner`."""
     if "$ref" in schema:
         named = str(schema["$ref"]).rpartition("/")[2]
         return example_of(schemas[named], schemas, named, name)

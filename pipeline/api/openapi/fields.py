@@ -17,7 +17,7 @@ _FILLED_TEXT = "^[^\\x00]*[^\\s\\x00][^\\x00]*$"
 
 
 class OurField(OpenApiSerializerFieldExtension):
-    """A field as the framework describes it, with what it means."""
+    """The framework's description of a field, with our text."""
 
     target_class = "rest_framework.serializers.Field"
     match_subclasses = True
@@ -27,14 +27,14 @@ class OurField(OpenApiSerializerFieldExtension):
         """Return the field's schema."""
         schema = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
         schema.pop("x-spec-enum-id", None)
-        if isinstance(schema.get("type"), list):  # "null" is added where a field may be null
+        if isinstance(schema.get("type"), list):  # "null" is added to fields that may be null
             schema["type"] = schema["type"][0]
         meaning = DESCRIPTIONS.get(self.target.field_name)
         return schema | ({"description": meaning} if meaning and "$ref" not in schema else {})
 
 
 class TextField(OurField):
-    """A string of any number of lines: all but NUL."""
+    """A string of any number of lines, without NUL."""
 
     target_class = "pipeline.api.v1.fields.Text"
     priority = 0
@@ -48,7 +48,7 @@ class TextField(OurField):
 
 
 class LineField(TextField):
-    """A string in one line: no control characters."""
+    """A string in one line, without control characters."""
 
     target_class = "pipeline.api.v1.fields.Line"
     priority = 1
@@ -56,7 +56,7 @@ class LineField(TextField):
 
 
 class ObjectField(OurField):
-    """An object of whatever fields."""
+    """An object with any fields."""
 
     target_class = "pipeline.api.v1.fields.AnyObject"
     priority = 0

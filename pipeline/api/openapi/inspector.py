@@ -1,4 +1,4 @@
-"""Operations as OpenAPI has them, from what the views' methods say about themselves."""
+"""OpenAPI operations, built from the descriptions of the views' methods."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.api.v1.fields import Text
 
 
 class NotDescribed(Exception):
-    """A view's method does not say what it is to clients."""
+    """A view's method has no description for clients."""
 
 
 class Inspector(AutoSchema):
-    """Writes one operation: its words from the docstring, the rest from `describes`."""
+    """Builder of one operation: the summary from the docstring, the rest from `describes`."""
 
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
@@ -83,12 +83,12 @@ class Inspector(AutoSchema):
         return {"content": {operation.media: {"schema": schema}}, "required": required}
 
     def _insert_field_validators(self, field: Any, schema: Schema) -> None:
-        """Write the bounds of a field; our patterns allow for blanks themselves."""
+        """Add a field's bounds to its schema. Our own patterns already allow for blanks."""
         super()._insert_field_validators(field, schema)
         if isinstance(field, Text) and "oneOf" in schema:
             schema.update(schema.pop("oneOf")[0])
 
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Schema:
-        """Return the schema of a request's object: fields that it does not have are refused."""
+        """Return the schema of a request's object. It allows no unknown fields."""
         schema = super()._map_basic_serializer(serializer, direction)
         return schema | {"additionalProperties": False}

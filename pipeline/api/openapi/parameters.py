@@ -1,4 +1,4 @@
-"""The parameters that operations take in their query or their headers."""
+"""Parameters of operations, in the query or in headers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from tasks.models.statuses import Status
 _TIME = {"type": "string", "format": "date-time"}
 _SEQ = whole_schema(0, LARGEST)
 
-LIMIT = Parameter(
-    "limit", "How many rows a page has.", whole_schema(1, MOST, default=DEFAULT_LIMIT)
-)
+LIMIT = Parameter("limit", "Rows per page.", whole_schema(1, MOST, default=DEFAULT_LIMIT))
 _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
-CURSOR = Parameter("cursor", "`next_cursor` of the page before.", _CURSOR)
+CURSOR = Parameter("cursor", "`next_cursor` of the previous page.", _CURSOR)
 PAGED = (LIMIT, CURSOR)
 
 JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(JobStatus))
 SEARCH = Parameter(
     "search",
-    "Only jobs with this in title or location.",
+    "Only jobs with this text in their title or location.",
     {"type": "string", "maxLength": LONGEST_SEARCH},
 )
-AFTER = Parameter("after", "`next_cursor` of the answer before.", _CURSOR)
+AFTER = Parameter("after", "`next_cursor` of the previous response.", _CURSOR)
 WITH_ADDRESS = Parameter(
     "email",
-    "The person's whole address, in whatever case.",
+    "The person's whole email address, in any case.",
     {"type": "string", "minLength": 1, "maxLength": 254},
     required=True,
 )
@@ -43,13 +41,13 @@ REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _
 MOST_REPLAYED = 1_000
 REPLAY_LIMIT = Parameter(
     "limit",
-    "How many of those who waited a page has.",
+    "People on the waitlist per page.",
     whole_schema(1, MOST_REPLAYED, default=MOST_REPLAYED),
 )
-NOTED_SEQ = Parameter("seq", "The seq that you noted; together with `hash`.", _SEQ)
+NOTED_SEQ = Parameter("seq", "The seq that you noted. Requires `hash`.", _SEQ)
 NOTED_HASH = Parameter(
     "hash",
-    "The hash that you noted; together with `seq`.",
+    "The hash that you noted. Requires `seq`.",
     {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
 )
 TASK_STATUS = Parameter("status", "Only tasks with this status.", choices_schema(Status))
@@ -64,20 +62,20 @@ OF_WEBHOOK_TYPE = Parameter(
 )
 IF_MATCH = Parameter(
     "If-Match",
-    "The ETag of the job as you read it; needed to change capacity or policy.",
+    "The ETag of the job as you read it. Required to change capacity or policy.",
     {"type": "string"},
     where="header",
 )
 IF_NONE_MATCH = Parameter(
     "If-None-Match",
-    "The ETag of an answer that you have; 304 if it is still right.",
+    "The ETag of a response that you have; 304 if it is still current.",
     {"type": "string"},
     where="header",
 )
 _KEY = "^[^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f\\x85\\xa0][^\\x00-\\x1f\\x7f]*$"
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "Makes repeating the request safe: the first answer comes again, for 24 hours.",
+    "Makes it safe to repeat the request: for 24 hours, you get the first response again.",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _KEY},
     where="header",
 )

@@ -1,4 +1,4 @@
-"""Selection of the addresses in the document: all that answer with our JSON."""
+"""Selection of the document's paths: all that respond with our JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PREFIX = "/api/v1/"
 
 
 def described_paths(endpoints: list[Endpoint]) -> list[Endpoint]:
-    """Return the endpoints of the versioned API, but those of the documentation itself."""
+    """Return the endpoints of the versioned API, except the documentation's own."""
     return [
         each
         for each in endpoints

@@ -13,7 +13,7 @@ _MEMBERS = {
 
 
 def security_of(action: Action) -> list[dict[str, list[str]]]:
-    """Return the credentials that will do; an empty entry stands for none."""
+    """Return the accepted credentials. An empty entry means that none is needed."""
     rule = RULES[action]
     found: list[dict[str, list[str]]] = [{}] if rule.public else []
     if rule.scope:
@@ -24,7 +24,7 @@ def security_of(action: Action) -> list[dict[str, list[str]]]:
 
 
 def security_callers_of(action: Action) -> str:
-    """Return who may take an action, as a sentence without its full stop."""
+    """Return who may take an action, as a sentence without a full stop."""
     rule = RULES[action]
     if rule.public:
         return "Anyone, with or without a credential"
@@ -32,7 +32,7 @@ def security_callers_of(action: Action) -> str:
     if rule.scope is None:
         if rule.applicant:
             return "The applicant, with their token or session"
-        return f"The company, with {session}; no key will do"
+        return f"The company, with {session}; not with a key"
     scopes = "`read` or `write`" if rule.scope is Scope.READ else "`write`"
     company = f"company, with a key of scope {scopes} or {session}"
     if rule.applicant:

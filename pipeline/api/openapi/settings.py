@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 _DESCRIPTION = """\
-A hiring pipeline that moves itself: each job has a fixed number of seats; who applies beyond them
-waits in a strict order, and a seat that opens goes to the next in line, who has a window to
-acknowledge it.
+A hiring pipeline that moves itself: each job has a fixed number of seats
+and a strictly ordered waitlist. When a seat opens, it is offered to the next in line, who must
+acknowledge it before a deadline.
 
 **Conventions.** JSON in UTF-8. Times are RFC 3339 in UTC; durations are whole `…_seconds`. A field
 without a value is `null`, never missing; unknown fields in a request are refused. Ids are opaque.
-What is not yours does not exist: 404.
+Anything
+that is not yours answers 404.
 
-**Errors** are `application/problem+json` (RFC 9457); tell them apart by `code`.
+**Errors** are `application/problem+json` (RFC 9457). Distinguish them by `code`.
 
 **Repeating** a POST is safe with an `Idempotency-Key`.
 
@@ -38,8 +39,8 @@ def spectacular_settings(session_cookie: str) -> dict[str, Any]:
             "type": "apiKey",
             "in": "cookie",
             "name": session_cookie,
-            "description": "A browser's session. Changes also need the CSRF token in X-CSRFToken;"
-            " who belongs to several companies names one in X-Company.",
+            "description": "A browser's session. Changes also need the CSRF token in "
+            "X-CSRFToken. A member of several companies names one in X-Company.",
         },
     }
     return {

@@ -11,7 +11,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 # Swagger's own style sheet has its icons as data: addresses.
 @method_decorator(csp_update({"img-src": [SELF, "data:"]}), name="dispatch")
 class SwaggerPage(SpectacularSwaggerSplitView):
-    """Swagger's page, with its script beside it."""
+    """Swagger's page, with its script in a separate response."""
 
     authentication_classes = ()
     url = "/api/v1/openapi.json"

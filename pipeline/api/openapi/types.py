@@ -1,4 +1,4 @@
-"""The types of payloads as JSON schemas: what a view is said to give, a client can check."""
+"""JSON schemas of payload types, so that clients can check what a view returns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "Prob
 
 
 class Types:
-    """Turns types into schemas; those with a name become components of the document."""
+    """Converter of types to schemas. Named types become components of the document."""
 
     def __init__(self, registry: ComponentRegistry) -> None:
         self._registry = registry
 
     def schema_of(self, hint: Any) -> Schema:
-        """Return the schema of a type. Raises UnableToProceedError for what has none."""
+        """Return the schema of a type. Raises UnableToProceedError for an unsupported type."""
         origin, arguments = get_origin(hint), get_args(hint)
         if is_typeddict(origin or hint):
             return self._component(type_name_of(hint), hint, self._object)
@@ -91,14 +91,14 @@ class Types:
 
 
 def type_name_of(hint: Any) -> str:
-    """Return a type's name in the document: JobOut is Job, PageOf[JobOut] is JobPage."""
+    """Return a type's name in the document: Job for JobOut, JobPage for PageOf[JobOut]."""
     arguments = "".join(type_name_of(each) for each in get_args(hint))
     own = (get_origin(hint) or hint).__name__.removesuffix("Out")
     return arguments + own.removesuffix("Of") if arguments else _NAMES.get(own, own)
 
 
 def _filled_type(hint: Any, given: dict[Any, Any]) -> Any:
-    """Return a generic's type of a field, with its arguments in the places of its parameters."""
+    """Return a generic's field type with its parameters replaced by the arguments."""
     if hint in given:
         return given[hint]
     inner = getattr(hint, "__parameters__", ())

@@ -1,4 +1,4 @@
-"""The documentation as it is served: the document itself, and a page to browse it offline."""
+"""The documentation's views: the document, and a page to browse it offline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DocumentView(Endpoint):
         """Count nothing: this page reads no database."""
 
     def get(self, request: Request) -> Response | HttpResponse:
-        """Return the OpenAPI document; 304 if the client has it already."""
+        """Return the OpenAPI document, or 304 if the client already has it."""
         answer = conditional_answer(request, None, _docs_view_tag())
         if answer.status_code == 304:
             return answer
@@ -37,9 +37,9 @@ class DocumentView(Endpoint):
 
 
 class DocsView(View):
-    """`/docs/`: a page that fetches nothing from anywhere else.
+    """`/docs/`: a page that loads nothing from other sites.
 
-    The library behind it takes much memory, and is loaded when somebody opens the page.
+    Its library takes much memory and is loaded when somebody first opens the page.
     """
 
     documents = True

@@ -1,4 +1,4 @@
-"""People and companies, each as the reader may know them."""
+"""Endpoints for people: the signed-in applicant, and a company's applicants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pipeline.selectors.people import applicants_with_address, read_applicant
 
 
 class PersonOut(TypedDict):
-    """A person, under the name that the reader may know."""
+    """A person, under the name that the reader may see."""
 
     id: UUID
     name: str | None
@@ -35,7 +35,7 @@ class PersonOut(TypedDict):
 
 
 def person_out(applicant: Applicant) -> PersonOut:
-    """Return a person, under the name that the reader may know."""
+    """Return a person, under the name that the reader may see."""
     return {
         "id": applicant.id,
         "name": applicant.name or None,
@@ -81,7 +81,7 @@ class Applicants(Endpoint):
         parameters=(WITH_ADDRESS, *PAGED),
     )
     def get(self, request: Request) -> Response:
-        """Find the company's applicant with an email address, in any case: one person, or none."""
+        """Find the company's applicant with an email address, in any case: one person or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page_limit(request), cursor_id(request)
         found = applicants_with_address(company_id, address_parameter(request))
@@ -93,7 +93,7 @@ class OneApplicant(Endpoint):
 
     @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """Return a person: oneself, or one of the company's applicants."""
+        """Return the caller, or one of the company's applicants."""
         return Response(person_out(known_applicant(caller_of(request), applicant_id)))
 
 
@@ -108,7 +108,7 @@ class OneApplicantApplications(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """Return a person's applications, newest first; for a company, those to its own jobs."""
+        """Return a person's applications, newest first. A company sees those to its own jobs."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
         company_id = caller.company_id if isinstance(caller, CompanyCaller) else None

@@ -1,4 +1,4 @@
-"""Signing in as an applicant: a code by mail, a token for the code, and the token's end."""
+"""Applicant sign-in: email a code, exchange it for a token, revoke the token."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from pipeline.web.client_address import client_address
 
 
 class CodeRequestIn(Shape):
-    """The address that is to be proved."""
+    """The email address to prove."""
 
     email = Address(max_length=EMAIL_LENGTH)
 
 
 class CodeIn(Shape):
-    """An address, and the code that was sent to it; blanks between its digits do not matter."""
+    """An email address and the code that was sent to it. Blanks between digits do not matter."""
 
     email = Address(max_length=EMAIL_LENGTH)
     code = Line(max_length=20)
@@ -45,13 +45,13 @@ class CodeIn(Shape):
 
 
 class TokenOut(TypedDict):
-    """A token that stands for the person who proved their address."""
+    """A token for the person who proved their address."""
 
     token: str
     expires_at: datetime
 
 
-SENT = "If mail reaches this address, a code is on its way to it."
+SENT = "If this address exists, a code is on its way to it."
 
 
 class SignInCode(Endpoint):
@@ -66,7 +66,7 @@ class SignInCode(Endpoint):
         DetailOut,
         status=202,
         takes=(CodeRequestIn,),
-        about="The answer is the same for every address, whether somebody uses it here or not.",
+        about="The response is the same for every address, whether or not it is known here.",
     )
     def post(self, request: Request) -> Response:
         """Send a code to an email address: 202 for every address."""
@@ -84,7 +84,7 @@ class SignInToken(Endpoint):
     answers_hold_secrets = True
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Ignore credentials when a token is asked for: an old one may have expired."""
+        """Ignore credentials when a token is requested, since an old one may have expired."""
         return super().get_authenticators() if self.request.method == "DELETE" else []
 
     @describes(
@@ -94,11 +94,11 @@ class SignInToken(Endpoint):
         TokenOut,
         takes=(CodeIn,),
         refuses=(NOT_AUTHENTICATED,),
-        about="A code can be used once, within 15 minutes, from the network that asked for it, and"
-        " guessed at five times. Every application with the address is verified by it.",
+        about="A code works once, within 10 minutes, from the network that requested it. It "
+        "allows five guesses. It verifies every application with the address.",
     )
     def post(self, request: Request) -> Response:
-        """Return a token for who proves an address by the code that was sent to it."""
+        """Exchange an address and the code that was sent to it for a token."""
         given = endpoint_body(request, CodeIn)
         check_throttle(request, "code_try", client_address(request))
         requester = requester_of(request).handle
@@ -113,6 +113,6 @@ class SignInToken(Endpoint):
         """Revoke the token that the request carries."""
         person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
-            raise PermissionDenied("Send the token that is to be revoked as the credential.")
+            raise PermissionDenied("Send the token to revoke as the credential.")
         revoke_token(person.token_id)
         return Response(status=204)

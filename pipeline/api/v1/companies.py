@@ -1,4 +1,4 @@
-"""A company's API keys, for its owners. No key can make, list or end keys."""
+"""Endpoints for the company and its API keys. Only owners manage keys; no key can."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pipeline.selectors.paging import Page, encode_cursor
 
 
 class ApiKeyIn(Shape):
-    """A new key: a name by which people tell it from others, and what it may do."""
+    """A new key: a name that people recognise it by, and its permissions."""
 
     name = Line(max_length=KEY_NAME_LENGTH)
     scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
@@ -46,7 +46,7 @@ class ApiKeyIn(Shape):
 
 
 class CompanyOut(TypedDict):
-    """A company, for itself."""
+    """A company, as its own members and keys see it."""
 
     id: UUID
     name: str
@@ -54,7 +54,7 @@ class CompanyOut(TypedDict):
 
 
 class ApiKeyOut(TypedDict):
-    """A key to the API, as its company's owners see it: never the key itself."""
+    """An API key, as its company's owners see it, without its secret."""
 
     id: UUID
     hint: str
@@ -67,18 +67,18 @@ class ApiKeyOut(TypedDict):
 
 
 class NewApiKeyOut(ApiKeyOut):
-    """A key that was just made. This is the only time that it can be read."""
+    """A new key with its secret, which can be read only now."""
 
     key: str
 
 
 def company_out(company: Company) -> CompanyOut:
-    """Return a company, for itself."""
+    """Return a company, as its own members and keys see it."""
     return {"id": company.id, "name": company.name, "created_at": company.created_at}
 
 
 def api_key_out(key: ApiKey) -> ApiKeyOut:
-    """Return a company's key for its owners: its first characters, never the key itself."""
+    """Return a key as its company's owners see it: its first characters, never its secret."""
     return {
         "id": key.id,
         "hint": key.hint,
@@ -110,7 +110,7 @@ class ApiKeys(Endpoint):
         "list_api_keys", Tag.COMPANIES, Action.MANAGE_KEYS, PageOf[ApiKeyOut], parameters=PAGED
     )
     def get(self, request: Request) -> Response:
-        """List the company's keys, newest first, revoked ones too. Their secrets are not kept."""
+        """List the company's keys, newest first, including revoked ones. Secrets are not kept."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         after, limit = cursor_id(request), page_limit(request)
         page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
@@ -126,11 +126,11 @@ class ApiKeys(Endpoint):
         NewApiKeyOut,
         status=201,
         takes=(ApiKeyIn,),
-        about="The member must have proved who they are within the last ten minutes, by password or"
-        " second step, if the account has one: else 403.",
+        about="The member must have confirmed their identity within the last ten minutes, "
+        "with their password or, if the account has one, the second step; otherwise 403.",
     )
     def post(self, request: Request) -> Response:
-        """Make a key: 201. Only this answer shows it."""
+        """Create a key: 201. Only this response shows it."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         given = endpoint_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]

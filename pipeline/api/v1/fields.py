@@ -1,4 +1,4 @@
-"""Fields of requests that take a JSON value for what it is: no "5" for 5, no 1 for true."""
+"""Request fields that accept a JSON value only as it is: no "5" for 5, no 1 for true."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Shape(serializers.Serializer[Any]):
-    """An object in a request. Fields that it does not have are refused."""
+    """An object in a request. Unknown fields are refused."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the object's values. Raises ValidationError, naming every field that is wrong."""
+        """Return the object's values. Raises ValidationError with every field that is wrong."""
         unknown = data.keys() - self.fields.keys() if isinstance(data, Mapping) else ()
         wrong: dict[str, Any] = {
             name: [ErrorDetail("There is no such field.", "unknown")] for name in sorted(unknown)
@@ -49,7 +49,7 @@ class Line(Text):
     """A string in one line."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the string, without blanks around it. Raises ValidationError."""
+        """Return the string, stripped of surrounding blanks. Raises ValidationError."""
         text = super().to_internal_value(data)
         if _CONTROL.search(text):
             self.fail("invalid")
@@ -57,7 +57,7 @@ class Line(Text):
 
 
 class Address(serializers.EmailField):
-    """An email address, in the one spelling under which addresses are kept."""
+    """An email address, normalized as it is stored."""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the address. Raises ValidationError."""
@@ -70,7 +70,7 @@ class Address(serializers.EmailField):
 
 
 class Whole(serializers.IntegerField):
-    """A whole number, however it is written: 5, 5.0 and 5e0 are one number to JSON."""
+    """A whole number, however it is written: in JSON, 5, 5.0 and 5e0 are the same number."""
 
     def to_internal_value(self, data: Any) -> int:
         """Return the number. Raises ValidationError."""
@@ -92,7 +92,7 @@ class Flag(serializers.BooleanField):
 
 
 class Choice(serializers.ChoiceField):
-    """One of a few words."""
+    """One of a few fixed words."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the word. Raises ValidationError."""
@@ -102,7 +102,7 @@ class Choice(serializers.ChoiceField):
 
 
 class Choices(serializers.ListField):
-    """Some of a few words, in any order."""
+    """Any of a few fixed words, in any order."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         """Return the words, each once. Raises ValidationError."""
@@ -112,11 +112,11 @@ class Choices(serializers.ListField):
 
 
 class Nothing(Shape):
-    """The body of a request that says everything by its address: empty, or `{}`."""
+    """The body of a request that needs none: empty, or `{}`."""
 
 
 class AnyObject(serializers.JSONField):
-    """An object; what may be in it, its type says."""
+    """An object whose contents depend on the task type."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the object. Raises ValidationError."""
@@ -126,7 +126,7 @@ class AnyObject(serializers.JSONField):
 
 
 class Moment(serializers.DateTimeField):
-    """A time with its offset."""
+    """A time with an offset."""
 
     def to_internal_value(self, value: Any) -> datetime:
         """Return the time, in UTC. Raises ValidationError."""

@@ -1,4 +1,4 @@
-"""Types that the answers of several resources share. An absent value is None, never missing."""
+"""Types shared by the responses of several resources. An absent value is None, never missing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Generic, TypedDict, TypeVar
 
 Row = TypeVar("Row")
-# A whole number that is never negative.
+# A non-negative whole number.
 Count = Annotated[int, ("minimum", 0)]
-# A SHA-256 in hexadecimal digits.
+# A SHA-256 in hexadecimal.
 Hash = Annotated[str, ("pattern", "^[0-9a-f]{64}$")]
 
 
@@ -20,7 +20,7 @@ class PageOf(TypedDict, Generic[Row]):
 
 
 class DetailOut(TypedDict):
-    """An answer that says only that the request was taken."""
+    """A response that says only that the request was accepted."""
 
     detail: str
 

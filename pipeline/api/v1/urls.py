@@ -1,4 +1,4 @@
-"""The addresses of the API, version 1. What matches none of them is not there."""
+"""URLs of version 1 of the API. Any other URL answers 404."""
 
 from django.urls import path
 

@@ -68,7 +68,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
-    """Confirm the offered seat; if it is too late, the next page says so and shows the place.
+    """Confirm the offered seat. If it is too late, the next page says so and shows the new place.
 
     Confirms on POST only. A person who had to sign in first returns here by GET and sees the
     button.
@@ -163,10 +163,10 @@ def _seat_after_my_withdrawal(job: Job) -> str:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (
-            "Everyone on the waitlist is in the pause after a missed deadline. If you withdraw, the"
-            " seat stays free until the first pause ends or someone applies."
+            "Everyone on the waitlist is in a pause after a missed deadline. If you "
+            "withdraw, the seat stays free until the first pause ends or someone applies."
         )
     return (
-        "If you withdraw, the seat is immediately offered to the first person in line who is not in"
-        " the pause after a missed deadline."
+        "If you withdraw, the seat is immediately offered to the first person in line who is "
+        "not in a pause after a missed deadline."
     )

@@ -82,7 +82,7 @@ class ApplicationCard:
 
     @property
     def may_confirm(self) -> bool:
-        """Tell whether there is a seat to confirm and still time."""
+        """Tell whether there is a seat to confirm, and time left."""
         legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
         return legal and _state_of_card(self.standing) is CardState.OFFERED
 
@@ -94,7 +94,7 @@ class ApplicationCard:
 
     @property
     def may_verify(self) -> bool:
-        """Tell whether the owner can take over what was made with the address."""
+        """Tell whether the owner can verify an application that was made with their address."""
         return _state_of_card(self.standing) is CardState.UNVERIFIED
 
     @property

@@ -1,4 +1,4 @@
-"""Applying to a job: directly when signed in, otherwise with a code that proves the address."""
+"""Page to apply to a job, directly when signed in, otherwise with a code by email."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         return show_opening(request, job, form, status=422)
     if person:
         return _apply_signed_in(request, job, person, form.cleaned_data["name"])
-    # Every address is answered alike from here on, whether it is known here or not.
+    # From here on the response is the same for every address, known or not.
     name, address, handle = (
         form.cleaned_data["name"],
         form.cleaned_data["email"],

@@ -85,12 +85,12 @@ def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) ->
         }
         status = 409 if refused else 200
         response = render(request, "applicant/confirm.html", context, status=status)
-    response["Referrer-Policy"] = "strict-origin"  # the address of this page is a secret
+    response["Referrer-Policy"] = "strict-origin"  # this page's URL is a secret
     return response
 
 
 def _offer_to_confirm(offer: Offer) -> tuple[ApplicationCard, LinkState] | None:
-    """Return the application that an offer was made to, and the state of its link."""
+    """Return the application of an offer, and the state of its link."""
     try:
         seen = read_application(offer.application_id)
     except ApplicationNotFound:

@@ -1,7 +1,7 @@
 """Pages of the development mailbox, which holds codes that sign in.
 
-They are there only where DEV_MAIL is set, and only for requests that come directly from this
-machine: a proxy or a tunnel on it must not show them to others.
+They exist only if DEV_MAIL is set, and only for requests that come directly from this machine: a
+proxy or a tunnel on it must not show them to others.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from applicants.http import forget_address, sign_out_browser
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.erase_files import file_rows_with
+from pipeline.privacy.erase_files import imported_rows_with
 from pipeline.privacy.my_data import everything_about
 
 security = logging.getLogger("security")
@@ -50,10 +50,12 @@ def download_my_data(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
     person = _person_of_my_data(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
+    imports, files_not_searched = imported_rows_with(person.email)
     kept = {
         "taken_at": timezone.now(),
         **everything_about(person),
-        "imports": file_rows_with(person.email),
+        "imports": imports,
+        "imported_files_not_searched": files_not_searched,
     }
     response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
     name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"

@@ -54,13 +54,13 @@ def openings(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def opening(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show one job; a draft only to its own company."""
+    """Show one job. A draft is shown only to its own company."""
     job = public_job(request, job_id)
     return show_opening(request, job, opening_form(request))
 
 
 def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
-    """Return the form to apply; signed-in applicants enter only a name."""
+    """Return the form to apply. Signed-in applicants enter only a name."""
     person = current_applicant(request)
     if person is None:
         return ApplyForm(data)

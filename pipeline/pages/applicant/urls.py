@@ -1,4 +1,4 @@
-"""Addresses of the applicants' pages."""
+"""URLs of the applicants' pages."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
 """Cron expressions in words, and the rhythms of the schedule form as cron expressions.
 
 Describes only common shapes; for any other, the page shows the next runs. A library such as
-cron-descriptor could replace `describe_cron` alone, as the form also needs the way back. It
+cron-descriptor could replace only `describe_cron`, since the form also needs the reverse. It also
 describes `*/7` as "Every 7 minutes" and `0 25 * * *` as "At 25:00", and neither is true.
 """
 

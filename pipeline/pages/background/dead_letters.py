@@ -38,7 +38,7 @@ class DeadLetterGroup:
 
     @property
     def count(self) -> str:
-        """Return their number, or 1,000+ beyond the limit of counting."""
+        """Return their number, or 1,000+ if there are more than are counted."""
         return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
 
     @property

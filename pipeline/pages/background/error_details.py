@@ -1,4 +1,4 @@
-"""Errors of tasks as shown to their company: with lines of code, without paths of our machines."""
+"""Task errors as shown to their company: with lines of code, but without paths of our machines."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _overview_page(
 
 
 def _filter_of_overview(request: HttpRequest) -> tuple[str | None, str | None]:
-    """Return the status and the type in the address; None where there is no valid one."""
+    """Return the status and the type in the URL, each None unless valid."""
     status, key = request.GET.get("status"), request.GET.get("type")
     return status if status in Status.values else None, key if key in COMPANY_TYPES else None
 

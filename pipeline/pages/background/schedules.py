@@ -140,7 +140,7 @@ def _schedules_form(request: HttpRequest, member: Member, initial: dict[str, Any
 
 
 def _is_schedule_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> bool:
-    """Save if the form asks for it; return whether it was saved, with errors on the form."""
+    """Save if the form asks for it, and return whether it was saved. Errors are on the form."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return False
     try:

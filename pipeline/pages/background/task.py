@@ -127,7 +127,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     except WrongStatus as error:
         messages.error(request, words_of_refused_task_action(error))
     else:
-        stopped = "Task cancelled." if now is Status.CANCELLED else "Task is stopping."
+        stopped = "Task cancelled." if now is Status.CANCELLED else "You asked this task to stop."
         messages.success(request, stopped)
     return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
 

@@ -15,7 +15,7 @@ from tasks.registry import TaskSpec
 FORMATS = {"csv": "CSV", "jsonl": "JSON lines"}
 GONE = "a deleted job"
 
-# Endings that a test task can be given.
+# The endings that a test task can have.
 ENDINGS = {
     "done": "Finish",
     "fail": "Fail on each of three attempts",

@@ -33,7 +33,7 @@ def task_row_moves_soon(task: Task, now: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task in words. `link` is the address of its result and the link's text."""
+    """A task in words. `link` is the URL of its result and the link's text."""
 
     task: Task
     what: str

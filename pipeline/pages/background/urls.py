@@ -1,4 +1,4 @@
-"""Addresses of the background work pages."""
+"""URLs of the background work pages."""
 
 from django.urls import path
 

@@ -77,8 +77,8 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None)
     consequence = _consequence_for_application(seen, job)
-    # Only the fate of the seat must still hold when the button is pressed: the number of people
-    # waiting behind changes all the time, and no decision depends on it.
+    # When the button is pressed, only the consequence for the seat must still be the same. The
+    # number of people waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
     promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise

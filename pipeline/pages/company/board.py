@@ -21,7 +21,7 @@ from pipeline.selectors.board import Board, SeatPlace, board_decay_worker, board
 from pipeline.selectors.paging import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
-IDLE_SHOWN = 6  # free seats drawn one by one; any others are only counted
+IDLE_SHOWN = 6  # free seats drawn one by one; the rest are only counted
 ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "hand-raised"}
 
 
@@ -30,7 +30,7 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's pipeline; the page keeps itself up to date."""
     member, job = own_job(request, job_id)
     worker = board_decay_worker()
-    # Beside the line itself, the page shows whether the worker is late, and counts of past hours.
+    # Besides the line, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
     return live_page(
@@ -114,7 +114,7 @@ def _resuming_on_board(shown: Board) -> str:
 
 
 def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
-    """Addresses of the next and the first page of both lists."""
+    """Return the URLs of the next and the first page of both lists."""
     urls = {}
     if shown.seats.more:
         seat = board_place_of(shown.seats.rows[-1])

@@ -26,7 +26,7 @@ from pipeline.wording.explanations import explain_line
 JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
 REFRESH_SECONDS = 600  # how often counts of the last hours or days change with time alone
-FAIR_WINDOW_SECONDS = 20 * 3_600  # WCAG 2.2.1: a shorter time to answer shuts people out
+FAIR_WINDOW_SECONDS = 20 * 3_600  # WCAG 2.2.1: a shorter time to confirm shuts people out
 
 FIRST_JOB = (
     "Describe the work and say how many people you can review carefully at the same time. Everyone"

@@ -33,7 +33,7 @@ LONGEST_SEARCH = 254
 @for_members()
 @time_limited
 def people(request: HttpRequest) -> HttpResponse:
-    """Search the company's applicants by name or whole address; else list the latest ones."""
+    """Search the company's applicants by name or whole address, or list the latest ones."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     context: dict[str, Any] = {"search": search, "by_address": "@" in search}
@@ -62,7 +62,7 @@ def people(request: HttpRequest) -> HttpResponse:
 @for_members()
 @time_limited
 def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
-    """Show one person's applications to this company and the events of these."""
+    """Show one person's applications to this company, and their events."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = applicant_known_to(company_id, applicant_id)

@@ -1,4 +1,4 @@
-"""Retention of a job's personal data: for how long it is kept, and a legal hold."""
+"""Retention of a job's personal data: the number of days, and a legal hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST, MOST = Retention.LEAST_DAYS, Retention.MOST_DAYS
 
 
 class RetentionForm(PlainForm):
-    """Form for the days, and for the hold."""
+    """Form for the number of days and the legal hold."""
 
     keep_days = forms.IntegerField(
         min_value=LEAST,
@@ -36,7 +36,7 @@ class RetentionForm(PlainForm):
 
 
 def retention_form(job: Job) -> RetentionForm:
-    """Return the form with the job's present values."""
+    """Return the form with the job's current values."""
     kept = Retention.objects.filter(job=job).first() or Retention(job=job)
     return RetentionForm(initial={"keep_days": kept.keep_days, "legal_hold": kept.legal_hold})
 
@@ -44,12 +44,12 @@ def retention_form(job: Job) -> RetentionForm:
 @require_POST
 @for_members()
 def job_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Save the retention of a job, closed ones too; owners only."""
+    """Save a job's retention, even of a closed job. Owners only."""
     _, job = own_job(request, job_id, Action.MANAGE_TEAM)
     form = RetentionForm(request.POST)
     if form.is_valid():
         set_retention(job_id=job.id, **form.cleaned_data)
-        messages.success(request, "Saved. It applies from the next night on.")
+        messages.success(request, "Saved. The change takes effect tonight.")
     else:
         messages.error(request, f"Enter {LEAST} to {MOST:,} days. Nothing was changed.")
     return redirect("job_settings", job_id=job.id)

@@ -77,7 +77,7 @@ def _save_settings(
 
 
 def _alter_settings(request: HttpRequest, member: Member, job: Job, alteration: JobChanges) -> str:
-    """Change a job if it still is as the form showed it. Return why not, or an empty string."""
+    """Change a job if it is still as the form showed it. Return why not, or an empty string."""
     if job.status == JobStatus.CLOSED:
         return error_message_for(IllegalJobMove(status=job.status, verb="change"))
     for _ in range(TRIES):
@@ -130,7 +130,7 @@ def _settings_page(
 
 
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return label and present value of every field in which a stale form differs from the job."""
+    """Return label and current value of every field in which a stale form differs from the job."""
 
     def shown_setting(value: object) -> str:
         if value is None:

@@ -1,4 +1,4 @@
-"""Addresses of the pages for a company's jobs and people."""
+"""URLs of the pages for a company's jobs and people."""
 
 from django.urls import path
 

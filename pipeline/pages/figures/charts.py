@@ -1,8 +1,8 @@
 """Charts as plain numbers, which the template draws as SVG. Pure.
 
-Horizontal places are percentages, so that a chart takes the width there is and its text keeps its
-size. Lines are drawn in a box of WIDTH by HEIGHT, which is stretched to that width. Colours come
-from the classes.
+Horizontal places are percentages, so that a chart fills the available width while its text keeps
+its size. Lines are drawn in a box of WIDTH by HEIGHT, which is stretched to that width. Colours
+come from the CSS classes.
 """
 
 from __future__ import annotations

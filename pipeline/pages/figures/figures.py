@@ -61,7 +61,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
         "occupancy": occupancy_chart(series.points, series.start, series.end, zone),
         "answers": answers_chart(series, job.acknowledgment_window_seconds),
-        # Per tenth of the confirmations, the seconds within which they had come.
+        # For each tenth of the confirmations, the seconds within which they arrived.
         "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
         "waits": waits_chart(series),
         "wait_rows": list(zip(waits_chart_groups(), series.waits, strict=True)),

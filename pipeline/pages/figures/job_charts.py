@@ -54,7 +54,7 @@ def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zon
 
 
 def answers_chart(series: Series, window_seconds: int) -> Chart | None:
-    """Draw the share of offers confirmed by the time since the offer; None without any."""
+    """Draw the share of offers confirmed over the time since the offer, or None without offers."""
     if not series.answers:
         return None
     longest = max(window_seconds * 1.06, series.answers[-1] * 1.02)
@@ -65,7 +65,7 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations came within {short_duration(answers_median(series))}. "
+            f"Half of the confirmations arrived within {short_duration(answers_median(series))}. "
             f"In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
         x=span_ticks(longest),
@@ -76,7 +76,7 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
 
 
 def answers_median(series: Series) -> float:
-    """Return the seconds within which half of the confirmations came."""
+    """Return the seconds within which half of the confirmations arrived."""
     return series.answers[STEPS // 2]
 
 
@@ -88,7 +88,7 @@ def waits_chart_groups() -> list[str]:
 
 
 def waits_chart(series: Series) -> Chart | None:
-    """Draw first offers by the time people had waited; None without any."""
+    """Draw first offers by the time people had waited, or None without offers."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
@@ -110,7 +110,7 @@ def waits_chart(series: Series) -> Chart | None:
 
 
 def hours_chart(series: Series) -> Chart | None:
-    """Draw missed deadlines by the hour of the day; None without any."""
+    """Draw missed deadlines by the hour of the day, or None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None

@@ -1,4 +1,4 @@
-"""Weekly reports of a job: list, page, CSV file, and making them."""
+"""Weekly reports of a job: list, page, CSV file, and the actions to make them."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 @require_POST
 @for_members(Action.MAKE_REPORT)
 def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Start making a week's report in the background; by default, that of the last whole week."""
+    """Start making a week's report in the background, by default for the last whole week."""
     member, job = own_job(request, job_id, Action.MAKE_REPORT)
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
     if week := _report_week(request.POST.get("week", "")):
@@ -236,7 +236,7 @@ def _schedule_reports(job: Job, actor: str) -> None:
 
 
 def _report_on_shelf(job: Job, week: str) -> Shelf:
-    """Return the report of the week in the address. Raises Http404."""
+    """Return the report of the week in the URL. Raises Http404."""
     monday = _report_week(week)
     shelf = report_of(job.id, monday) if monday else None
     if shelf is None:

@@ -1,4 +1,4 @@
-"""Addresses of a job's figures and weekly reports."""
+"""URLs of a job's figures and weekly reports."""
 
 from django.urls import path
 

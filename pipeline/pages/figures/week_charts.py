@@ -27,7 +27,7 @@ def week_day_names(week: Week) -> list[str]:
 
 
 def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
-    """Draw four counts per day; None if all are zero."""
+    """Draw four counts per day, or None if all are zero."""
     highest = max(max(day) for day in figures["days"])
     if not highest:
         return None

@@ -1,4 +1,4 @@
-"""Download files that were prepared in the background, and ask for one."""
+"""Downloads of files that were prepared in the background, and the action to prepare one."""
 
 from __future__ import annotations
 

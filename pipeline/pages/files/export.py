@@ -27,7 +27,10 @@ PIECE = 64 * 1_024  # approximate number of characters sent at a time
 def stream_export(
     request: HttpRequest, job_id: UUID, what: str, format: str
 ) -> StreamingHttpResponse:
-    """Stream `applications` or `log` as `csv` or `jsonl`, as of one instant; else answer 404."""
+    """Stream `applications` or `log` as `csv` or `jsonl`, as of one instant.
+
+    Otherwise answer 404.
+    """
     _, job = own_job(request, job_id)
     if not is_known_format(what, format):
         raise Http404

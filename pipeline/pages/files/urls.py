@@ -1,4 +1,4 @@
-"""Addresses of exports and of files prepared in the background."""
+"""URLs of exports and of files prepared in the background."""
 
 from django.urls import path
 

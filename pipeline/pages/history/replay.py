@@ -49,7 +49,7 @@ DIFFERENCES = {
 
 BEFORE_ALL = "The job did not exist at that time. This is how it began."
 NOT_COMPARED = "There is no such event to compare with. Enter a number from 1 to {head:,}."
-CLOCKS_DIFFER = timedelta(minutes=10)  # a browser's clock may be this far ahead unremarked
+CLOCKS_DIFFER = timedelta(minutes=10)  # a browser's clock may be this far ahead without a message
 NOT_YET = "That time is in the future. This is the line now."
 NO_EVENT = "Enter the number of an event. This is the line now."
 NO_TIME = "Enter a date and time. This is the line now."
@@ -57,7 +57,7 @@ NO_TIME = "Enter a date and time. This is the line now."
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Moment that was asked for: after an event or at a time, or the problem with it."""
+    """Requested moment: after an event, at a time, or the problem with the request."""
 
     seq: int | None = None
     as_of: datetime | None = None
@@ -113,7 +113,8 @@ def _asked_replay(request: HttpRequest) -> Asked:
     if at is None:
         return Asked(problem=NO_TIME)
     if timezone.is_naive(at):
-        # The page names the zone of its times: the browser's may not have been known yet.
+        # The form names the zone of its times, because the browser's zone may not have been known
+        # yet.
         zone: tzinfo = timezone.get_current_timezone()
         with suppress(ZoneInfoNotFoundError, ValueError, OSError):
             zone = ZoneInfo(request.GET.get("zone", ""))
@@ -122,7 +123,7 @@ def _asked_replay(request: HttpRequest) -> Asked:
 
 
 def _moment_to_replay(job_id: UUID, asked: Asked) -> tuple[PastMoment, str]:
-    """Return the moment that was asked for, or the nearest one with a sentence about that."""
+    """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
         return past_moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
     except NoSuchMoment:
@@ -181,7 +182,7 @@ def _replay_people(moment: PastMoment) -> dict[str, Any]:
 
 
 def _note_on_replay_change(change: Difference) -> str:
-    """Say briefly how a person stands differently; empty if the heading says it all."""
+    """Describe a person's difference briefly. Empty if the heading says it all."""
     if change.outcome:
         return words_of_status(change.outcome)
     if change.before and change.after:

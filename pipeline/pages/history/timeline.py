@@ -33,7 +33,7 @@ from pipeline.selectors.search import Found, find_by_name
 from pipeline.wording.event_words import EVENT_FILTERS
 
 PAGE = 25
-NAMESAKES = 10  # people with a matching name that are offered to choose from
+NAMESAKES = 10  # people with a matching name who are offered as choices
 # Files that can be prepared in the background.
 PREPARED = {
     "log.jsonl": "Prepare the log (JSON lines)",
@@ -120,7 +120,7 @@ def _timeline_context(
 
 
 def _timeline_url(job_id: UUID, request: HttpRequest, **changed: object) -> str:
-    """Return this page's address with some parameters changed; None removes one."""
+    """Return this page's URL with some parameters changed. None removes one."""
     kept = {name: request.GET.get(name) for name in ("event", "application", "cause")}
     query = {name: value for name, value in (kept | changed).items() if value}
     address = reverse("timeline", args=[job_id])
@@ -128,14 +128,14 @@ def _timeline_url(job_id: UUID, request: HttpRequest, **changed: object) -> str:
 
 
 def timeline_number(text: str | None) -> int | None:
-    """Parse a sequence number from an address; None if it is not one."""
+    """Parse a seq from a URL, or return None."""
     if text and text.isascii() and text.isdigit() and len(text) < 100:
         return min(int(text), MOST_SEQ)
     return None
 
 
 def timeline_id(text: str | None) -> UUID | None:
-    """Parse an id from an address; None if it is not one."""
+    """Parse an id from a URL, or return None."""
     try:
         return UUID(text) if text else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Addresses of a job's timeline, verification and replay."""
+"""URLs of a job's timeline, verification and replay."""
 
 from django.urls import path
 

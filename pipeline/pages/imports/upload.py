@@ -60,7 +60,7 @@ def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _start_uploaded(member: Member, job: Job, form: FileForm) -> UUID | None:
-    """Start the import and return its id; None, with an error on the form, if refused."""
+    """Start the import and return its id. If refused, return None and add an error to the form."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
         task = start_import(

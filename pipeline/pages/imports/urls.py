@@ -1,4 +1,4 @@
-"""Addresses of the import pages."""
+"""URLs of the import pages."""
 
 from django.urls import path
 

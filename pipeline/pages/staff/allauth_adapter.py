@@ -77,7 +77,7 @@ class StaffAdapter(DefaultAccountAdapter):
         return resolve_url("company_jobs")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count wrong passwords per account and client: strangers lock nobody else out."""
+        """Count wrong passwords per account and client, so strangers cannot lock anyone out."""
         return f"{str(credentials.get('email', '')).lower()} {client_address(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
+from applicants.forms import AddressField
 from jobs.models import NAME_LENGTH, Role, Scope
 from jobs.services import MOST_KEY_DAYS
 from pipeline.background.catalog import COMPANY_TYPES
@@ -35,7 +36,7 @@ class RoleForm(PlainForm):
 class AddMemberForm(RoleForm):
     """Form for a new member."""
 
-    email = forms.EmailField(
+    email = AddressField(
         label="Email address",
         help_text="We will email them how to sign in with a code, without a password.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),

@@ -45,8 +45,8 @@ MADE_ALREADY = (
 def api_keys(request: HttpRequest) -> HttpResponse:
     """List the keys, and create one.
 
-    The response to the form shows the key. It is in no session and no address, so it is gone with
-    the page. An owner who has not given the password or second step of late is asked for it first.
+    The response to the form shows the key. It is in no session and no URL, so it is gone with the
+    page. An owner who has not confirmed their identity recently must do so first.
     """
     owner = require_access(member_who_sent(request), Action.MANAGE_KEYS)
     if request.method == "GET":

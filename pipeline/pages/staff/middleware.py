@@ -21,9 +21,9 @@ from pipeline.web.page_middleware import pages_only
 
 ALLAUTH_ROOT = "/account/"
 BACK_OFFICE = "/admin/"
-# Where a staff session keeps when it began, and when it was last seen to be used.
+# The session keys of when a staff session began and when its use was last noted.
 BEGAN, USED = "staff_began", "staff_used"
-# How often the use of a session is written down.
+# How often the use of a session is noted.
 NOTED_EVERY_SECONDS = 300
 FORMS = ("form", "verify_form", "webauthn_form")
 
@@ -59,7 +59,7 @@ def second_step_for_operators(
     def second_step_middleware(request: HttpRequest) -> HttpResponse:
         user = request.user if request.path.startswith(BACK_OFFICE) else None
         if isinstance(user, User) and user.is_staff and not has_second_step(user.id):
-            return redirect("account")  # which says what is missing
+            return redirect("account")  # the page that says what is missing
         return get_response(request)
 
     return second_step_middleware
@@ -68,10 +68,10 @@ def second_step_for_operators(
 def idle_sessions(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Keep a staff session while it is used, but no longer than settings.STAFF_SESSION_SECONDS.
+    """End a staff session after settings.STAFF_SESSION_SECONDS, even if it is in use.
 
-    The session store itself ends one that is not: pages, API and streams alike. The use is written
-    at most every NOTED_EVERY_SECONDS, and only if the request has read the session anyway.
+    The session store itself ends idle sessions, for pages, API and streams alike. Use is noted at
+    most every NOTED_EVERY_SECONDS, and only if the request reads the session anyway.
     """
 
     def idle_sessions_middleware(request: HttpRequest) -> HttpResponse:
@@ -90,7 +90,7 @@ def idle_sessions(
 
 @receiver(user_logged_in, dispatch_uid="staff.session_began")
 def begin_idle_session(request: HttpRequest, **_: Any) -> None:
-    """Write down when a session began, as seconds since 1970."""
+    """Note when a session began, in seconds since 1970."""
     request.session[BEGAN] = now = int(time.time())
     _note_session_use(request, now)
 

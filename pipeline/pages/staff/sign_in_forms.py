@@ -3,24 +3,88 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import ConfirmLoginCodeForm
+from allauth.account.forms import (
+    AddEmailForm,
+    ConfirmLoginCodeForm,
+    LoginForm,
+    RequestLoginCodeForm,
+    ResetPasswordForm,
+)
 from allauth.core import context
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
+from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.web.client_address import client_address
 
 security = logging.getLogger("security")
 
 TRIES_OF_ONE_CODE = 3
+# Emails of one kind to one address: for all who ask together, and for each client besides, so that
+# strangers cannot use up its owner's.
+MAILS_FOR_ALL, OWN_MAILS = Rate(3, 900), Rate(2, 900)
+
+
+class AnySpelling(forms.Form):
+    """Part of a form that takes an address in any spelling, and keeps the one that is ours."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        for name in {"login", "email"} & set(self.fields):
+            field = self.fields[name]
+            self.fields[name] = AddressField(label=field.label, widget=field.widget)
+
+
+class SignInForm(AnySpelling, LoginForm):
+    """Form for an address and a password."""
+
+
+class NewAddressForm(AnySpelling, AddEmailForm):
+    """Form for another address of an account."""
+
+
+class MailForm(AnySpelling):
+    """Part of a form by which anybody has an email sent to an address of staff."""
+
+    kind: ClassVar[str]
+
+    def clean_email(self) -> str:
+        """Return the address, unless too many emails of this kind were sent to it lately."""
+        email: str = self.cleaned_data["email"]
+        own = f"{email} {client_address(context.request)}"
+        if (
+            not count_against_rate(self.kind, email, MAILS_FOR_ALL).allowed
+            and not count_against_rate(self.kind, own, OWN_MAILS).allowed
+        ):
+            security.warning("staff.email_withheld", extra={"what": self.kind})
+            raise get_adapter().validation_error("rate_limited")
+        cleaned: str = super().clean_email()  # type: ignore[misc]  # of the form it is a part of
+        return cleaned
+
+
+class CodeForm(MailForm, RequestLoginCodeForm):
+    """Form for an address to which a code is sent."""
+
+    kind = "staff_code_mail"
+
+
+class ResetForm(MailForm, ResetPasswordForm):
+    """Form for an address to which the link to a new password is sent."""
+
+    kind = "staff_reset_mail"
 
 
 class ConfirmCodeForm(ConfirmLoginCodeForm):
-    """Form for an emailed code. Attempts are counted in the database, safe against races."""
+    """Form for an emailed code.
+
+    Attempts are counted in the database, which is safe against races.
+    """
 
     field_order = ("code",)
 

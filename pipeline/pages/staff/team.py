@@ -54,7 +54,7 @@ def team(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_members()
 def team_second_step(request: HttpRequest) -> HttpResponse:
-    """Require a second step of all members of the company, or make it their choice again."""
+    """Require a second step from all members of the company, or make it optional again."""
     owner = require_access(member_who_sent(request), Action.MANAGE_TEAM)
     required = request.POST.get("required") == "yes"
     try:
@@ -62,7 +62,7 @@ def team_second_step(request: HttpRequest) -> HttpResponse:
     except SecondStepMissing:
         messages.error(request, OWN_STEP_FIRST)
         return redirect("team")
-    done = "is now required" if required else "is now the choice of each member"
+    done = "is now required" if required else "is now optional for each member"
     messages.success(request, f"Two-step verification {done}.")
     return redirect("team")
 

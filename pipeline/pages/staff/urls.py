@@ -1,4 +1,4 @@
-"""Addresses of the pages for staff accounts, teams, keys and the system."""
+"""URLs of the pages for staff accounts, teams, keys and the system."""
 
 from django.urls import include, path
 from django.views.generic import RedirectView

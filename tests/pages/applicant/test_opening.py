@@ -94,7 +94,7 @@ def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
     assert (
-        "A seat is free now. Everyone on the waitlist is in the pause after a missed deadline"
+        "A seat is free now. Everyone on the waitlist is in a pause after a missed deadline"
     ) in page
     assert "would join behind" not in page
 

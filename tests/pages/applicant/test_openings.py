@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from jobs.models import Job
 from pipeline.pages.applicant import openings
 from tests.support import factories
 from tests.support.applicants import leave
@@ -26,6 +27,14 @@ def test_a_job_says_how_its_line_stands(visitor: Client) -> None:
     assert "2 of 2 seats taken" in page
     assert "Waiting 1" in page
     assert "Typical wait not known yet" in page
+
+
+def test_large_numbers_have_commas(visitor: Client) -> None:
+    job = factories.job()
+    Job.objects.filter(id=job).update(waitlist_count=3002)
+
+    assert "Waiting 3,002" in text_of(visitor.get("/"))
+    assert "Waiting 3,002" in text_of(visitor.get(f"/jobs/{job}/"))
 
 
 def test_the_typical_wait_is_known_once_a_few_were_promoted(visitor: Client) -> None:

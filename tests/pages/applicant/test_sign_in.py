@@ -70,7 +70,7 @@ def test_a_wrong_code_can_be_tried_again_a_few_times(visitor: Client) -> None:
 
 def test_a_code_that_is_too_old_says_so(visitor: Client) -> None:
     asked(visitor)
-    SignInCode.objects.update(expires_at=F("expires_at") - timedelta(minutes=15))
+    SignInCode.objects.update(expires_at=F("expires_at") - timedelta(minutes=10))
 
     answer = visitor.post("/code/", {"code": code_to(ANN)})
 

@@ -6,11 +6,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
 from jobs.models import Company
 from tasks.models import EventKind, Task, TaskEvent
+from tasks.models.statuses import Status
 from tests.support import factories
-from tests.support.background_tasks import ERROR, dead, ended, started, status_of
+from tests.support.background_tasks import ERROR, dead, ended, move, started, status_of
 from tests.support.pages import follow, page_of
 
 
@@ -69,6 +71,21 @@ def test_what_stopped_by_itself_when_cancelled_is_not_said_to_have_been_done(
     page = page_of(recruiter, at(task))
 
     assert "The task stopped on its own." in page
+
+
+def test_what_is_said_after_cancelling_stays_true_when_the_task_has_stopped(
+    recruiter: Client, company: Company
+) -> None:
+    task = started(company)
+    move(task, status=Status.RUNNING)
+    recruiter.post(at(task, "cancel/"))
+    assert status_of(task) == Status.CANCELLING
+    move(task, status=Status.CANCELLED, finished_at=timezone.now())
+
+    page = page_of(recruiter, at(task))
+
+    assert "You asked this task to stop." in page
+    assert "topping" not in page
 
 
 def test_a_long_history_is_paged(recruiter: Client, company: Company) -> None:

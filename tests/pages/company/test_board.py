@@ -26,7 +26,7 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
 
     assert "2 <small>of 2" in page
     assert "Cy Okafor" in page
-    assert "must confirm in" in page
+    assert "must confirm by" in page
     assert "<count-down" in page
     assert page.index("Dee Rao") < page.index("Eli Sato")
     assert "They are. Last promotion: <time" in page

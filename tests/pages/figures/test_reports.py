@@ -182,7 +182,7 @@ def test_every_monday_is_switched_on_and_off(owner: Client, job: UUID, company: 
     assert (schedule.cron, schedule.zone) == ("0 8 * * 1", "Europe/Berlin")
     assert schedule.payload == {"job_id": str(job), "zone": "Europe/Berlin"}
     assert schedule.owner_id == company.id
-    assert "The next report, on the week before, is made" in text_of(owner, url(job))
+    assert "The next report covers the week before and is made" in text_of(owner, url(job))
     Schedule.objects.update(enabled=False)
     assert "Switch on again" in text_of(owner, url(job))
     owner.post(url(job, "mondays/"), {"do": "start"})

@@ -32,12 +32,12 @@ from pipeline.domain.permissions import Action
 from pipeline.imports.read_csv import MOST_BYTES
 from pipeline.imports.start import start_import
 
-# What a form may have around its file.
+# Allowance for what a form adds around its file.
 FORM_BYTES = 65_536
 UNNAMED = "people.csv"
 CSV = "text/csv"
 
-_CSV = {"type": "string", "description": "Lines of name,email; the first names the columns."}
+_CSV = {"type": "string", "description": "Lines of name,email. The first line names the columns."}
 _FORM = {
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary"}},
@@ -54,9 +54,9 @@ class ImportApplications(Endpoint):
     most_bytes = MOST_BYTES + FORM_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Read the body now: a repeated request is recognised by it.
+        """Read the body now, because it identifies a repeated request.
 
-        Later the framework would not let it be read whole.
+        Later, the framework would not allow it to be read whole.
         """
         refuse_unparsable_body(request, self.most_bytes)
         plain = request._request
@@ -75,13 +75,13 @@ class ImportApplications(Endpoint):
         bodies={CSV: _CSV, "multipart/form-data": _FORM},
         refuses=(INVALID_FILE, JOB_NOT_OPEN, FILES_FULL, TYPE_NOT_ALLOWED, BACKPRESSURE),
         headers=("Location",),
-        about="At most 16 MB and 100,000 rows. The task tells how far it is, and in the end how"
-        " many were taken in; those that were not are in `/tasks/{task_id}/refused-rows`.",
+        about="At most 16 MB and 100,000 rows. The task shows its progress and, at the end, "
+        "how many rows were imported. The others are in `/tasks/{task_id}/refused-rows`.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Import the people of a CSV file as applications: 202 and the task."""
+        """Import the people in a CSV file as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
-        data: Any = request.data  # by which it is read
+        data: Any = request.data  # the columns by which it is read
         name, content = UNNAMED, data or ()
         if request.content_type.partition(";")[0] != CSV:
             uploaded = request.FILES.get("file")

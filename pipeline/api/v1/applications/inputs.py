@@ -14,20 +14,20 @@ from pipeline.models import NOTE_LENGTH
 
 
 class OwnApplicationIn(Shape):
-    """A person applies: the credential says who they are."""
+    """A person applies. The credential says who they are."""
 
     name = Line(max_length=PERSON_NAME_LENGTH, required=False)
 
 
 class SubmissionIn(Shape):
-    """A company submits somebody: by name and address, or by the id of one it knows already."""
+    """A company submits a person, by name and address or by the id of one it already knows."""
 
     name = Line(max_length=PERSON_NAME_LENGTH, required=False)
     email = Address(max_length=EMAIL_LENGTH, required=False)
     applicant_id = Text(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse what names nobody, or names somebody twice."""
+        """Refuse a body that names nobody, or names a person in both ways."""
         if "applicant_id" in attrs:
             if "email" in attrs:
                 _refuse_application_field("email", "Send either email or applicant_id.", "invalid")
@@ -39,14 +39,14 @@ class SubmissionIn(Shape):
 
 
 class UnprovedApplicationIn(Shape):
-    """Somebody applies who only says who they are."""
+    """A person applies without a credential."""
 
     name = Line(max_length=PERSON_NAME_LENGTH)
     email = Address(max_length=EMAIL_LENGTH)
 
 
 class DecisionIn(Shape):
-    """A company's decision. `reason` is one of the codes, or free text, which is kept apart."""
+    """A company's decision. `reason` is a code, or free text, which is stored separately."""
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
     reason = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)

@@ -1,4 +1,4 @@
-"""Answers with applications."""
+"""Responses about applications."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pipeline.selectors.applications import SeenApplication
 
 
 class JobRef(TypedDict):
-    """The job that is applied to."""
+    """The job of an application."""
 
     id: UUID
     title: str
 
 
 class ApplicantRef(TypedDict):
-    """The applicant, under the name given with this application."""
+    """An applicant, under the name given with this application."""
 
     id: UUID
     name: str
@@ -28,7 +28,7 @@ class ApplicantRef(TypedDict):
 
 
 class ApplicationOut(TypedDict):
-    """One person's application to one job, and where it stands."""
+    """One person's application to one job, and its current state."""
 
     id: UUID
     job: JobRef

@@ -1,4 +1,4 @@
-"""Applications: applying, reading, acknowledging, withdrawing, and the company's decisions."""
+"""Endpoints for applications: apply, read, acknowledge, verify, withdraw, decide."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class JobApplications(Endpoint):
         refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
     )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Apply to a job, or submit a person to a job of one's own company: 201.
+        """Apply to a job, or submit a person to a job of the caller's company: 201.
 
-        Without a credential: 202, the same for every address, and an email to it.
+        Without a credential: 202, the same for every address, and an email to the address.
         """
         caller, application_id = caller_of(request), idempotent_row_id(request)
         if isinstance(caller, Nobody):
@@ -120,7 +120,7 @@ class OneApplication(Endpoint):
 
     @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
     def get(self, request: Request, application_id: UUID) -> Response:
-        """Return an application, for whose it is and for the company that received it."""
+        """Return an application, to its applicant or to the company that received it."""
         caller = caller_of(request)
         if isinstance(caller, Nobody):
             raise NotAuthenticated
@@ -142,7 +142,7 @@ class Acknowledge(Endpoint):
         refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Take the offered seat. Repeating it is harmless."""
+        """Acknowledge the offered seat. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
         endpoint_body(request, Nothing)
         return _application_answer(
@@ -160,10 +160,10 @@ class Verify(Endpoint):
         ApplicationOut,
         takes=(OwnApplicationIn,),
         refuses=(INVALID_TRANSITION,),
-        about="Signing in by a code verifies every application with the address already.",
+        about="Signing in with a code already verifies every application with the address.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Take over an application with one's own address, and rename it if a name is given."""
+        """Verify an application with the caller's own address, and rename it if a name is given."""
         caller, facts = own_application(caller_of(request), application_id, Action.TAKE_OVER)
         name = endpoint_body(request, OwnApplicationIn).get("name")
         application = verify(application_id=application_id, actor=caller.actor)
@@ -184,7 +184,7 @@ class Withdraw(Endpoint):
         refuses=(INVALID_TRANSITION,),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Leave the line. Repeating it is harmless."""
+        """Withdraw an application. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
         endpoint_body(request, Nothing)
         return _application_answer(
@@ -237,7 +237,7 @@ def _answer_unverified_application(
 
 
 def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
-    """Return the person whom a company submits by id: one whom it knows already."""
+    """Return the person whom a company submits by id, if it already knows them."""
     if "applicant_id" not in given:
         return None
     applicant_id = parameter_as_id(given["applicant_id"])

@@ -1,4 +1,4 @@
-"""Answers with rows of the log."""
+"""Responses with log events."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pipeline.wording.sentences import Reader, sentence
 
 
 class ActorRef(TypedDict):
-    """The actor; the system has no id."""
+    """An event's actor. The system has no id."""
 
     kind: Annotated[str, ActorKind]
     id: UUID | None
 
 
 class EventOut(TypedDict):
-    """A row of a job's log."""
+    """An event in a job's log."""
 
     seq: Count
     id: UUID
@@ -41,20 +41,23 @@ class EventOut(TypedDict):
 
 
 class ToldEventOut(EventOut):
-    """A row of a job's log, and what it means for the one who reads it."""
+    """An event in a job's log, with a sentence for its reader."""
 
     sentence: str
 
 
 class FeedOut(TypedDict):
-    """Events in the order of their commits. The cursor is always there: the feed goes on at it."""
+    """Events in commit order. The cursor is always present; the feed continues from it."""
 
     data: list[EventOut]
     next_cursor: str
 
 
 def event_out(event: Event) -> EventOut:
-    """Return a row of the log. Its id is made from its place: row ids span all companies."""
+    """Return a log event.
+
+    Its id is made from its place in the log, because row ids span all companies.
+    """
     return {
         "seq": event.seq,
         "id": uuid5(event.job_id, str(event.seq)),
@@ -75,5 +78,5 @@ def event_out(event: Event) -> EventOut:
 
 
 def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:
-    """Return a row of the log with its sentence."""
+    """Return a log event with its sentence."""
     return {**event_out(event), "sentence": sentence(event, reader)}

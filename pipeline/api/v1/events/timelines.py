@@ -1,4 +1,4 @@
-"""Timelines of an application or a person, with sentences for the reader."""
+"""Timelines of an application and of a person, with sentences for the reader."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TimelineOfApplication(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, application_id: UUID) -> Response:
-        """Return an application's events, oldest first, each with what it means in a sentence."""
+        """Return an application's events, oldest first, each with a sentence that explains it."""
         caller = caller_of(request)
         seen_application(caller, application_id)
         page = timeline_of(
@@ -57,7 +57,7 @@ class TimelineOfApplicant(Endpoint):
         parameters=PAGED,
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
-        """Return a person's events, oldest first, with sentences; a company sees its own jobs'."""
+        """Return a person's events, oldest first, with sentences; for a company, its own jobs'."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
         place = cursor_place(request, datetime, UUID, int)

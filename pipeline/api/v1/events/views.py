@@ -1,4 +1,4 @@
-"""Everything that happens in a company's jobs, in one feed."""
+"""Feed of all events in a company's jobs."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class EventFeed(Endpoint):
     def get(self, request: Request) -> Response:
         """Return all events of the company's jobs in commit order; none lost, none twice.
 
-        `next_cursor` is always there, to be sent as `after`: behind the last event it is where the
-        next poll goes on. An event shows as soon as no older transaction still runs.
+        Send `next_cursor` as `after`. It is always present: after the last event, the next poll
+        continues from it. An event appears once no older transaction is still running.
         """
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         text = request.query_params.get("after", _START)

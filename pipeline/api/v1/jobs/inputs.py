@@ -21,7 +21,7 @@ def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
 
 
 class PolicyIn(Shape):
-    """The fields of a policy that are to differ from what they are."""
+    """Changes to a policy. Fields that are not named stay as they are."""
 
     acknowledgment_window_seconds = _whole_policy_field("acknowledgment_window_seconds")
     acknowledge_first_seat = Flag(required=False)

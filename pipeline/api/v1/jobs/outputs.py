@@ -1,4 +1,4 @@
-"""Answers about jobs: the opening, its policy, and its numbers."""
+"""Responses about jobs: the opening, its policy and its numbers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class PolicyOut(TypedDict):
 
 
 class CompanyRef(TypedDict):
-    """The company whose job it is."""
+    """The company that a job belongs to."""
 
     id: UUID
     name: str
 
 
 class JobOut(TypedDict):
-    """An opening: its seats, its line in numbers, and what it asks of people."""
+    """An opening: its seats, its line in numbers, and its policy."""
 
     id: UUID
     company: CompanyRef
@@ -68,7 +68,7 @@ class ConversionOut(TypedDict):
 
 
 class SummaryOut(TypedDict):
-    """A job in numbers; null where there is no data for one."""
+    """A job in numbers; null where there is no data."""
 
     job_id: UUID
     counts_by_status: dict[str, int]
@@ -91,9 +91,9 @@ class SummaryOut(TypedDict):
 
 
 def job_out(job: Job, *, private: bool = True) -> JobOut:
-    """Return a job that was read with its posting and its company.
+    """Return a job. Its posting and its company must have been read with it.
 
-    Without `private`, nothing in it moves when somebody applies whose address is not verified.
+    Without `private`, an application from an unverified address changes nothing in it.
     """
     posting = job.posting
     changed = job.last_event_at if private else job.closed_at or job.opened_at or job.created_at

@@ -1,4 +1,4 @@
-"""Jobs: listing, creating, reading, changing, opening, pausing and closing them."""
+"""Endpoints for jobs: list, create, read, change, open, pause, close, and numbers."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import totals_of_job
 
 _TEXTS = ("title", "description", "location")
-# What only an owner changes, and not without having seen the job as it is.
+# Fields that only an owner may change, and only with If-Match.
 _GUARDED = ("capacity", "policy")
 
-# What opening, pausing and closing have in common for clients.
+# The shared part of the descriptions of opening, pausing and closing.
 _LIFECYCLE: dict[str, Any] = {
     "takes": (Nothing,),
     "headers": ("ETag",),
@@ -64,10 +64,10 @@ class Jobs(Endpoint):
         Action.SEE_JOBS,
         PageOf[JobOut],
         parameters=(JOB_STATUS, SEARCH, *PAGED),
-        about="Everybody else than its company sees a job here only while it is OPEN.",
+        about="Only its company sees a job here that is not OPEN.",
     )
     def get(self, request: Request) -> Response:
-        """Return the open jobs; for a company, all of its own."""
+        """Return the open jobs, or for a company all of its own jobs."""
         caller, status = (
             caller_of(request),
             choice_parameter(request, "status", JobStatus),
@@ -122,7 +122,7 @@ class OneJob(Endpoint):
 
     @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return a job, with its ETag; 304 if the client has it already."""
+        """Return a job with its ETag, or 304 if the client already has it."""
         caller, job = caller_of(request), read_job(job_id)
         if not has_access_to_job(caller, job.company_id, job.status):
             raise JobNotFound
@@ -142,7 +142,7 @@ class OneJob(Endpoint):
         about="Raising the capacity promotes at once; lowering it evicts nobody.",
     )
     def patch(self, request: Request, job_id: UUID) -> Response:
-        """Change a job, all or nothing. Refused if it has changed since the client read it."""
+        """Change a job, all or nothing. Refused if the job has changed since the client read it."""
         caller, facts = own_job(caller_of(request), job_id, Action.EDIT_POSTING)
         given = endpoint_body(request, JobChangeIn)
         guarded = any(name in given for name in _GUARDED)
@@ -181,7 +181,7 @@ class CloseJob(Endpoint):
 
     @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Close a job. This is final; members need to be owners."""
+        """Close a job. This is final. Among members, only owners may do it."""
         return _change_job_status(request, job_id, Action.CLOSE_JOB, close_job)
 
 
@@ -192,7 +192,7 @@ class JobSummary(Endpoint):
 
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the job in numbers, from its log; null where there is no data for one."""
+        """Return the job in numbers, from its log; null where there is no data."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         with turn_for_heavy_read(job.company_id, events=job.seq):
             payload = summary_out(job_id, totals_of_job(job_id))

@@ -1,4 +1,4 @@
-"""Answers about a job's line: pipeline, replay and the proof of the log."""
+"""Responses about a job's line: pipeline, replay and verification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.selectors.past_states import PastPlace
 
 
 class PlaceOut(TypedDict):
-    """The place of one application at that moment."""
+    """One application's place in the line at a given moment."""
 
     application_id: UUID
     status: Annotated[str, Status]
@@ -34,7 +34,7 @@ class PlaceOut(TypedDict):
 
 
 class LineOut(TypedDict):
-    """A job's line as it stood at some moment."""
+    """A job's line at a given moment."""
 
     job_id: UUID
     as_of: datetime
@@ -68,7 +68,7 @@ class VerdictOut(TypedDict):
 
 
 class PipelineOut(TypedDict):
-    """A job and everybody in its line, as of one instant; of the waitlist, the front."""
+    """A job, the people in its seats and the front of its waitlist, all as of one instant."""
 
     job: JobOut
     active: list[ApplicationOut]
@@ -77,7 +77,7 @@ class PipelineOut(TypedDict):
 
 
 def line_out(line: Line, *, as_of: datetime, server_time: datetime) -> LineOut:
-    """Return a line as it stood at some moment."""
+    """Return a line at a given moment."""
     return {
         "job_id": line.job_id,
         "as_of": as_of,
@@ -110,7 +110,7 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
 
 
 def line_verdict_out(verdict: Verdict, *, with_differences: bool) -> VerdictOut:
-    """Return the result of verifying a log, with or without the differences, which name people."""
+    """Return the result of verifying a log. The differences are optional: they name people."""
     return {
         "chain": verdict.chain,
         "first_bad_seq": verdict.first_bad_seq,

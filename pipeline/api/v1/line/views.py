@@ -1,4 +1,4 @@
-"""A job's line as its company sees it: pipeline, queue, log, replay, and the proof of the log."""
+"""Endpoints for a job's line as its company sees it: pipeline, queue, log, replay, verify."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LinePipeline(Endpoint):
         "get_pipeline", Tag.LINE, Action.READ_COMPANY, PipelineOut, tagged=True, parameters=(LIMIT,)
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return everyone with a seat and the front of the waitlist; `/queue` has the rest."""
+        """Return everyone with a seat and the front of the waitlist. `/queue` has the rest."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         whole = pipeline_of(job_id, limit=page_limit(request))
         payload = {
@@ -120,13 +120,13 @@ class LineEvents(Endpoint):
         parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return a page of the log, oldest first; of one application or kind of event, if asked."""
+        """Return a page of the log, oldest first; optionally of one application or event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after, limit = cursor_seq(request), page_limit(request)
         event = choice_parameter(request, "event", EventType)
         of = request.query_params.get("application")
         application_id = None if of is None else parameter_as_id(of)
-        page: Page[Event] = Page([], more=False)  # of an id that nothing has
+        page: Page[Event] = Page([], more=False)  # an id that does not exist
         if of is None or application_id is not None:
             page = events_of_job(
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
@@ -145,12 +145,12 @@ class LineReplay(Endpoint):
         LineOut,
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
-        about="`active` and `pending` are on the first page only. Export the log of a very long"
-        " line: what takes the database more than five seconds is refused with 503 `UNAVAILABLE`,"
-        " and of a company's long lines only one is read at a time (503 `BUSY`).",
+        about="`active` and `pending` are on the first page only. For a very long line, "
+        "export the log instead: a read of more than five seconds is refused with 503 "
+        "`UNAVAILABLE`, and only one of a company's long lines is read at a time (503 `BUSY`).",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the line at a time or after an event; with neither, after the last event."""
+        """Return the line at a time or after an event, or by default after the last event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = moment_parameter(request, "as_of", "asOf")
         seq = whole_parameter(request, "seq")
@@ -159,7 +159,7 @@ class LineReplay(Endpoint):
         limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
-        if place := cursor_place(request, int, int):  # of the same moment as before
+        if place := cursor_place(request, int, int):  # the same moment as on the previous page
             moment, after = {"seq": place[0]}, place[1]
         with turn_for_heavy_read(facts.company_id, events=facts.seq):
             line = replay_page(job_id, after=after, limit=limit, **moment)
@@ -177,10 +177,10 @@ class LineVerify(Endpoint):
         VerdictOut,
         tagged=True,
         parameters=(NOTED_SEQ, NOTED_HASH),
-        about="Applicants of the job send the seq and the hash that they noted.",
+        about="Applicants to the job send the seq and the hash that they noted.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Verify the log; for an applicant of the job, against the hash that they noted."""
+        """Verify the log. Applicants to the job verify it against the hash that they noted."""
         caller = caller_of(request)
         seq, digest = (
             whole_parameter(request, "seq"),
@@ -202,9 +202,10 @@ class LineVerify(Endpoint):
 
 
 def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:
-    """Return the ETag of a line's people: its log, its posting, and whose cool-down still runs.
+    """Return the ETag of the people in a line: its log, its posting and its running cool-downs.
 
-    Between two events only the end of a cool-down changes a line, so their number is enough.
+    Between two events, only the end of a cool-down changes a line, so the number of running
+    cool-downs is enough.
     """
     cooling = sum(
         output_if_ahead(seen.application.eligible_at, seen.now) is not None

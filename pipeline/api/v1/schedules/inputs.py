@@ -20,7 +20,7 @@ class _PlanIn(Shape):
 
 
 class TaskScheduleIn(_PlanIn):
-    """Work that is to be started again and again."""
+    """A new schedule: work to start repeatedly."""
 
     name = Line(max_length=LONGEST_NAME)
     cron = Line(max_length=LONGEST_CRON)

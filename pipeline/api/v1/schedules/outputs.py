@@ -1,4 +1,4 @@
-"""Answers about schedules."""
+"""Responses about schedules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEXT_TIMES = 5
 
 
 class TaskScheduleOut(TypedDict):
-    """Work that is started again and again. `problem` says why it was switched off, if it was."""
+    """Work that is started repeatedly. `problem` says why it was switched off, if so."""
 
     id: UUID
     name: str
@@ -38,16 +38,16 @@ class TaskScheduleOut(TypedDict):
 
 
 def schedule_out(schedule: Schedule, now: datetime) -> TaskScheduleOut:
-    """Return a schedule, and when it runs the next five times after `now`.
+    """Return a schedule with its next five times after `now`.
 
-    Of a type that this release does not know, the whole payload is hidden.
+    If this release does not know the type, the whole payload is hidden.
     """
     try:
         schema = registry.find_registered_type(schedule.type_key, schedule.type_version).schema
     except UnknownType:
         schema = {"secret": True}
     times = [now]
-    with suppress(BadSchedule):  # no more times, or a zone that is no more
+    with suppress(BadSchedule):  # no further times, or a time zone that no longer exists
         following = CronTimes(schedule.cron, schedule.zone)
         while schedule.enabled and len(times) <= NEXT_TIMES:
             times.append(following.after(times[-1]))

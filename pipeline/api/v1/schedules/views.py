@@ -1,4 +1,4 @@
-"""A company's schedules."""
+"""Endpoints for a company's schedules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pipeline.domain.permissions import Action
 from pipeline.selectors.paging import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
-# What fields of the API are called in a plan, where that differs.
+# Names of API fields in a plan, where they differ.
 _COLUMNS = {"type": "type_key", "version": "type_version"}
 
 
@@ -71,8 +71,8 @@ class Schedules(Endpoint):
         status=201,
         takes=(TaskScheduleIn,),
         refuses=(*_REFUSES, LIMIT_REACHED),
-        about="`cron` has five fields: minute, hour, day, month, day of the week; it is read in"
-        " `zone`. With `catch_up`, times that were missed are made up for.",
+        about="`cron` has five fields: minute, hour, day, month, day of the week; the times "
+        "are in `zone`. With `catch_up`, work is also started for missed times.",
     )
     def post(self, request: Request) -> Response:
         """Create a schedule that starts work repeatedly: 201."""
@@ -122,7 +122,7 @@ class OneSchedule(Endpoint):
 
     @describes("delete_schedule", Tag.TASKS, Action.MANAGE_SCHEDULES, None, status=204)
     def delete(self, request: Request, schedule_id: UUID) -> Response:
-        """Delete a schedule: 204. Tasks that it has started stay."""
+        """Delete a schedule: 204. Tasks that it has started remain."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
         delete_schedule(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer

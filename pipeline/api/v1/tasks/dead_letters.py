@@ -1,4 +1,4 @@
-"""Dead letters: tasks that failed their last attempt and wait for a decision."""
+"""Endpoints for dead letters: tasks that failed their last attempt and wait for a decision."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class DeadLetters(Endpoint):
         Action.READ_COMPANY,
         PageOf[TaskOut],
         parameters=(OF_TASK_TYPE, *PAGED),
-        about="A task by itself shows its payload, and all its errors with their tracebacks.",
+        about="A single task shows its payload and all its errors with their tracebacks.",
     )
     def get(self, request: Request) -> Response:
-        """Return the company's dead letters, the oldest first, each with its last error."""
+        """Return the company's dead letters, oldest first, each with its last error."""
         page = dead_tasks_of(
             authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=text_parameter(request, "type"),
@@ -77,7 +77,7 @@ class ReplayDeadLetter(Endpoint):
         ),
     )
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Replay a dead letter with all its attempts, and with another payload if given."""
+        """Replay a dead letter with its full number of attempts, and another payload if given."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
         given = endpoint_body(request, TaskReplayIn)
         replay_company_dead_letter(

@@ -1,4 +1,4 @@
-"""Files that tasks made for a company, and the rows that an import refused."""
+"""Endpoints for files that tasks made for a company, and for rows that an import refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CSV = "text/csv"
 
 
 class AnyFileKind(DefaultContentNegotiation):
-    """An answer is of the kind that it is, whatever the client would rather have."""
+    """Negotiation that ignores the Accept header: a file has the type it has."""
 
     def select_renderer(  # type: ignore[override]  # as the framework calls it
         self,
@@ -35,7 +35,7 @@ class AnyFileKind(DefaultContentNegotiation):
         renderers: Sequence[BaseRenderer],
         format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
-        """Return that of JSON, for refusals."""
+        """Return the JSON renderer, for refusals."""
         return renderers[0], renderers[0].media_type
 
 
@@ -53,7 +53,7 @@ class RefusedRowsFile(Endpoint):
         about="Correct the rows, then import the file again.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
-        """Return the rows that an import did not take in, and why, as CSV."""
+        """Return the rows that an import refused, with the reasons, as CSV."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         seen = import_of_task(caller.company_id, task_id)
         return _file_answer(
@@ -72,7 +72,7 @@ class OneFile(Endpoint):
         Action.READ_COMPANY,
         File((CSV, "application/jsonl")),
         headers=("Content-Disposition",),
-        about="Its id is in the result of the task that made it. It is there for seven days.",
+        about="Its id is in the result of the task that made it. It is kept for seven days.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""

@@ -28,7 +28,7 @@ def task_version_field() -> Whole:
 
 
 class TaskIn(Shape):
-    """Work to be done: now, at a time, or after a while."""
+    """A new task, to run now, at a time or after a delay."""
 
     type = Line(max_length=LONGEST_TYPE)
     version = task_version_field()
@@ -40,14 +40,14 @@ class TaskIn(Shape):
     idempotency_key = Text(max_length=LONGEST_KEY, required=False, allow_null=True)
 
     def validate_idempotency_key(self, value: str | None) -> str | None:
-        """Refuse a key that a request or a schedule could have. Raises ValidationError."""
+        """Refuse a key that starts like those of requests or schedules. Raises ValidationError."""
         if value and value.startswith((OF_A_REQUEST, OF_A_SCHEDULE)):
             why = f"Must begin with neither {OF_A_REQUEST} nor {OF_A_SCHEDULE}"
             raise ValidationError([ErrorDetail(why, "invalid")])
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse what names two times."""
+        """Refuse a body with both a time and a delay."""
         if attrs.get("run_after") and attrs.get("delay_seconds"):
             why = ErrorDetail("Send either run_after or delay_seconds.", "invalid")
             raise ValidationError({"delay_seconds": [why]})
@@ -55,7 +55,7 @@ class TaskIn(Shape):
 
 
 class TaskBatchIn(Shape):
-    """Several pieces of work; all of them are taken, or none."""
+    """Several new tasks. All of them are accepted, or none."""
 
     tasks = serializers.ListField(
         child=TaskIn(), min_length=1, max_length=MOST_IN_A_BATCH, allow_empty=False

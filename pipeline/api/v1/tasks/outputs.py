@@ -1,4 +1,4 @@
-"""Answers about background tasks; values that a payload's schema calls secret are hidden."""
+"""Responses about background tasks. Values that a payload's schema marks as secret are hidden."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACTORS = ("key", "member", "schedule", "worker", "system")
 
 
 class TaskProgressOut(TypedDict):
-    """The progress of a task, as its handler reported it last."""
+    """A task's progress, as last reported by its handler."""
 
     done: int
     total: int
@@ -44,7 +44,7 @@ class FullTaskErrorOut(TaskErrorOut):
 
 
 class TaskOut(TypedDict):
-    """A piece of background work, and where it stands."""
+    """A background task and its current state."""
 
     id: UUID
     type: str
@@ -66,26 +66,26 @@ class TaskOut(TypedDict):
 
 
 class FullTaskOut(TaskOut):
-    """A piece of background work with what it was given and why its attempts failed."""
+    """A background task with its payload and the errors of its attempts."""
 
     payload: Any
     errors: list[FullTaskErrorOut]
 
 
 class NewTaskOut(TaskOut):
-    """A task that was asked for: made now, or the first one with that key."""
+    """A requested task: a new one, or the first one with that key."""
 
     is_new: bool
 
 
 class NewTasksOut(TypedDict):
-    """The tasks of a batch, in the order in which they were asked for."""
+    """The tasks of a batch, in the order of the request."""
 
     data: list[NewTaskOut]
 
 
 class TaskActorOut(TypedDict):
-    """The actor with a name; workers and the system have no id."""
+    """An actor with a name. Workers and the system have no id."""
 
     kind: Annotated[str, ("enum", ACTORS)]
     id: UUID | None
@@ -93,7 +93,7 @@ class TaskActorOut(TypedDict):
 
 
 class TaskEventOut(TypedDict):
-    """Something that happened to a task."""
+    """An event of a task."""
 
     id: Count
     task_id: UUID
@@ -118,7 +118,7 @@ class RateOut(TypedDict):
 
 
 class TaskTypeOut(TypedDict):
-    """A type of background work that a company may start, and the limits within which it runs."""
+    """A type of background work that a company may start, with its limits."""
 
     key: str
     version: Count
@@ -173,7 +173,7 @@ class TaskStatsOut(TypedDict):
 
 
 def task_out(task: Task) -> TaskOut:
-    """Return a task that was read with its type."""
+    """Return a task. Its type must have been read with it."""
     key = task.idempotency_key
     progress: TaskProgressOut | None = None
     if isinstance(task.progress, dict):
@@ -212,12 +212,12 @@ def full_task_out(task: Task) -> FullTaskOut:
 
 
 def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
-    """Return a task that was just asked for."""
+    """Return a requested task, with whether it is new."""
     return {**task_out(task), "is_new": is_new}
 
 
 def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
-    """Return the events of tasks, with the names of the actors."""
+    """Return task events with the actors' names."""
     events = list(events)
     names = task_actors_named(event.actor for event in events)
     return [
@@ -248,7 +248,7 @@ def task_type_out(
     allowed: Container[str],
     broken_since: datetime | None = None,
 ) -> TaskTypeOut:
-    """Return a type.
+    """Return a task type.
 
     `paused_by` is the actor who paused it for the company; `broken_since` is when its breaker
     opened for the company alone.

@@ -1,4 +1,4 @@
-"""The types of background work that a company may start, and stopping one for a while."""
+"""Endpoints for the types of background work that a company may start, and for pausing them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PauseTaskType(Endpoint):
         Action.MANAGE_TASKS,
         TaskTypeOut,
         takes=(Nothing,),
-        about="What runs goes on, and what is started waits. Nobody else's work is held up.",
+        about="Running tasks continue, and new ones wait. Other companies' tasks are not affected.",
     )
     def post(self, request: Request, type_key: str) -> Response:
         """Pause the company's tasks of a type. Repeating it is harmless."""

@@ -1,4 +1,4 @@
-"""Background work: starting it, looking at it, and calling it off."""
+"""Endpoints for background work: start, read, cancel."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from tasks.models.statuses import HELD, Status
 from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
 from tasks.stats.site import site_workers_alive
 
-# How starting work can be refused.
+# The ways in which starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
 
 
@@ -68,7 +68,7 @@ class Tasks(Endpoint):
         Action.READ_COMPANY,
         PageOf[TaskOut],
         parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED),
-        about="Ended tasks are there for a week, dead ones for thirty days.",
+        about="Ended tasks are kept for a week, dead ones for thirty days.",
     )
     def get(self, request: Request) -> Response:
         """Return the company's tasks, newest first."""
@@ -89,8 +89,8 @@ class Tasks(Endpoint):
         takes=(TaskIn,),
         refuses=STARTS,
         headers=("Location",),
-        about="200 and the first task when the `idempotency_key` was used for this type before,"
-        " whatever became of it.",
+        about="If the `idempotency_key` was already used for this type: 200 and the first "
+        "task, whatever its status.",
     )
     def post(self, request: Request) -> Response:
         """Start background work: 201."""
@@ -116,7 +116,7 @@ class TaskBatch(Endpoint):
         refuses=STARTS,
     )
     def post(self, request: Request) -> Response:
-        """Start up to 100 pieces of work, all of them or none: 201."""
+        """Start up to 100 tasks, all or none: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
         started = _start_tasks_of_caller(
             request, caller, endpoint_body(request, TaskBatchIn)["tasks"]
@@ -151,7 +151,7 @@ class CancelTask(Endpoint):
         status=202,
         takes=(Nothing,),
         refuses=(INVALID_TRANSITION,),
-        about="A task that runs is asked to stop, and made to if it does not.",
+        about="A running task is asked to stop, and stopped by force if it does not.",
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Cancel a task: 202. Repeating it is harmless."""
@@ -222,9 +222,9 @@ def task_cursor_after(task: Task) -> str:
 def _start_tasks_of_caller(
     request: Request, caller: CompanyCaller, given: Sequence[dict[str, Any]]
 ) -> list[tuple[Task, bool]]:
-    """Return the tasks that a request asks for, each with whether it is new.
+    """Start the tasks of a request, and return each with whether it is new.
 
-    A task without a key of its own has the request's, so that a retry after a crash finds it.
+    A task without its own key gets the request's, so that a retry after a crash finds it.
     """
     own_id = idempotent_row_id(request)
     own_keys = [
@@ -251,7 +251,7 @@ def _start_tasks_of_caller(
     )
     found = tasks_by_id(caller.company_id, [each.id for each in made])
     rows = [(found[each.id], each.is_new) for each in made]
-    # A task that an earlier try of the same request made is new as well.
+    # A task created by an earlier attempt of the same request counts as new.
     return [
         (row, is_new or (row.idempotency_key or "").startswith(OF_A_REQUEST))
         for row, is_new in rows
