@@ -50,7 +50,6 @@ UNKNOWN_TASK_TYPE = ProblemType(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
 INVALID_PAYLOAD = ProblemType(400, "INVALID_PAYLOAD", "Invalid payload")
 INVALID_FILE = ProblemType(400, "INVALID_FILE", "Invalid file")
 INVALID_SCHEDULE = ProblemType(400, "INVALID_SCHEDULE", "Invalid schedule")
-INVALID_URL = ProblemType(400, "INVALID_URL", "Invalid URL")
 NOT_AUTHENTICATED = ProblemType(401, "NOT_AUTHENTICATED", "Not authenticated")
 PERMISSION_DENIED = ProblemType(403, "PERMISSION_DENIED", "Permission denied")
 TYPE_NOT_ALLOWED = ProblemType(403, "TYPE_NOT_ALLOWED", "Type not allowed")
@@ -103,7 +102,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.TaskTypeNotFound: NOT_FOUND,
     line.WebhookNotFound: NOT_FOUND,
     line.WebhookDeliveryNotFound: NOT_FOUND,
-    line.WebhookUrlRefused: INVALID_URL,
+    line.WebhookUrlRefused: VALIDATION_ERROR,
     line.TooManyWebhooks: LIMIT_REACHED,
     line.WebhookOff: INVALID_TRANSITION,
     tasks.TaskNotFound: NOT_FOUND,

@@ -42,15 +42,14 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values["changed_ids"] = list(job.changed) if few else []
     tasks = tasks_after(job) if job.entries else []
     if tasks:
-        values["tasks"], _ = enqueue_parameter(tasks)
-        job.wrote_tasks = True
+        values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
     texts = [joined_writes(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
-    counted = [each for each in job.created.values() if each.ticket and each.is_verified]
-    joined = counted if commit else []
+    created = job.created.values() if commit else ()
+    joined = [each for each in created if each.ticket and each.is_verified]
     if joined:
         texts.append(sql.READ_POSITIONS)
         values |= {

@@ -68,8 +68,8 @@ def test_under_one_key_an_endpoint_is_made_once_and_its_secret_kept_nowhere_else
 @pytest.mark.parametrize(
     ("change", "code", "pointer"),
     [
-        ({"url": "https://user:pass@example.org/"}, "INVALID_URL", None),
-        ({"url": "gopher://example.org/"}, "INVALID_URL", None),
+        ({"url": "https://user:pass@example.org/"}, "VALIDATION_ERROR", "/url"),
+        ({"url": "gopher://example.org/"}, "VALIDATION_ERROR", "/url"),
         ({"url": "x" * 2_000}, "VALIDATION_ERROR", "/url"),
         ({"types": ["application.eaten"]}, "VALIDATION_ERROR", "/types/0"),
         ({"types": ["webhook.test"]}, "VALIDATION_ERROR", "/types/0"),
@@ -96,7 +96,7 @@ def test_plain_http_and_inner_hosts_are_refused_where_the_site_is_public(
     settings.WEBHOOK_ALLOW_PRIVATE = False
 
     for url in ("http://example.org/", "https://127.0.0.1/", "https://localhost/"):
-        assert code_of(acme.post("/webhooks", {"url": url})) == (400, "INVALID_URL")
+        assert code_of(acme.post("/webhooks", {"url": url})) == (400, "VALIDATION_ERROR")
 
 
 def test_a_company_has_only_so_many(acme: Caller, other: Caller) -> None:

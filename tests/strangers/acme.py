@@ -79,6 +79,18 @@ OF_SITE = {
     ),
     *("tasks.TaskType", "tasks.TaskWorker"),
 }
+# Values that are nobody's.
+PLAIN: dict[str, Any] = {
+    "token": "forged",
+    "name": "..%2F..%2Fetc",
+    "key": "demo.sleep",
+    "type_key": "demo.sleep",
+    "week": "2026-01-05",
+    "what": ["applications", "log"],
+    "format": ["csv", "jsonl"],
+    "pk": 1,
+    "uidb36": "1",
+}
 
 
 def acme_tasks(acme: Company) -> Any:
@@ -121,7 +133,6 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    webhook = _webhook(acme)
     return acme, {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
@@ -131,17 +142,9 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
-        **webhook,
+        **_webhook(acme),
+        **PLAIN,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
-        "token": "forged",
-        "name": "..%2F..%2Fetc",
-        "key": "demo.sleep",
-        "type_key": "demo.sleep",
-        "week": "2026-01-05",
-        "what": ["applications", "log"],
-        "format": ["csv", "jsonl"],
-        "pk": 1,
-        "uidb36": "1",
         "object_id": str(owner.id),
         "id": str(owner.id),
         "content_type_id": 1,

@@ -14,7 +14,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
-from pipeline.api.problems import INVALID_TRANSITION, INVALID_URL, LIMIT_REACHED
+from pipeline.api.problems import INVALID_TRANSITION, LIMIT_REACHED
 from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
@@ -68,7 +68,7 @@ class Webhooks(Endpoint):
         NewWebhookOut,
         status=201,
         takes=(WebhookIn,),
-        refuses=(INVALID_URL, LIMIT_REACHED),
+        refuses=(LIMIT_REACHED,),
         headers=("Location",),
         about="The URL must be https and reachable from the internet. Only this answer shows the"
         " secret. Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
@@ -99,7 +99,6 @@ class OneWebhook(Endpoint):
         _MANAGE,
         WebhookOut,
         takes=(WebhookChangeIn,),
-        refuses=(INVALID_URL,),
         about="What waits for an endpoint that is switched off fails, and can be sent again.",
     )
     def patch(self, request: Request, webhook_id: UUID) -> Response:
