@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Start Next in Line, test it or check its sources, from nothing but Python 3.11 or newer.
+"""Start, test or check Next in Line. You need only Python 3.11 or newer.
 
-  python3 run.py           database, demo company, web pages and workers; Ctrl-C stops it all
-  python3 run.py test      every test; further arguments go to pytest, e.g. run.py test -k line
-       --fast              no browser, no killed processes, no long searches
+  python3 run.py           start database, demo company, web pages and workers; Ctrl-C stops all
+  python3 run.py test      run every test; other arguments go to pytest, e.g. run.py test -k line
+       --fast              leave out the browser, killed processes and long searches
        --coverage          also measure which lines and branches of the product the tests run,
-                           and fail under the floor in pyproject.toml
-       -n 0                one test at a time, for a debugger; three at a time otherwise
-  python3 run.py check     format, lint, templates, spelling, layers, migrations and types, without
-                           a database; --fix formats, and fixes what can be fixed
+                           and fail below the floor in pyproject.toml
+       -n 0                run one test at a time, for a debugger (default: three at a time)
+  python3 run.py check     check format, lint, templates, spelling, layers, migrations and types,
+                           without a database; --fix formats, and fixes what it can
 
-The first start installs the requirements into .venv, in this folder, and changes nothing else on
-this machine. Data is kept in .local. Set DATABASE_URL and SECRET_KEY to use a PostgreSQL of your
-own; the demo company is put there too, unless you say --no-demo.
+The first start installs the requirements into .venv in this folder and changes nothing else on
+this machine. Data is kept in .local. To use your own PostgreSQL, set DATABASE_URL and SECRET_KEY;
+the demo company is created there too, unless you add --no-demo.
 """
 
-from __future__ import annotations  # also lets an old Python read as far as the version check
+from __future__ import annotations  # lets an old Python get as far as the version check
 
 import argparse
 import hashlib
@@ -37,20 +37,20 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed.json"
 LOCK = ROOT / ".local" / "install.lock"
-CUT_OFF = ROOT / ".local" / "installing"  # there while we install, and after an install was cut off
-RUNTIME = ROOT / "requirements-embedded.txt"  # contains requirements.txt
-TESTS = ROOT / "requirements-dev.txt"  # contains both others
+CUT_OFF = ROOT / ".local" / "installing"  # exists during an install and after an interrupted one
+RUNTIME = ROOT / "requirements-embedded.txt"  # includes requirements.txt
+TESTS = ROOT / "requirements-dev.txt"  # includes both others
 COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
 THREE_AT_A_TIME = ["-n", "3", "--dist", "worksteal"]  # many tests only wait
 
 OLDEST_PYTHON = (3, 11)
 TICK_SECONDS = 1
-REPEAT_SECONDS = 10  # without a terminal: how often to say that the same thing still goes on
+REPEAT_SECONDS = 10  # without a terminal: how often to repeat an unchanged status
 PIP_LINES_KEPT = 25
 
 
 def main(arguments: list[str]) -> None:
-    """Check the machine, install what is missing, then become the program asked for."""
+    """Check the machine, install missing requirements, then exec the requested program."""
     command, options = arguments[:1], arguments[1:]
     if command == ["test"]:
         requirements, program = TESTS, ["-m", "pytest", *pytest_options(options)]
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> None:
 
 
 def pytest_options(options: list[str]) -> list[str]:
-    """Return pytest's options: three tests at a time, unless these choose otherwise."""
+    """Return the options for pytest: three tests at a time unless `options` say otherwise."""
     chosen = any(
         option in ("--pdb", "--trace", "no:xdist", "-pno:xdist")
         or option.startswith(("-n", "--numprocesses", "--dist"))
@@ -86,18 +86,18 @@ def up_options(arguments: list[str]) -> list[str]:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=int, metavar="N", help="of the web pages (8000)")
+    parser.add_argument("--port", type=int, metavar="N", help="port of the web pages (8000)")
     parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
     parser.parse_args(arguments)
     return arguments
 
 
 def refuse_unfit_machine() -> None:
-    """Exit with advice on a machine where the rest cannot work."""
+    """Exit with advice if the project cannot run on this machine."""
     if os.name != "posix":
         sys.exit(
-            "run.py needs Linux, macOS or another POSIX system. On Windows use WSL or Docker "
-            "(docker compose up); or give manage.py a PostgreSQL of your own with DATABASE_URL."
+            "run.py needs Linux, macOS or another POSIX system. On Windows, use WSL or Docker "
+            "(docker compose up), or run manage.py with your own PostgreSQL in DATABASE_URL."
         )
     if sys.version_info < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
@@ -107,30 +107,30 @@ def refuse_unfit_machine() -> None:
 
 @contextmanager
 def only_one_at_a_time() -> Iterator[IO[str]]:
-    """Wait for another start in this folder; yield the lock's file.
+    """Wait for another start in this folder; yield the lock file.
 
-    A program that inherits the file and outlives us keeps the next start waiting.
+    A program that inherits the file and outlives this one keeps the next start waiting.
     """
-    import fcntl  # missing on Windows, which has been refused by now
+    import fcntl  # missing on Windows, which was refused above
 
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("Another start is installing here; waiting for it ...")
+            say("Waiting for another run.py that is installing in this folder ...")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
 
 
 def install_what_is_missing(wanted: Path, lock: IO[str]) -> None:
-    """Install the requirements of the file `wanted` into .venv, unless they are there already.
+    """Install the requirements in the file `wanted` into .venv, unless they are installed.
 
-    Start from an empty .venv if an earlier install was cut off.
+    After an interrupted install, start from an empty .venv.
     """
     if installed().get(wanted.name) == fingerprint(wanted):
         return
-    say(f"Installing {wanted.name} into .venv; the first time takes a minute or two.")
+    say(f"Installing {wanted.name} into .venv. The first time takes a minute or two.")
     fresh = CUT_OFF.exists() or not runs_this_python(PYTHON)
     CUT_OFF.touch()
     if fresh:
@@ -150,7 +150,7 @@ def installed() -> dict[str, str]:
 
 
 def fingerprint(file: Path) -> str:
-    """Return a hash of the file, of the files it includes with -r, and of this Python's version."""
+    """Return a hash of the file, the files it includes with -r, and this Python's version."""
     text = file.read_bytes()
     for line in text.splitlines():
         if line.startswith(b"-r "):
@@ -159,7 +159,7 @@ def fingerprint(file: Path) -> str:
 
 
 def runs_this_python(python: Path) -> bool:
-    """Return whether `python` exists and has exactly our version."""
+    """Tell whether `python` exists and has exactly this version."""
     command = [str(python), "-c", "import sys; print(sys.version)"]
     try:
         said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout
@@ -169,28 +169,28 @@ def runs_this_python(python: Path) -> bool:
 
 
 def make_venv(lock: IO[str]) -> None:
-    """Replace .venv by an empty one, with pip inside if this Python can install it."""
+    """Replace .venv with an empty one, including pip if this Python can install it."""
     command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
     held = [lock.fileno()]
     if subprocess.run(command, capture_output=True, check=False, pass_fds=held).returncode:
-        # Debian and Ubuntu without python3-venv: filled from outside then, see pip_command
+        # Debian or Ubuntu without python3-venv: a pip from outside installs into it (pip_command).
         subprocess.run([*command, "--without-pip"], check=True, pass_fds=held)
 
 
 def pip_command() -> list[str]:
-    """Return the command of the pip inside .venv, else of one outside that installs into it."""
+    """Return the command of the pip in .venv, or else of one outside that can install into it."""
     outside = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     for command in ([str(PYTHON), "-m", "pip"], outside):
         if not subprocess.run([*command, "--version"], capture_output=True, check=False).returncode:
             return command
     sys.exit(
-        "This Python comes without pip and cannot make one. On Debian and Ubuntu: "
+        "This Python has no pip and cannot install it. On Debian or Ubuntu, run "
         "sudo apt install python3-venv (or python3-pip), then start again."
     )
 
 
 def pip_install(wanted: Path, lock: IO[str]) -> None:
-    """Install what `wanted` lists and show pip's progress; exit with its last lines if it fails."""
+    """Install `wanted` and show pip's progress; if pip fails, exit with its last lines."""
     options = ["install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     pip = subprocess.Popen(
         [*pip_command(), *options, "-r", str(wanted)],
@@ -216,7 +216,7 @@ def follow(pip: subprocess.Popen[bytes]) -> deque[str]:
 
 
 def lines_and_ticks(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Yield each line of output as it comes, and an empty one after each second without any."""
+    """Yield each line of output as it arrives, and an empty line for each second without one."""
     assert process.stdout is not None  # noqa: S101 -- for the type checker
     rest = b""
     while True:
@@ -231,7 +231,7 @@ def lines_and_ticks(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def in_short(line: str) -> str:
-    """Shorten one of pip's lines for a person; return an empty one if it says nothing new."""
+    """Shorten a line of pip's output for people; return "" for a line of no interest."""
     words = line.split()
     if words[:1] in (["Collecting"], ["Downloading"]):
         return " ".join([words[0], os.path.basename(words[1]), *words[2:4]]).split(" (from")[0]
@@ -241,7 +241,7 @@ def in_short(line: str) -> str:
 
 
 class Progress:
-    """Progress display: one line that renews itself in a terminal, else a line now and then."""
+    """Progress display: one updating line in a terminal, elsewhere an occasional line."""
 
     def __init__(self) -> None:
         self._in_terminal = sys.stdout.isatty()
@@ -249,7 +249,7 @@ class Progress:
         self._text = "Starting pip"
 
     def show(self, text: str) -> None:
-        """Show `text`; an empty one means that the last one still goes on."""
+        """Show `text`; an empty one means that the previous step is still running."""
         now = time.monotonic()
         is_due = bool(text) or now - self._last_said > REPEAT_SECONDS
         self._text = text or self._text
@@ -262,13 +262,13 @@ class Progress:
             say(status)
 
     def close(self) -> None:
-        """Leave the cursor at the start of a clean line."""
+        """Clear the line and leave the cursor at its start."""
         if self._in_terminal:
             print("\r\033[K", end="", flush=True)
 
 
 def say(text: str) -> None:
-    """Print one line to standard output at once."""
+    """Print a line to standard output without buffering."""
     print(text, flush=True)
 
 
@@ -276,4 +276,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit("\nStopped. An interrupted install starts afresh next time.")
+        sys.exit("\nStopped. The next start repeats an interrupted install.")

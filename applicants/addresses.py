@@ -1,4 +1,4 @@
-"""Email addresses in the one spelling under which they are kept and compared. Pure."""
+"""Email addresses in the normal spelling in which they are stored and compared."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def normal_address(email: str) -> str:
-    """Return the one spelling of an address: two spellings of one mailbox are one person.
+    """Return the normal spelling of an address, so that spellings of one mailbox are one person.
 
-    Case makes no difference, wide letters are those that they look like (NFKC), and the domain is
-    in ASCII as the mail server is asked for it (IDNA). What cannot be an address stays unlike any.
+    Case is folded, wide letters become ordinary ones (NFKC), and the domain is in ASCII, as DNS
+    knows it (IDNA). Text with invisible characters, which cannot be an address, is only put in
+    lower case.
     """
     text = email.strip()
     if has_unseen_characters(text):
@@ -47,5 +48,5 @@ def same_letters(text: str) -> str:
 
 
 def has_unseen_characters(email: str) -> bool:
-    """Tell if an address holds characters that cannot be seen, such as a zero-width space."""
+    """Tell whether an address contains invisible characters, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)

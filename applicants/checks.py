@@ -12,7 +12,7 @@ from applicants.mail import NOWHERE
 
 @register("environment")
 def mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
-    """Warn when emails are discarded: then no applicant can sign in."""
+    """Warn if emails are discarded, because no applicant can then sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:
         return []
     hint = "Set EMAIL_URL, for example to smtp+tls://user:password@mail.example.com:587"

@@ -1,8 +1,8 @@
-"""Codes that prove an address: emailed to it, valid for one sign-in within a few minutes.
+"""Codes that prove an address: sent to it by email, valid for one sign-in within minutes.
 
 A code belongs to the requester who asked for it: a browser (by its cookie) or, for the API, a
-network. Strangers can neither use up its tries nor replace it. PostgreSQL decides the limits,
-whichever process asks.
+network. Strangers can neither use up its tries nor replace it. The limits are counted in
+PostgreSQL, so they hold across processes.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ security = logging.getLogger("security")
 LIFETIME = timedelta(minutes=10)
 # Guesses at one code.
 MOST_TRIES = 5
-# Codes to one address within a window, for all who ask together.
+# Codes sent to one address within a window, for all requesters together.
 MOST_CODES = 20
-# With one try in 10^8, even a thousand networks with tries of their own guess no code.
+# With 10^8 codes, even a thousand networks, each with its own tries, will not guess one.
 CODE_DIGITS = 8
 WINDOW = timedelta(hours=1)
-# Expired rows that sending a code deletes.
+# Most expired rows that sending a code deletes.
 CLEARED_AT_ONCE = 20
 
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
-IGNORE = "If it was not you, ignore this email: without the code nobody can act for you."
+IGNORE = "If this wasn't you, ignore this email. Nobody can act for you without the code."
 
-# Codes to one address that each network gets in a window even if others have used up MOST_CODES.
+# Codes for one address that each network can get in a window even after MOST_CODES were sent.
 OWN_CODES = 2
 
-# Those who ask for codes to one address take turns, so that they can be counted.
+# Requests for one address take turns, so that they can be counted.
 TAKE_TURN = "SELECT pg_advisory_xact_lock(%(turn)s)"
 
 ISSUE = """
@@ -76,7 +76,7 @@ RETURNING digest = %(digest)s
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Browser or client that asks for a code: its own `handle`, and the address of its network."""
+    """Browser or client that requests a code: its own `handle` and its network."""
 
     handle: str
     network: str
@@ -85,12 +85,12 @@ class Requester:
 def send_code(
     email: str, *, by: Requester, about: str = SIGNING_IN, if_not_you: str = IGNORE
 ) -> None:
-    """Send a new code to an address in its normal spelling; the requester's last becomes invalid.
+    """Send a new code to a normalised address; it replaces the requester's previous code.
 
-    Nothing is looked up about the address, so a caller cannot learn if it is in use. At most
-    MOST_CODES are sent to it within the WINDOW, but always OWN_CODES for each network; any more are
-    silently dropped. `about` is the sentence of the email that says what the code is for;
-    `if_not_you` says what to do if the reader did not ask for it.
+    Nothing is looked up about the address, so a caller cannot learn whether it is in use. At most
+    MOST_CODES are sent to it within WINDOW, but each network can always get OWN_CODES. Further ones
+    are silently dropped. In the email, `about` says what the code is for, and `if_not_you` what to
+    do if the reader did not request it.
     """
     code = new_code()
     text = (
@@ -130,10 +130,11 @@ def send_code(
 
 
 def guess_code(email: str, code: str, *, requester: str) -> bool | None:
-    """Try a code for an address in its normal spelling, as the requester who asked for one.
+    """Try a code for a normalised address, on behalf of the requester it was sent for.
 
-    Returns True for the right code, which is then used up; False for a wrong one, which costs a
-    try; None without a valid code: none was sent, it has expired, was used, or has no tries left.
+    Return True for the right code, which is then used up, and False for a wrong one, which costs a
+    try. Return None if there is no valid code: none was sent, or it has expired, was used, or has
+    no tries left.
     """
     with connection.cursor() as cursor:
         values = {
@@ -148,12 +149,12 @@ def guess_code(email: str, code: str, *, requester: str) -> bool | None:
 
 
 def forget_code(email: str) -> None:
-    """Delete all about codes to an address in its normal spelling."""
+    """Delete all code records of a normalised address."""
     SignInCode.objects.filter(address=_hash_for_codes("address", email)).delete()
 
 
 def code_kept_about(email: str) -> dict[str, Any] | None:
-    """Return when the last code to an address expires, and how many were sent in the window."""
+    """Return the record of the latest code for an address: its expiry, tries and recent count."""
     kept = SignInCode.objects.filter(address=_hash_for_codes("address", email)).order_by(
         "-expires_at"
     )
@@ -167,10 +168,10 @@ def _hash_for_codes(what: str, *values: str) -> bytes:
 
 
 def _digest_of_code(email: str, code: str) -> bytes:
-    """Hash with a key: against a plain hash, all codes could be tried in a second."""
+    """Hash a code with a secret key: a plain hash would fall to trying every code."""
     return _hash_for_codes("code", email, code)
 
 
 def new_code() -> str:
-    """Make a code for typing: it has few digits, so only a few guesses may be allowed."""
+    """Make a code short enough to type, so only a few guesses may be allowed."""
     return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"

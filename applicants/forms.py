@@ -16,10 +16,10 @@ _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} 
 
 
 class AddressField(forms.EmailField):
-    """An email address, in the one spelling under which addresses are kept."""
+    """Email address, cleaned to its normal spelling."""
 
     def clean(self, value: Any) -> str:
-        """Return the address. Raises ValidationError."""
+        """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
             return checked_address(email) if email else email
@@ -43,7 +43,7 @@ class NameForm(forms.Form):
     name = forms.CharField(
         label="Your name",
         max_length=NAME_LENGTH,
-        error_messages={"required": "Enter the name that the company should know you by."},
+        error_messages={"required": "Enter the name that the company will see."},
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
@@ -51,7 +51,7 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address_field("We'll email you a code, and tell you there when it is your turn.")
+    email = _address_field("We'll email you a code, and email you again when it's your turn.")
 
 
 class AddressForm(forms.Form):
@@ -61,7 +61,7 @@ class AddressForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """Code from the email; spaces in it do not matter."""
+    """Code from the email. Spaces and hyphens are ignored."""
 
     code = forms.CharField(
         label="Code from the email",
@@ -73,7 +73,7 @@ class CodeForm(forms.Form):
     )
 
     def clean_code(self) -> str:
-        """Return the digits alone."""
+        """Return only the digits."""
         given: Any = self.cleaned_data["code"]
         code = "".join(given.split()).replace("-", "")
         _CODE(code)

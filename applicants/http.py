@@ -1,4 +1,4 @@
-"""Applicant of a browser's session, and the address that a browser wants to prove."""
+"""Applicant signed in to a browser's session, and the address that a browser is proving."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from applicants.models import Applicant
 security = logging.getLogger("security")
 
 KEY = "applicant_id"
-# The cookie with the address to which a code was sent. It is signed and kept only in the browser:
-# an address leaves no trace here before it is proved.
+# Cookie with the address that a code was sent to. It is signed and kept only in the browser, so an
+# unproved address leaves no trace on the server.
 PROVING = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "address_to_prove"
 PROVING_AGE = timedelta(days=1)
-# For how long a browser that asked for a code is not sent another: emails take a while.
+# Time before a browser can request another code: emails take a while to arrive.
 JUST_SENT = timedelta(seconds=30)
 _SALT = "applicants.http.proving"
 
@@ -31,8 +31,8 @@ _SALT = "applicants.http.proving"
 def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
-    The earlier session is dropped with its id, a staff account's sign-in included, so that knowing
-    the old id is of no use.
+    The earlier session and its id are dropped, including any staff sign-in, so that the old id is
+    useless to anybody who knows it.
     """
     request.session.flush()
     request.session[KEY] = str(applicant.id)
@@ -43,9 +43,9 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
 def remember_address(
     response: HttpResponseBase, email: str, *, handle: str, after: str = ""
 ) -> None:
-    """Keep in the browser the address to which a code was sent, and the page to show afterwards.
+    """Store in the browser the address that a code was sent to, and the page to show afterwards.
 
-    `handle` is the secret by which this browser alone can enter that code.
+    `handle` is the secret that lets only this browser enter the code.
     """
     response.set_cookie(
         PROVING,
@@ -63,7 +63,7 @@ def forget_address(response: HttpResponseBase) -> None:
 
 
 class Proving(NamedTuple):
-    """The address to which a code was sent, the page to show afterwards or "", and the handle."""
+    """Address that a code was sent to, page to show afterwards (or ""), and the handle."""
 
     email: str
     after: str
@@ -71,12 +71,12 @@ class Proving(NamedTuple):
 
 
 def new_browser_handle() -> str:
-    """Make the secret that binds a code to the browser that asks for it."""
+    """Make the secret that binds a code to the browser that requests it."""
     return token_urlsafe(16)
 
 
 def address_to_prove(request: HttpRequest) -> Proving | None:
-    """Return what a browser is about to prove, if it asked for a code."""
+    """Return the address that a browser is proving; None if it has not requested a code."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
     except signing.BadSignature:
@@ -85,7 +85,7 @@ def address_to_prove(request: HttpRequest) -> Proving | None:
 
 
 def was_code_just_sent(request: HttpRequest) -> bool:
-    """Tell if this browser asked for a code within JUST_SENT, for any address."""
+    """Tell whether this browser requested a code, for any address, within JUST_SENT."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
     except signing.BadSignature:
@@ -100,6 +100,6 @@ def sign_out_browser(request: HttpRequest) -> None:
 
 
 def applicant_id_of(request: HttpRequest) -> UUID | None:
-    """Return the id of the applicant who is signed in, if any."""
+    """Return the id of the signed-in applicant, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None

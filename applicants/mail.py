@@ -1,8 +1,8 @@
-"""Sending of emails, off the request's path.
+"""Sending of emails in background threads.
 
 An email waits in this process's memory and is tried once. That is enough for codes, which people
-can request again and which must not be stored in a table. The durable engine of background tasks
-replaces this module: then an email outlives its process and is retried until it is accepted.
+can request again and which must not be stored in a table. It is not enough for other emails: one
+that is still waiting when the process dies is lost.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _room = BoundedSemaphore(MOST_WAITING)
 def post(*, to: str, subject: str, text: str) -> None:
     """Send an email after the current transaction commits, or immediately if there is none.
 
-    Never blocks. A failure, or a step that takes longer than EMAIL_TIMEOUT seconds, is logged
-    without the address.
+    It never blocks. A failure, or a step longer than EMAIL_TIMEOUT seconds, is logged without the
+    address.
     """
     message = _message(to, subject, text)
     transaction.on_commit(partial(_hand_over, message), robust=True)
@@ -39,7 +39,7 @@ def post(*, to: str, subject: str, text: str) -> None:
 def send(*, to: str, subject: str, text: str) -> None:
     """Send an email before returning, for callers that already run in the background.
 
-    As with `post`, it is tried once and a failure is logged without the address.
+    As with `post`, it is tried once, and a failure is logged without the address.
     """
     if settings.EMAIL_BACKEND != NOWHERE:
         _send(_message(to, subject, text))
@@ -53,7 +53,7 @@ def masked(address: str) -> str:
 
 
 def _message(to: str, subject: str, text: str) -> EmailMessage:
-    """Build an email. Its subject is one line, so that no name can break the headers."""
+    """Build an email. The subject is joined to one line, so that no name can break the headers."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 
@@ -70,5 +70,5 @@ def _hand_over(message: EmailMessage) -> None:
 def _send(message: EmailMessage) -> None:
     try:
         message.send()
-    except Exception as error:  # its text may hold the address
+    except Exception as error:  # its text may contain the address
         logger.error("An email could not be sent: %s", type(error).__name__)

@@ -10,18 +10,18 @@ from uuid_utils.compat import uuid7
 NAME_LENGTH = 200
 EMAIL_LENGTH = 254
 
-# The prefix that replaces an erased person's address, followed by their id. It is not an address:
+# Prefix, followed by an id, that replaces an erased person's address. The result is not an address:
 # nothing can be sent to it, and nobody can prove it.
 ERASED = "erased:"
 ERASED_NAME = "Erased person"
 
 
 class Applicant(models.Model):
-    """Person, known by their address. No password.
+    """Person identified by their email address, without a password.
 
-    The id is random: an id in the order of time would show each company since when others know
-    them. The name here is seen only by the person; the name given to a company is kept with each
-    application.
+    The id is random: a time-ordered id would show each company how long others have known the
+    person. Only the person sees the name here; each application keeps the name given to its
+    company.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -34,12 +34,12 @@ class Applicant(models.Model):
 
     @property
     def is_erased(self) -> bool:
-        """Tell if the person is erased."""
+        """Tell whether the person was erased."""
         return self.email.startswith(ERASED)
 
 
 class ApplicantToken(models.Model):
-    """Proof of an address, for the API. Only its hash is kept."""
+    """Token that proves an address to the API. Only its hash is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     applicant = models.ForeignKey(Applicant, models.CASCADE, related_name="tokens")
@@ -56,11 +56,11 @@ class ApplicantToken(models.Model):
 
 
 class SignInCode(models.Model):
-    """Last code to an address that one requester asked for, and the number of recent ones.
+    """Latest code that a requester asked for at an address, and the number of recent codes.
 
-    It holds no address, requester or code, only keyed hashes of them: an address that is never
-    proved leaves nothing behind that shows it. `request` is address and requester together,
-    `network` address and network.
+    It holds only keyed hashes of the address, requester and code, so an address that is never
+    proved cannot be recovered from it. `request` hashes address and requester, `network` address
+    and network.
     """
 
     request = models.BinaryField(primary_key=True, max_length=32)
@@ -70,7 +70,7 @@ class SignInCode(models.Model):
     tries_left = models.SmallIntegerField()
     expires_at = models.DateTimeField()
     sent = models.SmallIntegerField()
-    # `sent` counts the codes of one window; this is its end.
+    # End of the window whose codes `sent` counts.
     counted_until = models.DateTimeField()
 
     class Meta:

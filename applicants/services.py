@@ -20,7 +20,7 @@ from tasks.sql.prepared import PreparedStatement, prepared_row
 security = logging.getLogger("security")
 
 TOKEN_LIFETIME = timedelta(days=30)
-# Expired tokens that one sign-in clears away.
+# Most expired tokens that one sign-in deletes.
 CLEARED_AT_ONCE = 20
 
 
@@ -32,17 +32,17 @@ def checked_address(email: str) -> str:
 
 
 def find_or_create_applicant(email: str) -> Applicant:
-    """Return the person with an address in any case; create them if the address is new.
+    """Return the person with an address, in any spelling; create them if the address is new.
 
-    Raises django.core.exceptions.ValidationError when it is not an address.
+    Raises Django's ValidationError if it is not an email address.
     """
     email = checked_address(email)
-    while True:  # again if another transaction has just committed the same address
+    while True:  # repeat if another transaction has just committed the same address
         if found := _FIND_OR_CREATE.first(id=uuid4(), email=email):
             return found
 
 
-# One round trip for what would be four by a look and an INSERT in a savepoint.
+# One round trip instead of four for a SELECT and an INSERT in a savepoint.
 _FIND_OR_CREATE = PreparedStatement(
     """
 WITH made AS (
@@ -59,7 +59,7 @@ SELECT id, email, name, created_at FROM applicants_applicant WHERE email = %(ema
 )
 
 
-# In the order of addresses: two who do this at once wait for each other in one direction only.
+# Rows are inserted in the order of addresses, so that two concurrent calls cannot deadlock.
 _FIND_OR_CREATE_MANY = PreparedStatement(
     """
 WITH wanted AS (
@@ -79,7 +79,10 @@ SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
 
 
 def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
-    """Return the ids of people by their addresses, which `checked_address` has returned."""
+    """Map addresses to the ids of their people, creating people for new addresses.
+
+    The addresses must come from `checked_address`.
+    """
     found: dict[str, UUID] = {}
     while missing := [email for email in set(emails) if email not in found]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
@@ -88,19 +91,18 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
 
 
 class CodeRefused(Exception):
-    """Refusal of a code. `try_again`: it was wrong, and the right one is still valid."""
+    """Refusal of a code. With `try_again`, the code was wrong and the right one is still valid."""
 
     def __init__(self, *, try_again: bool) -> None:
-        super().__init__("wrong code" if try_again else "no code to be guessed")
+        super().__init__("wrong code" if try_again else "no valid code")
         self.try_again = try_again
 
 
 def prove_address(*, email: str, code: str, requester: str) -> Applicant:
-    """Return the person who proves an address by the code sent to it, and use up the code.
+    """Return the person who proves an address with the code sent to it, and use up the code.
 
-    `requester` is who asked for the code: nobody else's code counts, and nobody else's tries.
-    A new address becomes an applicant. A wrong code costs a try. Raises CodeRefused. Must not be
-    called inside a transaction.
+    Only a code requested by `requester` counts, with that requester's tries. A new address becomes
+    an applicant. A wrong code costs a try. Raises CodeRefused. Do not call it inside a transaction.
     """
     address = normal_address(email)
     with transaction.atomic(durable=True):
@@ -111,7 +113,7 @@ def prove_address(*, email: str, code: str, requester: str) -> Applicant:
 
 
 class Granted(NamedTuple):
-    """A new token, shown only now, with its expiry and its person."""
+    """New token, which cannot be shown again, with its expiry and its person."""
 
     token: str
     expires_at: datetime
@@ -119,11 +121,11 @@ class Granted(NamedTuple):
 
 
 def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
-    """Return a new token of the person who proves an address by its code.
+    """Return a new token for the person who proves an address with its code.
 
-    A new address becomes an applicant. Returns None when the code is wrong, used, expired, was
-    guessed at too often or sent to another requester; a wrong code costs a try. Must not be called
-    inside a transaction.
+    A new address becomes an applicant. Return None if the code is wrong, used or expired, has no
+    tries left, or was sent for another requester. A wrong code costs a try. Do not call it inside
+    a transaction.
     """
     with transaction.atomic(durable=True):
         if not codes.guess_code(normal_address(email), code, requester=requester):
@@ -137,12 +139,12 @@ def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
 
 
 def issue_token(applicant: Applicant) -> str:
-    """Create a token of a person; it is shown only now."""
+    """Create a token for a person. It cannot be shown again."""
     return grant_token(applicant)[0]
 
 
 def grant_token(applicant: Applicant) -> tuple[str, datetime]:
-    """Create a token of a person, shown only now; return it with its expiry."""
+    """Create a token for a person; return it, for the only time, with its expiry."""
     token, expires_at = tokens.new_applicant_token(), timezone.now() + TOKEN_LIFETIME
     ApplicantToken.objects.create(
         applicant=applicant, digest=tokens.token_digest(token), expires_at=expires_at
@@ -158,13 +160,13 @@ def revoke_token(token_id: UUID) -> None:
 
 
 def applicant_exists(applicant_id: UUID) -> bool:
-    """Tell if a person exists and is not erased; in one query."""
+    """Tell whether a person exists and is not erased, in one query."""
     people = Applicant.objects.filter(id=applicant_id)
     return people.exclude(email__startswith=ERASED).exists()
 
 
 class KnownToken(NamedTuple):
-    """Genuine token, and the person it stands for."""
+    """Valid token and its person."""
 
     id: UUID
     applicant_id: UUID
@@ -180,5 +182,5 @@ WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_time
 
 
 def find_token(token: str) -> KnownToken | None:
-    """Return a token if it is genuine, not revoked and not expired; one look-up by hash."""
+    """Return a token if it exists and is neither revoked nor expired; one look-up by hash."""
     return FIND_TOKEN.first(digest=tokens.token_digest(token))

@@ -1,4 +1,4 @@
-"""Secrets that stand for a person: created once, shown once, kept only as a hash. Pure."""
+"""Applicant tokens: created once, shown once, stored only as a hash. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ PREFIX = "nila_"
 
 
 def new_applicant_token() -> str:
-    """Make a token: 256 random bits, so that its plain hash can be looked up but not guessed."""
+    """Make a token of 256 random bits, so that an unsalted hash of it is safe to look up."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def token_digest(token: str) -> bytes:
-    """Return the hash of a token, which is all that is kept of it."""
+    """Return the hash of a token. Only the hash is stored."""
     return sha256(token.encode()).digest()

@@ -1,4 +1,4 @@
-"""Back office: companies, accounts, keys, jobs."""
+"""Back office of companies, accounts, keys and jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.readonly_admin import (
     search_admin_rows,
 )
 
-# The staff sign-in, so that a second step is asked for here too.
+# Use the staff sign-in, which also asks for a second step.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # allauth's way
 admin.site.site_header = admin.site.site_title = "Next in Line: back office"
 admin.site.index_title = "All tables"
@@ -33,14 +33,14 @@ admin.site.unregister(EmailAddress)
 
 
 class NewUserAdminForm(AdminUserCreationForm):
-    """Form of a new account, known by its address."""
+    """Form for a new account, identified by its email address."""
 
     class Meta:
         model = User
         fields = ("email",)
 
     def clean_email(self) -> str:
-        """Return the address in the one spelling under which addresses are kept."""
+        """Return the address in lower case. Refuse an address that has an account."""
         email: str = self.cleaned_data["email"].lower()
         if User.objects.filter(email=email).exists():
             raise ValidationError("Another account has this address.")
@@ -49,7 +49,7 @@ class NewUserAdminForm(AdminUserCreationForm):
 
 @admin.register(User)
 class StaffAccountAdmin(UserAdmin):
-    """Staff accounts. Clear "active" to close one: its address may stand in logs."""
+    """Staff accounts. To close one, clear "active" rather than delete it: logs may refer to it."""
 
     add_form = NewUserAdminForm
     paginator = BoundedPaginator
@@ -70,16 +70,16 @@ class StaffAccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Allow no filters by address, as in `ReadonlyAdmin`."""
+        """Refuse filters in the URL, as `ReadonlyAdmin` does."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Let only the owner change the address and prove the new one; a new account needs one."""
+        """Make an existing address read-only: only its owner can prove a new one."""
         fields = self.readonly_fields
         return fields if obj else tuple(name for name in fields if name != "email")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a company could lose its owner."""
+        """Refuse to delete accounts: a company could lose its owner."""
         return False
 
     def get_search_results(
@@ -91,7 +91,7 @@ class StaffAccountAdmin(UserAdmin):
 
 @admin.register(Company)
 class CompanyAdmin(ReadonlyAdmin):
-    """Companies. The name can be corrected."""
+    """Companies. Only the name can be changed."""
 
     list_display = ("name", "id", "created_at")
     ordering = ("-id",)
@@ -99,13 +99,13 @@ class CompanyAdmin(ReadonlyAdmin):
     search_help_text = "An id"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask Django's permissions."""
+        """Allow changes by Django's permissions."""
         return admin.ModelAdmin.has_change_permission(self, request, obj)
 
 
 @admin.register(Membership)
 class MembershipAdmin(ReadonlyAdmin):
-    """Members of teams. Only adding is possible here, for a company that lost its owner."""
+    """Members of teams. Members can only be added here, for a company that lost its owner."""
 
     list_display = ("company", "user", "role")
     list_select_related = ("company", "user")
@@ -116,13 +116,13 @@ class MembershipAdmin(ReadonlyAdmin):
     search_help_text = "The beginning of an address, or the id of a company or an account"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask Django's permissions."""
+        """Allow additions by Django's permissions."""
         return admin.ModelAdmin.has_add_permission(self, request)
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadonlyAdmin):
-    """Keys, without anything that would help to guess them."""
+    """API keys, without anything that would help to guess them."""
 
     list_display = ("name", "hint", "company", "created_at", "last_used_at", "revoked_at")
     list_select_related = ("company",)
@@ -134,7 +134,7 @@ class ApiKeyAdmin(ReadonlyAdmin):
 
 @admin.register(Job)
 class JobAdmin(ReadonlyAdmin):
-    """The hot rows of jobs."""
+    """Hot rows of jobs."""
 
     list_display = ("id", "title", "company", "status", "capacity", "waitlist_count", "seq")
     list_select_related = ("company", "posting")
@@ -151,7 +151,7 @@ class JobAdmin(ReadonlyAdmin):
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(ReadonlyAdmin):
-    """Addresses of accounts, and if they are verified."""
+    """Email addresses of accounts, and whether they are verified."""
 
     list_display = ("email", "user", "primary", "verified")
     list_select_related = ("user",)
@@ -163,7 +163,7 @@ class EmailAddressAdmin(ReadonlyAdmin):
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(ReadonlyAdmin):
-    """Passkeys and apps of accounts, without their secrets."""
+    """Passkeys and authenticator apps of accounts, without their secrets."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_select_related = ("user",)
@@ -174,5 +174,5 @@ class AuthenticatorAdmin(ReadonlyAdmin):
     search_help_text = "The beginning of an address, or the id of an account"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask Django's permissions: for a person who has lost app, passkey and codes."""
+        """Allow deletion by Django's permissions, for a person who lost app, passkey and codes."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)

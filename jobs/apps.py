@@ -6,5 +6,5 @@ class JobsConfig(AppConfig):
     verbose_name = "Openings and companies"
 
     def ready(self) -> None:
-        """Have what follows from writing rows happen."""
-        from jobs import security, signals  # noqa: F401  connects their receivers
+        """Connect the signal receivers."""
+        from jobs import security, signals  # noqa: F401  importing connects them

@@ -1,4 +1,4 @@
-"""Refusals of this package."""
+"""Errors raised by this package."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class ApiKeyNotFound(Exception):
 
 
 class BadName(ValueError):
-    """A name is empty, too long, or holds characters that cannot be shown."""
+    """The name is empty, too long, or contains unprintable characters."""
 
 
 class BadLifetime(ValueError):
-    """A key would be valid for too short or too long."""
+    """The lifetime of the key is too short or too long."""
 
 
 class BadRetention(ValueError):
-    """Personal data would be kept for too short or too long."""
+    """The retention period of personal data is too short or too long."""
 
 
 class SecondStepMissing(Exception):
-    """An owner without a second step cannot require one of the others."""
+    """An owner who has no second step cannot require one of others."""
 
 
 class BadPassword(ValueError):
-    """A password is refused; the reasons are the arguments."""
+    """The password is refused. The arguments are the reasons."""
 
 
 class MemberNotFound(Exception):
@@ -36,7 +36,7 @@ class MemberNotFound(Exception):
 
 
 class AlreadyMember(Exception):
-    """Somebody with that address is in the company's team already."""
+    """The company's team already has a member with this address."""
 
 
 class LastOwner(Exception):

@@ -19,7 +19,7 @@ NAME_LENGTH = 200
 
 
 class UserManager(BaseUserManager["User"]):
-    """Manager of staff accounts, which are known by their address."""
+    """Manager of staff accounts, which are identified by their email address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         """Create a staff account; without a password it signs in by a code."""
@@ -46,12 +46,12 @@ class User(AbstractUser):
 
 
 class Company(models.Model):
-    """Company that opens jobs. Sees and changes only its own."""
+    """Company that opens jobs. It sees and changes only its own data."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=NAME_LENGTH)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Whether members can act for it only with a passkey or an authenticator app.
+    # Members without a passkey or an authenticator app cannot act for the company.
     requires_second_step = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -84,14 +84,14 @@ class Membership(models.Model):
 
 
 class Scope(models.TextChoices):
-    """Scope of an API key. WRITE is all that an owner may do, except managing keys and members."""
+    """Scope of an API key. WRITE allows what an owner may do, except managing keys and members."""
 
     READ = "read"
     WRITE = "write"
 
 
 class ApiKey(models.Model):
-    """A company's key to the API. Only its hash is kept; the key itself is shown once."""
+    """API key of a company. Only its hash is stored; the key itself is shown once."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
@@ -100,7 +100,7 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
-    # The time of the last use, to the minute: not every use is recorded.
+    # Accurate to a minute: not every use is recorded.
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     # Null: valid until it is revoked.
@@ -111,7 +111,7 @@ class ApiKey(models.Model):
 
 
 class JobStatus(models.TextChoices):
-    """DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
+    """Status of a job: DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
 
     DRAFT = "DRAFT"  # the company opens it
     OPEN = "OPEN"  # the company pauses or closes it
@@ -125,10 +125,10 @@ def _within_policy_limits(name: str) -> Q:
 
 
 class Job(models.Model):
-    """Hot row of a job: all that a change of its line reads and writes, and nothing long.
+    """Hot row of a job: everything that a change of its line reads and writes, and no long text.
 
     A change of the line locks this row first (`pipeline.line.lock`). No counter is indexed: an
-    index on a column that every change writes would forbid heap-only updates.
+    index on a column that every change writes would rule out heap-only updates.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -138,7 +138,7 @@ class Job(models.Model):
     active_count = models.IntegerField(default=0)
     pending_count = models.IntegerField(default=0)
     waitlist_count = models.IntegerField(default=0)
-    # Those of `waitlist_count` whose address is not proved: they are not counted in public.
+    # How many of `waitlist_count` have an unproved address; public numbers leave them out.
     unverified_count = models.IntegerField(default=0)
     next_ticket = models.BigIntegerField(default=1)
     head_ticket = models.BigIntegerField(default=1)
@@ -190,22 +190,22 @@ class Job(models.Model):
 
     @property
     def policy(self) -> Policy:
-        """Return the policy now in force."""
+        """Current policy."""
         return Policy(**{name: getattr(self, name) for name in POLICY_FIELDS})
 
     @property
     def seats_free(self) -> int:
-        """Count the seats that nobody holds; 0 while a lowered capacity drains."""
+        """Number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
 
     @property
     def people_waiting(self) -> int:
-        """Count the verified people on the waitlist: the number that everybody sees."""
+        """Number of verified people on the waitlist, which is shown to everybody."""
         return self.waitlist_count - self.unverified_count
 
 
 class JobPosting(models.Model):
-    """Text that people read about a job; it is long and kept off the hot row."""
+    """Text that people read about a job. It can be long, so it is kept off the hot row."""
 
     job: models.OneToOneField[Job, Job] = models.OneToOneField(
         Job, models.CASCADE, primary_key=True, related_name="posting"
@@ -221,9 +221,9 @@ class JobPosting(models.Model):
 
 
 class Retention(models.Model):
-    """Term for which a job keeps the personal data of applications that have ended.
+    """Retention period of the personal data of a job's ended applications.
 
-    A job without a row keeps it for USUAL_DAYS. A legal hold keeps it until it is lifted.
+    A job without a row uses USUAL_DAYS. A legal hold keeps the data until it is lifted.
     """
 
     LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 30, 730, 3_650

@@ -1,4 +1,4 @@
-"""Policy of a job as a frozen value: the settings, and what follows from them. Pure."""
+"""Policy of a job as an immutable value, with the deadlines and costs that follow from it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def _integer_policy_field(
 class Policy:
     """Rules of a job's line, set by its company. Values out of range raise ValueError."""
 
-    # From the offer of a seat to its deadline.
+    # Time from the offer of a seat to its deadline.
     acknowledgment_window_seconds: int = _integer_policy_field(60, 30 * DAY, DAY)
-    # A seat given on applying must be acknowledged too.
+    # Whether a seat given on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
     # The n-th miss costs n times this many places behind the back of the line.
     penalty_places: int = _integer_policy_field(0, 1_000, 1)
-    # Misses that still keep a place; None: any number.
+    # Misses after which a person still keeps a place; None: any number.
     max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)
-    # How long after a miss a person cannot be promoted again.
+    # Time after a miss in which a person cannot be promoted.
     cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class Policy:
             if not limits or (value is None and limits["optional"]):
                 continue
             low, high = limits["low"], limits["high"]
-            if type(value) is not int or not low <= value <= high:  # a bool is an int, too
+            if type(value) is not int or not low <= value <= high:  # bool is a subclass of int
                 raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
 
     def deadline(self, offered_at: datetime) -> datetime:
@@ -48,24 +48,24 @@ class Policy:
         return missed_at + timedelta(seconds=self.cooldown_seconds)
 
     def keeps_place(self, misses: int) -> bool:
-        """Tell if a person with that many misses, the last one included, keeps a place."""
+        """Tell whether a person keeps a place after that many misses, including the latest."""
         return self.max_decays is None or misses <= self.max_decays
 
     def places_lost(self, misses: int) -> int:
-        """Return how many later newcomers pass a person after their miss number `misses`."""
+        """Return how many newcomers pass a person after their miss number `misses`."""
         return self.penalty_places * misses
 
     def misses_left(self, misses: int) -> int | None:
-        """Return how many more misses keep a place; None: any number."""
+        """Return how many more misses a person may have and keep a place; None: any number."""
         return misses_left(self.max_decays, misses)
 
     def values(self) -> dict[str, Any]:
-        """Return the fields by name, as the log, the API and the job's row hold them."""
+        """Return the fields by name, in the form of the log, the API and the job's row."""
         return {name: getattr(self, name) for name in POLICY_FIELDS}
 
 
 def misses_left(max_decays: int | None, misses: int) -> int | None:
-    """Return how many more misses keep a place under this limit; None: any number."""
+    """Return how many more misses keep a place under the limit `max_decays`; None: any number."""
     return None if max_decays is None else max(0, max_decays - misses)
 
 
@@ -73,6 +73,6 @@ POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 
 
 def policy_limits(name: str) -> tuple[int, int]:
-    """Return the smallest and the largest whole number that a policy's field takes."""
+    """Return the smallest and largest value allowed for a field of the policy."""
     metadata = Policy.__dataclass_fields__[name].metadata
     return metadata["low"], metadata["high"]

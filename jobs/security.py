@@ -1,6 +1,6 @@
-"""Receivers that write the sign-ins and account changes of staff to the security log.
+"""Receivers that write staff sign-ins and account changes to the security log.
 
-Ids only: an address that somebody typed may belong to anybody.
+They write ids only: a typed address may belong to anybody.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jobs.models import User
 
 security = logging.getLogger("security")
 
-# Events about an account that need nothing but its id.
+# Events that need only the account's id.
 _ACCOUNT: dict[Signal, str] = {
     auth.user_logged_in: "staff.signed_in",
     auth.user_logged_out: "staff.signed_out",
@@ -35,7 +35,7 @@ _STEP: dict[Signal, str] = {
 
 
 def write_security_event(event: str) -> Any:
-    """Return a receiver that writes an event with the account's id."""
+    """Return a receiver that writes the event with the account's id."""
 
     def write_security_line(user: User | None = None, **facts: Any) -> None:
         step = facts.get("authenticator")
@@ -52,7 +52,7 @@ for _signal, _event in (_ACCOUNT | _STEP).items():
 
 @receiver(auth.user_login_failed, dispatch_uid="security.password_refused")
 def security_log_refused_password(credentials: dict[str, Any], **_: Any) -> None:
-    """Write a failed sign-in with the account's id, if the address has an account."""
+    """Log a failed sign-in, with the account's id if the address has an account."""
     email = str(credentials.get("email") or credentials.get("username") or "").strip().lower()
     found = User.objects.filter(email=email).values_list("id", flat=True).first()
     security.warning("staff.password_refused", extra={"member": str(found or "unknown")})
@@ -60,12 +60,12 @@ def security_log_refused_password(credentials: dict[str, Any], **_: Any) -> None
 
 @receiver(account.login_code_rejected, dispatch_uid="security.code_refused")
 def security_log_refused_code(user: User, **_: Any) -> None:
-    """Write a wrong code from an email."""
+    """Log a wrong emailed code."""
     security.warning("staff.code_refused", extra={"member": str(user.pk)})
 
 
 @receiver(mfa.authentication_failed, dispatch_uid="security.second_step_refused")
 def security_log_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
-    """Write a wrong code of an authenticator app, or a wrong recovery code."""
+    """Log a wrong code from an authenticator app, or a wrong recovery code."""
     facts = {"member": str(user.pk), "kind": str(authenticator.type)}
     security.warning("second_step.refused", extra=facts)

@@ -9,20 +9,20 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from jobs.errors import ApiKeyNotFound, MemberNotFound
 from jobs.models import ApiKey, Company, Membership, Role
 
-# The types of allauth's authenticators that are a second step by themselves.
+# Types of allauth's authenticators that count as a second step (recovery codes do not).
 SECOND_STEPS = ("totp", "webauthn")
 
 
 def roles_of(user_id: UUID) -> dict[UUID, Role]:
-    """Return a staff account's role in each company that it may act for now, in one query."""
+    """Return an account's role in each company that it may act for now, in one query."""
     rows = open_memberships().filter(user_id=user_id).values_list("company_id", "role")
     return {company_id: Role(role) for company_id, role in rows}
 
 
 def open_memberships() -> QuerySet[Membership]:
-    """Return the memberships whose account may act now.
+    """Return the memberships whose accounts may act for their company now.
 
-    Not those of companies that require a second step from members who have none.
+    Accounts without a second step are left out where the company requires one.
     """
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 
@@ -31,26 +31,26 @@ def open_memberships() -> QuerySet[Membership]:
 
 
 def has_second_step(user_id: UUID) -> bool:
-    """Return whether an account has a passkey or an authenticator app; in one query."""
+    """Tell whether an account has a passkey or an authenticator app, in one query."""
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 
     return Authenticator.objects.filter(user_id=user_id, type__in=SECOND_STEPS).exists()
 
 
 def locked_companies(user_id: UUID) -> list[str]:
-    """Return the names of the companies for which an account cannot act without a second step."""
+    """Return the names of companies that an account cannot act for without a second step."""
     theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
     return list(theirs.order_by("company__name").values_list("company__name", flat=True))
 
 
 def company_of_newcomer(email: str) -> str:
-    """Return the company name of a member who has never signed in, else ""; in one query."""
+    """Return the company's name for a member who has never signed in, else "", in one query."""
     theirs = Membership.objects.filter(user__email=email, user__last_login=None)
     return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
 
 
 def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
-    """Return a company's keys after a key, newest first, with revoked ones; in one query."""
+    """Return a page of a company's keys, newest first, including revoked ones, in one query."""
     keys = ApiKey.objects.filter(company_id=company_id)
     if after:
         keys = keys.filter(id__lt=after)
@@ -58,7 +58,7 @@ def keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
 
 
 def team_of(company_id: UUID) -> list[Membership]:
-    """Return a company's members with accounts, owners first, then by address; in one query."""
+    """Return a company's members with their accounts, by role and address, in one query."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     ranks = list(reversed(Role))
     members = team.order_by("user__email")
@@ -66,7 +66,7 @@ def team_of(company_id: UUID) -> list[Membership]:
 
 
 def member_of(company_id: UUID, membership_id: int) -> Membership:
-    """Return a member of a company with the account, in one query. Raises MemberNotFound."""
+    """Return a member of a company with their account, in one query. Raises MemberNotFound."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     member = team.filter(id=membership_id).first()
     if member is None:
@@ -83,5 +83,5 @@ def key_of(company_id: UUID, key_id: UUID) -> ApiKey:
 
 
 def read_company(company_id: UUID) -> Company:
-    """Return a company that is known to exist, in one query."""
+    """Return a company that must exist, in one query."""
     return Company.objects.get(id=company_id)

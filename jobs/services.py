@@ -42,10 +42,10 @@ MOST_KEY_DAYS = 3_650
 
 @transaction.atomic
 def create_company(*, name: str, owner_email: str, password: str | None = None) -> Company:
-    """Create a company with its first owner, whose staff account is created if the address is new.
+    """Create a company with its first owner, and a staff account for the owner's new address.
 
-    Without a password a new account cannot sign in by password. The password of an account that
-    exists already is never changed. Raises BadName, BadPassword, ValidationError (the address).
+    Without a password, a new account cannot sign in with one. The password of an existing account
+    is never changed. Raises BadName, BadPassword, and ValidationError for a bad address.
     """
     company = Company.objects.create(name=_checked_company_name(name))
     owner = _staff_account(owner_email, password)
@@ -56,9 +56,9 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
 
 @transaction.atomic
 def set_first_password(*, user_id: UUID, password: str) -> None:
-    """Give an account without a password its first one; the caller vouches for its address.
+    """Set the first password of an account; the caller vouches for its address.
 
-    An account that has a password keeps it. Raises BadPassword.
+    An existing password is kept. Raises BadPassword.
     """
     user = User.objects.get(id=user_id)
     if not user.has_usable_password():
@@ -77,10 +77,10 @@ def has_staff_account(email: str) -> bool:
 
 @transaction.atomic
 def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
-    """Add a person to a company's team; their staff account is created if the address is new.
+    """Add a person to a company's team, with a staff account if the address is new.
 
-    A new account has no password: its owner signs in by a code sent to the address. Raises
-    AlreadyMember, ValidationError (the address).
+    A new account has no password: its owner signs in with a code sent to the address. Raises
+    AlreadyMember, and ValidationError for a bad address.
     """
     user = _staff_account(email, None)
     membership, is_new = Membership.objects.get_or_create(
@@ -94,7 +94,7 @@ def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
 
 @transaction.atomic
 def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
-    """Give a member of a company another role. Raises MemberNotFound, LastOwner."""
+    """Change a member's role. Raises MemberNotFound, LastOwner."""
     member = lock_team_member(company_id, membership_id, stays_owner=role == Role.OWNER)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
@@ -105,7 +105,7 @@ def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membersh
 
 @transaction.atomic
 def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
-    """Take a member out of a company's team; the account itself stays.
+    """Remove a member from a company's team. The account itself remains.
 
     Raises MemberNotFound, LastOwner.
     """
@@ -120,10 +120,10 @@ def _ids_for_security_log(member: Membership) -> dict[str, str]:
 
 
 def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
-    """Let only members with a passkey or an authenticator app act for a company; or all again.
+    """Require, or no longer require, a passkey or authenticator app of a company's members.
 
-    Takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who asks for
-    it (`by`) has none: nobody could undo it.
+    It takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who
+    requires it (`by`) has none: they would lock themselves out.
     """
     if required and not has_second_step(by):
         raise SecondStepMissing
@@ -133,13 +133,13 @@ def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
 
 
 def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
-    """Set for how many days a job keeps personal data of ended applications, or a legal hold.
+    """Set how many days a job keeps personal data of ended applications, and its legal hold.
 
     Raises BadRetention.
     """
     least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
     if not least <= keep_days <= most:
-        raise BadRetention(f"Keep personal data for {least} to {most:,} days.")
+        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
     values = {"keep_days": keep_days, "legal_hold": legal_hold}
     Retention.objects.update_or_create(job_id=job_id, defaults=values)
     security.info("retention.changed", extra={"job": str(job_id), **values})
@@ -153,11 +153,11 @@ def create_api_key(
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key of a company; return its row and the key itself, which is shown only now.
+    """Create an API key; return its row and the key itself, which cannot be shown again.
 
-    `key_id`: the id of the new key, so that a retry makes no second one. Without `expires_in_days`
-    it is valid until it is revoked. Raises CompanyNotFound, BadName, BadLifetime, IntegrityError
-    (there is a key with that id).
+    A `key_id` given by the caller stops a retry from creating a second key. Without
+    `expires_in_days` the key is valid until it is revoked. Raises CompanyNotFound, BadName,
+    BadLifetime, and IntegrityError if the id exists.
     """
     if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
         raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
@@ -181,7 +181,7 @@ def create_api_key(
 
 
 class KnownKey(NamedTuple):
-    """Genuine API key, and what it stands for."""
+    """Valid API key, with its company and scopes."""
 
     id: UUID
     company_id: UUID
@@ -200,12 +200,12 @@ WHERE digest = %(digest)s AND revoked_at IS NULL
 
 
 def find_api_key(key: str) -> KnownKey | None:
-    """Return a key if it is genuine, not revoked and not expired; one look-up by hash."""
+    """Return a key if it exists and is neither revoked nor expired; one look-up by hash."""
     return FIND_KEY.first(digest=keys.api_key_digest(key))
 
 
 def note_key_use(key: KnownKey) -> None:
-    """Record that a key was just used, unless that was recorded within the last minute."""
+    """Record the use of a key, at most once a minute."""
     fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
     if not fresh:
         stale = Q(last_used_at=None) | Q(last_used_at__lte=Now() - KEY_USE_NOTED_EVERY)
@@ -213,7 +213,7 @@ def note_key_use(key: KnownKey) -> None:
 
 
 def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
-    """Revoke a key of a company. Revoking twice is harmless.
+    """Revoke a company's key. Revoking twice is harmless.
 
     Raises ApiKeyNotFound, also for another company's key.
     """

@@ -15,8 +15,8 @@ from jobs.models import User
 def add_allauth_address(instance: User, created: bool, **_: Any) -> None:
     """Add a new account's address to allauth's table.
 
-    The operator who gives an account its first password vouches for its address. An account
-    without a password is opened by an email to the address, which proves it.
+    An account with a password counts as verified: the operator who set the password vouches for the
+    address. An account without one is opened by an emailed code, which proves the address.
     """
     from allauth.account.models import EmailAddress  # its models are not loaded before ours
 
@@ -31,7 +31,7 @@ def add_allauth_address(instance: User, created: bool, **_: Any) -> None:
 
 @receiver(password_reset)
 def verify_allauth_address_after_reset(user: User, **_: Any) -> None:
-    """Mark an account's only address as verified: the link in the email has proved it."""
+    """Mark an account's only address as verified: the emailed link has proved it."""
     from allauth.account.models import EmailAddress
 
     addresses = list(EmailAddress.objects.filter(user=user))

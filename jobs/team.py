@@ -1,4 +1,4 @@
-"""Lock under which a company's team changes."""
+"""Lock held while a company's team changes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jobs.models import Membership, Role
 def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
     """Lock all members of a company until the transaction ends, and return one of them.
 
-    Of two owners who remove each other at once, the second thus finds to be the last. Raises
-    MemberNotFound; LastOwner, unless the member stays an owner.
+    If two owners remove each other at the same time, the second removal thus finds only one owner
+    left. Raises MemberNotFound, and LastOwner if the last owner would not stay one.
     """
     team = Membership.objects.filter(company_id=company_id).select_related("user", "company")
     members = list(team.select_for_update(of=("self",)).order_by("id"))

@@ -1,4 +1,4 @@
-"""Background work in the back office: to inspect, cancel, replay and discard."""
+"""Back-office pages to inspect, cancel, replay and discard background work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tasks.readonly_admin import ReadonlyAdmin
 
 @admin.register(Task)
 class TaskAdmin(ReadonlyAdmin):
-    """Tasks, the newest first. Each action is in the task's history, with the name of the user."""
+    """Tasks, newest first. Each action is recorded in the task's history under the user's name."""
 
     ordering = ("-id",)
     list_display = ("id", "type", "status", "priority", "attempt", "run_after", "owner_id")
@@ -38,7 +38,7 @@ class TaskAdmin(ReadonlyAdmin):
     actions = ("cancel", "bury", "replay", "replay_sensitive", "discard")
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Allow actions to users with the change permission; columns are read-only."""
+        """Allow actions to users with the change permission. Columns stay read-only."""
         return bool(request.user.has_perm("tasks.change_task"))
 
     @admin.display(description="payload")
@@ -80,7 +80,7 @@ class TaskAdmin(ReadonlyAdmin):
         act: Callable[..., object],
         **options: Any,
     ) -> None:
-        """Act on each task by its service, which checks and logs it; show refusals."""
+        """Call a service, which checks and logs, for each task; show the refusals."""
         done = 0
         for task_id in tasks.values_list("id", flat=True):
             try:
@@ -119,7 +119,7 @@ class ScheduleAdmin(ReadonlyAdmin):
 
 @admin.register(TaskAct)
 class TaskActAdmin(ReadonlyAdmin):
-    """Acts upon types and schedules, the newest first."""
+    """Actions on types and schedules, newest first."""
 
     ordering = ("-id",)
     list_display = ("at", "actor", "what", "target", "owner_id")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-# Engine: the scheduler that leads, and the making of a schedule of the product's own.
+# Engine: held by the leading scheduler, and while the product creates a schedule of its own.
 SCHEDULE_LEADER = 7_305_114_001
 ENSURE_SCHEDULE = 7_305_114_002
 
-# Pipeline. PostgreSQL keeps the two-number form of both turns apart from the others.
+# Pipeline. Both turns use PostgreSQL's two-number form, which cannot collide with the others.
 PREPARE_DATABASE = 4_981_203
 VERIFY_TURN = 5_190_447
 HEAVY_READ_TURN = 5_190_448

@@ -11,7 +11,7 @@ class TasksConfig(AppConfig):
     verbose_name = "Background work"
 
     def ready(self) -> None:
-        """Learn every app's types: those of `<app>.tasks` and, where switched on, the demo's."""
+        """Register the types in each app's `tasks` module and, if enabled, the demo's."""
         from tasks import registry
 
         if settings.DEMO_TASKS:

@@ -11,7 +11,7 @@ from uuid import UUID
 from tasks.json import as_json
 from tasks.payloads import LARGEST_BYTES, hide_payload_secrets
 
-# Progress is reported at most this often, and when it is complete.
+# Progress is reported at most this often, and on completion.
 PROGRESS_SECONDS = 0.5
 LONGEST_NOTE, LONGEST_NAME, MOST_EMITTED = 200, 100, 100
 
@@ -21,7 +21,7 @@ Report = Callable[[list[Any]], None]
 class Context:
     """Task as its handler sees it. Do not use it after the handler has returned.
 
-    `owner_id` is the company for which the task runs, None for work of the product's own.
+    `owner_id` is the company the task runs for, or None for the product's own work.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Tell whether to stop: the task is cancelled or lost, or its time is over."""
+        """Tell whether to stop: the task was cancelled or lost, or has timed out."""
         return self._is_cancelled()
 
     def progress(self, done: int, total: int, note: str = "") -> None:
@@ -60,9 +60,9 @@ class Context:
             self._report(["progress", str(self.task_id), message])
 
     def emit(self, name: str, data: Any = None) -> None:
-        """Add an event to the task's history; at most a hundred in an attempt.
+        """Add an event to the task's history, at most 100 per attempt.
 
-        Raises ValueError when the data is not JSON or over 64 KB, or after too many events.
+        Raises ValueError if the data is not JSON or exceeds 64 KB, or after too many events.
         """
         text = self._clean(as_json(data))
         if len(text.encode()) > LARGEST_BYTES or self._emitted >= MOST_EMITTED:

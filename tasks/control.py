@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 What = TaskAct.What
 
-# Characters of a reason that are kept.
+# Longest reason that is kept, in characters.
 MOST_OF_A_REASON = 500
 
 _CANCEL = """
@@ -57,8 +57,8 @@ _ANNOUNCE_CANCEL = "SELECT pg_notify('tasks', 'cancel')"
 def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status:
     """Cancel a task: a pending one at once, a running one as soon as its child has ended.
 
-    Return its status: CANCELLED, or CANCELLING. Cancelling twice is no error. Raises TaskNotFound
-    (also when it is not the owner's), WrongStatus when it has ended otherwise.
+    Return the status, CANCELLED or CANCELLING. Cancelling twice is not an error. Raises
+    TaskNotFound (also if another owner has the task), and WrongStatus if it has already ended.
     """
 
     def announce_cancel() -> None:
@@ -81,7 +81,7 @@ def move_to_dead_letters(
 ) -> None:
     """Keep a pending task from running until a person replays it.
 
-    Raises TaskNotFound (also when it is not the owner's), WrongStatus when it is not pending.
+    Raises TaskNotFound (also if another owner has the task), and WrongStatus if it is not pending.
     """
     data = as_json({"buried": True} | ({"reason": reason[:MOST_OF_A_REASON]} if reason else {}))
     given = {"task": task_id, "owner": owner_id, "actor": actor, "data": data}
@@ -96,10 +96,10 @@ def move_to_dead_letters(
 def pause(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
-    """Pause a type: all its versions, unless one is named.
+    """Pause a type: the given version, or all versions.
 
-    With an owner only tasks of this owner wait, without one everybody's. Running tasks go on, new
-    ones wait. Pausing twice is no error. Raises UnknownType.
+    With an owner, only that owner's tasks wait; without one, everybody's do. Running tasks
+    continue. Pausing twice is not an error. Raises UnknownType.
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
@@ -122,8 +122,8 @@ def resume(
 ) -> None:
     """Resume a type that the owner paused or, without an owner, that is paused for everybody.
 
-    Breakers close too: the owner's own or, without an owner, that of the type and those of all
-    owners. Resuming twice is no error. Raises UnknownType.
+    Breakers close too: the owner's or, without an owner, the type's own and those of all owners.
+    Resuming twice is not an error. Raises UnknownType.
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
@@ -147,19 +147,19 @@ def resume(
 
 
 def types_paused_by_owner(owner_id: UUID) -> dict[str, str]:
-    """Return the keys of the types that an owner has paused for itself, each with the actor."""
+    """Map the key of each type that an owner has paused to the actor who paused it."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
 
 
 def types_broken_for_owner(owner_id: UUID) -> dict[str, datetime]:
-    """Return the keys of the types whose breaker is open for an owner alone, each with its time."""
+    """Map the key of each type whose breaker is open for this owner alone to when it opened."""
     found = TaskOwnerBreaker.objects.filter(owner_id=owner_id, breaker=Breaker.OPEN)
     return dict(found.values_list("type__key", "changed_at"))
 
 
 def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
-    """Find a task with its type. Raises TaskNotFound, also when it is not the owner's."""
+    """Find a task with its type. Raises TaskNotFound, also if another owner has the task."""
     tasks = Task.objects.select_related("type").filter(id=task_id)
     if owner_id is not None:
         tasks = tasks.filter(owner_id=owner_id)
@@ -170,7 +170,7 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
 
 
 def _controlled_types(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
-    """Find the rows of a type; lock them only for what affects everybody: claims wait for it."""
+    """Find a type's rows. Lock them only to change what affects everybody: claims wait for it."""
     rows = TaskType.objects.filter(key=key).order_by("id")
     if lock:
         rows = rows.select_for_update(no_key=True)

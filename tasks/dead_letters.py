@@ -1,4 +1,4 @@
-"""Dead letters: tasks after their last failure, kept until a person replays or discards them."""
+"""Dead letters: permanently failed tasks, kept until a person replays or discards them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def dead_letters(
     after: UUID | None = None,
     limit: int = 100,
 ) -> list[Task]:
-    """List dead tasks with their types, the oldest first; `after` continues behind a task."""
+    """List dead tasks with their types, oldest first, starting behind the task `after`."""
     found = Task.objects.select_related("type").filter(status=Status.DEAD).order_by("id")
     if key is not None:
         types = TaskType.objects.filter(key=key).values_list("id", flat=True)
@@ -68,9 +68,9 @@ def dead_letters(
 def replay_dead_letter(
     task_id: UUID, *, actor: str, owner_id: UUID | None = None, confirmed: bool = False
 ) -> None:
-    """Run a dead task again, with all its attempts; its errors stay in its history.
+    """Run a dead task again with all its attempts. Its errors stay in its history.
 
-    Raises TaskNotFound, WrongStatus, ConfirmationNeeded (for a sensitive type).
+    Raises TaskNotFound, WrongStatus and, for a sensitive type, ConfirmationNeeded.
     """
     _replay_dead_letter(task_id, actor, owner_id, confirmed=confirmed, payload=None)
 

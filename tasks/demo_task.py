@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tasks.context import Context
 
 STEP_SECONDS = 0.05
-MOST_BLOCKS = 256  # of 16 MiB: where no limit holds, the machine shall survive it
+MOST_BLOCKS = 256  # of 16 MiB: the machine survives even where no memory limit works
 BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"]
 
 
 @task_type(
     key="demo.sleep",
     queue="demo",
-    cap=2,  # two companies that try it out together leave slots to everybody's work
+    cap=2,  # trying it out must not take every slot
     timeout_seconds=600,
     grace_seconds=1,
     memory_bytes=256 * MEBIBYTE,
@@ -39,7 +39,7 @@ BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"
     },
 )
 def demo_sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Sleep for a time and report progress; then, if asked to, fail, take all memory, or die."""
+    """Sleep and report progress; then, on request, fail, use up the memory or die."""
     seconds, then = float(payload.get("seconds", 0)), payload.get("then")
     if then == "ignore_cancel":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -62,7 +62,7 @@ def _misbehave_in_demo(how: str | None) -> None:
     if how == "retry":
         raise Retry("told to try again", after_seconds=1)
     if how == "discard":
-        raise Discard("told that nobody wants it")
+        raise Discard("told to discard the task")
     if how == "hog":
         taken: list[bytearray] = []
         while len(taken) < MOST_BLOCKS:

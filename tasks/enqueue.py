@@ -30,11 +30,10 @@ _ENQUEUE = PreparedStatement(ENQUEUE, prepared_row)
 class NewTask:
     """Task to enqueue.
 
-    `payload` may be checked already (`payloads.check_payload`); otherwise `enqueue` checks it, and
-    None counts as an empty object. `version` defaults to the newest that this process knows,
+    `enqueue` checks `payload` unless it is already checked (`payloads.check_payload`); None counts
+    as an empty object. `version` defaults to the newest version that this process knows,
     `max_attempts` and `queue` to those of the type. `run_after`, an aware time, takes precedence
-    over `delay_seconds`. `owner_id` is the company for which the task runs, `producer` names the
-    caller.
+    over `delay_seconds`. `owner_id` is the company the task runs for. `producer` names the caller.
     """
 
     key: str
@@ -53,7 +52,7 @@ class NewTask:
 
 @dataclass(frozen=True)
 class Enqueued:
-    """Result of enqueueing: a known idempotency key returns the id of the first task."""
+    """Result of enqueueing. For a known idempotency key, the id is that of the first task."""
 
     id: UUID
     is_new: bool
@@ -68,7 +67,7 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
-    """Enqueue all tasks or none, in one statement; the results are in the same order."""
+    """Enqueue all tasks or none, in one statement. Results keep the order of the tasks."""
     rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
     found = _insert_enqueued(rows)
     if len(found) < len(rows):  # the first use of a type in this database
@@ -78,7 +77,7 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     enqueued = []
     for row in rows:
         type_id, new_id = found[row["n"]]
-        # The first task of an idempotency key is found by a later statement, whose snapshot has it.
+        # Only a later statement has a snapshot that shows the first task of an idempotency key.
         first = Task.objects.values_list("id", flat=True).filter(
             type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
         )
@@ -89,16 +88,16 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
 def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
-    For a statement of the caller that writes tasks along with something else. Raises what
-    `enqueue` raises. The caller then calls `wake_workers_after_commit`. The rows of the types
-    exist after `migrate`, and once a worker has started.
+    Use it in a statement that writes tasks together with other rows; afterwards call
+    `wake_workers_after_commit`. The types need rows, which `migrate` or a starting worker writes.
+    Raises the errors of `enqueue`.
     """
     rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
     return as_json(rows), [UUID(row["id"]) for row in rows]
 
 
 def wake_workers_after_commit() -> None:
-    """Wake sleeping workers after the commit; once per transaction, however often it is called."""
+    """Wake sleeping workers after the commit; further calls in the transaction do nothing."""
     if not any(entry[1] is wake_workers for entry in connection.run_on_commit):
         transaction.on_commit(wake_workers, robust=True)
 
@@ -110,7 +109,7 @@ def wake_workers() -> None:
 
 
 def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
-    """Insert rows; the statement is prepared, because planning takes longer than running it."""
+    """Insert rows with a prepared statement: planning takes longer than running it."""
     return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 

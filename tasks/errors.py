@@ -1,4 +1,4 @@
-"""Errors of background work: named facts with their data."""
+"""Errors of background work, each with its data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from uuid import UUID
 
 
 class TaskError(Exception):
-    """Root of the errors that this package raises."""
+    """Base class of this package's errors."""
 
 
 class UnknownType(TaskError, LookupError):
-    """No type of this key (and version) is registered."""
+    """No type with this key (and version) is registered."""
 
     def __init__(self, key: str, version: int | None = None) -> None:
         super().__init__(f"no task type {key}" + (f"@{version}" if version else ""))
@@ -30,7 +30,7 @@ class InvalidPayload(TaskError):
 
 
 class PayloadTooLarge(TaskError):
-    """The payload is over the limit, both in bytes of JSON."""
+    """The payload exceeds the limit. Both sizes are in bytes of JSON."""
 
     def __init__(self, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(f"the payload has {size_bytes} bytes, the limit is {limit_bytes}")
@@ -39,7 +39,7 @@ class PayloadTooLarge(TaskError):
 
 
 class OutOfRange(TaskError):
-    """A number of the task lies outside its range."""
+    """One of the task's numbers is out of range."""
 
     def __init__(self, name: str, value: Any, lowest: float, highest: float) -> None:
         super().__init__(f"{name} is {value}; it must be {lowest} to {highest}")
@@ -58,7 +58,7 @@ class TaskNotFound(TaskError):
 
 
 class WrongStatus(TaskError):
-    """The task's status does not allow what was asked."""
+    """The task's status does not allow the action."""
 
     def __init__(self, task_id: UUID | str, status: str, wanted: str) -> None:
         super().__init__(f"task {task_id} is {status}, not {wanted}")
@@ -68,7 +68,7 @@ class WrongStatus(TaskError):
 
 
 class ConfirmationNeeded(TaskError):
-    """The type is sensitive: a replay must be confirmed."""
+    """The type is sensitive: its replay must be confirmed."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"replaying {key} needs a confirmation: the type is sensitive")
@@ -80,7 +80,7 @@ class BadSchedule(TaskError):
 
 
 class Retry(Exception):
-    """Raised by a handler: try again, after `after_seconds` if given, else after the back-off."""
+    """Raised by a handler to try again after `after_seconds`, or after the usual back-off."""
 
     def __init__(self, message: str = "", *, after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -88,12 +88,12 @@ class Retry(Exception):
 
 
 class Discard(Exception):
-    """Raised by a handler: the work is no longer wanted; neither retry it nor call it dead."""
+    """Raised by a handler whose work is no longer needed: no retry, no dead letter."""
 
 
 class Fatal(Exception):
-    """Raised by a handler: no further attempt can succeed; straight to the dead letters."""
+    """Raised by a handler when no retry can succeed: the task becomes a dead letter at once."""
 
 
 class Cancelled(BaseException):
-    """Raised inside a handler that did not end by itself after it was asked to."""
+    """Raised inside a handler that has not ended after being asked to."""

@@ -1,9 +1,9 @@
-"""Events of tasks in order and without a gap, for readers that pass them on.
+"""Task events in order and without gaps, for readers that forward them.
 
-The ids of events are drawn before their transactions commit, so a reader that remembers only the
-last id would miss what commits late. `events_since` therefore gives an event only when every
-transaction that was under way when its id was drawn has ended: usually within milliseconds, or as
-long as the longest writing transaction lasts.
+An event draws its id before its transaction commits, so a reader that remembers only the last id
+would miss events that commit late. `events_since` therefore returns an event only after every
+transaction that was open when its id was drawn has ended. That usually takes milliseconds, and at
+most as long as the longest writing transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.db import connection
 
 from tasks.models import EventKind, TaskEvent
 
-# `started` and `failed` leave a task under way; the others end it, until a replay.
+# After `started` and `failed` the task continues; the others end it, until a replay.
 LIFECYCLE = frozenset(
     {
         EventKind.STARTED,
@@ -30,10 +30,10 @@ LIFECYCLE = frozenset(
 
 @dataclass(frozen=True)
 class Position:
-    """Position of a reader, to be stored with whatever it writes.
+    """Position of a reader, to be stored together with the data it writes.
 
-    Events up to `after` have been read. All up to `settled` can be, once the transactions that are
-    older than `settles_at`, a transaction's number, have ended.
+    Events up to `after` have been read. Events up to `settled` can be read once all transactions
+    numbered below `settles_at` have ended.
     """
 
     after: int = 0
@@ -42,7 +42,7 @@ class Position:
 
 
 def newest_event_position() -> Position:
-    """Return the position from which only later events are read."""
+    """Return the position behind the newest event."""
     newest, next_transaction, _ = _event_clock()
     return Position(newest, newest, next_transaction)
 
@@ -50,10 +50,10 @@ def newest_event_position() -> Position:
 def events_since(
     position: Position, *, kinds: Collection[str] = LIFECYCLE, limit: int = 1_000
 ) -> tuple[list[TaskEvent], Position]:
-    """Return the next events of these kinds, in order, and the position to go on from.
+    """Return the next events of these kinds, in order, and the position to continue from.
 
-    A reader that goes on from the returned position gets each event exactly once. An empty list
-    means that nothing has settled yet: ask again in a moment.
+    A reader that continues from the returned position gets each event exactly once. An empty list
+    means that no further event has settled yet: ask again in a moment.
     """
     newest, next_transaction, oldest_transaction = _event_clock()
     if oldest_transaction < position.settles_at:
@@ -72,9 +72,9 @@ def events_since(
 def _event_clock() -> tuple[int, int, int]:
     """Return the newest id drawn, and the numbers of the next and the oldest open transaction.
 
-    The statement reads the sequence before the snapshot of the transactions is looked at; every
-    statement that appends an event of the lifecycle has changed its task, and so has its number,
-    before it draws the event's id.
+    The order matters: the sequence is read before the snapshot of open transactions. A statement
+    that appends a lifecycle event changes its task first, so its transaction already has a number
+    when the event's id is drawn.
     """
     with connection.cursor() as cursor:
         cursor.execute(

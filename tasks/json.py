@@ -14,7 +14,7 @@ _encode_plain = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allo
 def as_json(value: Any) -> str:
     """Encode a value as compact JSON; dates, UUIDs and decimals become text.
 
-    Raises TypeError, and ValueError for NaN and infinity, which JSON does not have.
+    Raises TypeError for other types, and ValueError for NaN and infinity.
     """
     try:
         return _encode_plain(value)

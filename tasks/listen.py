@@ -1,7 +1,8 @@
-"""LISTEN connections: past any pooler, with keepalives, and one policy for connecting again.
+"""LISTEN connections: their parameters, keepalives and reconnection policy.
 
-LISTEN does not pass a pooler in transaction mode, so a listener has a connection of its own. The
-first attempt after a loss waits up to 0.1 s, each further one up to twice as long, at most 5 s.
+LISTEN does not work through a pooler in transaction mode, so a listener has its own connection.
+After a loss, the first attempt to reconnect waits up to 0.1 s. Each further one waits up to twice
+as long, at most 5 s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS = 3
-# Without them a listener, which sends nothing, would not notice that its server has vanished.
+# A listener sends nothing, so only keepalives show it that its server has vanished.
 _LISTENER = {
     "connect_timeout": CONNECT_SECONDS,
     "keepalives": 1,
@@ -31,13 +32,13 @@ _OF_DJANGO = ("cursor_factory", "context", "prepare_threshold", "options", "serv
 
 
 class ReconnectWaits:
-    """Waits between attempts to connect: doubled each time, with jitter."""
+    """Waits between attempts to connect. They double each time, with jitter."""
 
     def __init__(self) -> None:
         self._ceiling_seconds = 0.0
 
     def next_seconds(self) -> float:
-        """Return how long to wait before the next attempt."""
+        """Return the seconds to wait before the next attempt."""
         doubled = max(FIRST_WAIT_SECONDS, 2 * self._ceiling_seconds)
         self._ceiling_seconds = min(LONGEST_WAIT_SECONDS, doubled)
         return self._ceiling_seconds * random.uniform(0.5, 1.0)  # noqa: S311 -- no secret
@@ -55,11 +56,10 @@ def direct_connection_parameters() -> dict[str, Any]:
 
 
 def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connection[Any]:
-    """Open a connection with Django's type adapters, in autocommit mode, that listens.
+    """Open an autocommit connection with Django's type adapters, and LISTEN on it.
 
-    `session` is a statement to run first, which sets up the session.
-
-    A server that only follows another one refuses it. Raises psycopg.Error.
+    The statement `session` runs first and sets up the session. A standby server refuses LISTEN.
+    Raises psycopg.Error.
     """
     wrapper = connection.copy()
     raw = wrapper.get_new_connection(_LISTENER | wrapper.get_connection_params())
@@ -75,7 +75,7 @@ def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connecti
 
 
 class Listener:
-    """Connection that only listens, and opens again after it was lost."""
+    """Connection that only listens, and reconnects after a loss."""
 
     def __init__(self, channel: str) -> None:
         self._channel = channel
@@ -84,11 +84,11 @@ class Listener:
         self._not_before = 0.0
 
     def fileno(self) -> int | None:
-        """Return what becomes readable with a notification; None while there is no connection."""
+        """Return the descriptor that notifications make readable; None while disconnected."""
         return self._connection.fileno() if self._connection else None
 
     def poll(self) -> list[str]:
-        """Return the payloads since the last call; connect first if it is time for that."""
+        """Return the payloads received since the last call; first reconnect if that is due."""
         if self._connection is None and time.monotonic() < self._not_before:
             return []
         try:
@@ -100,7 +100,7 @@ class Listener:
             self.close()
             wait_seconds = self._waits.next_seconds()
             self._not_before = time.monotonic() + wait_seconds
-            log.warning("listening again in %.1f s: %s", wait_seconds, error)
+            log.warning("reconnecting in %.1f s: %s", wait_seconds, error)
             return []
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Fields that stand on every log line of a request or of a run."""
+"""Fields that every log line of a request or run carries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _fields: ContextVar[Mapping[str, object]] = ContextVar("log_fields", default={})
 
 
 def log_fields() -> Mapping[str, object]:
-    """Return the fields of this thread's log lines now."""
+    """Return the current fields of this thread's log lines."""
     return _fields.get()
 
 
 @contextmanager
 def bound_log_fields(**fields: object) -> Iterator[None]:
-    """Put fields on the log lines of what runs inside."""
+    """Add fields to the log lines written inside this context."""
     token = _fields.set({**_fields.get(), **fields})
     try:
         yield

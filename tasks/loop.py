@@ -1,4 +1,4 @@
-"""Loop of every long process: steps, rests, signals, and connections that come and go."""
+"""Main loop of long-running processes: steps, rests, signals and lost connections."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ AFTER_A_FAILURE_SECONDS = 1.0
 
 
 class Rest:
-    """Rest that ends early: at once on SIGTERM or SIGINT, or when something can be read.
+    """Rest that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
 
-    The signal's arrival is written to a socket, so that no signal is lost between a check and a
-    wait. Signals are received only within `listening`, in the main thread.
+    Signals are written to a socket, so none is lost between a check and a wait. They are received
+    only inside `listening`, in the main thread.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Rest:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Stop on SIGTERM and SIGINT, inside this context; use it once."""
+        """Stop on SIGTERM and SIGINT inside this context. Use it only once."""
 
         def stop_loop(*_: object) -> None:
             self.stopped = True
@@ -62,11 +62,12 @@ def run_forever(
     idle_seconds: Callable[[], float],
     sources: Callable[[], list[int]] = list,
 ) -> None:
-    """Call `step` until SIGTERM or SIGINT; rest when it found nothing to do.
+    """Call `step` until SIGTERM or SIGINT; rest when there is nothing to do.
 
-    `step` returns how much it did. After an idle step `idle_seconds` returns how long to rest, and
-    `sources` the file descriptors that end a rest early. An exception is logged, the connections
-    are closed, and the loop goes on: neither a bad row nor a restart of the database ends it.
+    `step` returns how much it did. After an idle step, `idle_seconds` returns how long to rest, and
+    `sources` returns the file descriptors that end a rest early. After an exception, the loop logs
+    it, closes the connections and continues. So neither a bad row nor a restart of the database
+    ends the process.
     """
     rest = Rest()
     with rest.listening():
@@ -76,7 +77,7 @@ def run_forever(
                 if not step() and not rest.stopped:
                     rest.for_seconds(idle_seconds(), *sources())
             except Exception:
-                log.exception("a step failed; going on in %s s", AFTER_A_FAILURE_SECONDS)
+                log.exception("a step failed; continuing in %s s", AFTER_A_FAILURE_SECONDS)
                 connections.close_all()
                 rest.for_seconds(AFTER_A_FAILURE_SECONDS)
     connections.close_all()

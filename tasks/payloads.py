@@ -1,4 +1,4 @@
-"""Payloads: the check against a type's schema and size limit, and the hiding of secrets."""
+"""Payloads: checks against a type's schema and the size limit; hiding of secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 65_536
 HIDDEN = "[hidden]"
 MOST_PROBLEMS = 20
-SHORTEST_SECRET = 4  # characters; a shorter one, replaced, would spoil whatever is around it
+SHORTEST_SECRET = 4  # characters; replacing shorter ones would garble ordinary text
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Read-only pages of the back office, which never read a whole table."""
+"""Read-only back-office pages that never read a whole table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LISTED = 1_000
 
 
 class BoundedPaginator(Paginator):
-    """Paginator of the first rows of a list; it counts no further than it shows."""
+    """Paginator of the first rows of a list. It counts only as far as it shows."""
 
     @cached_property
     def count(self) -> int:
@@ -25,16 +25,16 @@ class BoundedPaginator(Paginator):
 
 
 class ReadonlyAdmin(admin.ModelAdmin):
-    """Read-only rows. Only services change them, which check and log every change."""
+    """Read-only rows. Only services change them: they check and log every change."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
     sortable_by: ClassVar[tuple[str, ...]] = ()  # sorting by a column without an index reads all
     search_fields: ClassVar[tuple[str, ...]] = ("pk",)
-    # Columns in which an id that is searched for may stand; each has an index.
+    # Columns searched for a whole id; each has an index.
     ids: ClassVar[tuple[str, ...]] = ("id",)
-    # Columns in which a text that is searched for may be the beginning; each has an index.
+    # Columns searched by the beginning of their text; each has an index.
     beginnings: ClassVar[tuple[str, ...]] = ()
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -50,13 +50,13 @@ class ReadonlyAdmin(admin.ModelAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Refuse filters in the address: repeated, they could spell out hidden values."""
+        """Refuse filters in the URL: repeated queries could reveal hidden values."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search by whole id, or by the beginning of a text: only what an index finds."""
+        """Search by whole id or by the beginning of a text; both use an index."""
         return search_admin_rows(queryset, search_term, self.ids, self.beginnings), False
 
 

@@ -1,4 +1,4 @@
-"""Registry of the types of background work that this process knows, and of their limits."""
+"""Registry of the task types that this process knows, with their limits."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions called in the child with (payload, context); `on_fail` when no retry follows.
+    """Functions called in the child with (payload, context); `on_fail` only if no retry follows.
 
-    Like a handler, each can run twice. An exception in a hook is logged and changes nothing.
+    Like a handler, each can run twice. An exception in a hook is logged and has no other effect.
     """
 
     on_start: Hook | None = None
@@ -40,9 +40,9 @@ class Hooks:
 class TaskSpec:
     """Type of work: its handler and limits. Times are in seconds.
 
-    `memory_bytes` is what a run may take on top of an idle child's memory. `cap` bounds the runs at
-    one time in the whole cluster, `rate` is (runs, seconds). `trusted_short` lets several attempts
-    wait at one warm child; others are handed to a child that is free.
+    `memory_bytes` is what a run may use on top of an idle child's memory. `cap` limits concurrent
+    runs in the whole cluster; `rate` is (runs, seconds). `trusted_short` lets several attempts
+    queue at one warm child; attempts of other types wait for a free child.
     """
 
     key: str
@@ -102,8 +102,8 @@ def task_type(
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function as the handler of a type; `TaskSpec` lists the limits.
 
-    The handler is called with (payload, context) and may return something that is JSON. It must
-    be safe to run twice.
+    The handler is called with (payload, context) and may return a JSON value. It must be safe to
+    run twice.
     """
     hooks = Hooks(on_start, on_success, on_fail, on_end)
 
@@ -120,7 +120,7 @@ def registered_types() -> Iterator[TaskSpec]:
 
 
 def find_registered_type(key: str, version: int | None = None) -> TaskSpec:
-    """Find a registered type; the newest version unless one is named. Raises UnknownType."""
+    """Find a registered type: the given version, or the newest. Raises UnknownType."""
     if version is None:
         version = max((each for of, each in _specs if of == key), default=0)
     spec = _specs.get((key, version))
@@ -145,9 +145,9 @@ WHERE (k.queue, k.max_attempts, k.cap, k.rate_count, k.rate_seconds, k.sensitive
 
 
 def write_registered_types() -> dict[tuple[str, int], int]:
-    """Write the registry to the database where it differs; return the row id of each type.
+    """Write changed registry entries to the database; return the row id of each type.
 
-    Rows of types that this process does not know stay as they are: another release runs them.
+    Rows of types that this process does not know stay unchanged: another release may run them.
     """
     types = [
         {

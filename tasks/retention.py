@@ -1,4 +1,4 @@
-"""Retention: old tasks are removed in batches that hold no lock for long."""
+"""Removal of old tasks, in batches small enough to hold locks only briefly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.stats.totals import fold_totals
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400
 LARGEST_BATCH, SMALLEST_BATCH = 10_000, 100
-# A batch that took longer makes the next ones smaller.
+# Batches that take longer than this make the next ones smaller.
 AIM_SECONDS = 0.1
 REST_SECONDS = 60.0
 BETWEEN_SECONDS = 0.1
@@ -58,7 +58,7 @@ def clean_up_tasks() -> float:
 
 
 def remove_ended_tasks(*, batch: int = LARGEST_BATCH) -> int:
-    """Remove a batch of old tasks with their events; return how many tasks.
+    """Remove a batch of old tasks and their events; return the number of tasks.
 
     The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS define how old they must be.
     """

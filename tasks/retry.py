@@ -1,4 +1,4 @@
-"""Decisions after a failed attempt: pure, without clock or database."""
+"""Decisions after a failed attempt: pure functions, without clock or database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Backoff:
     jitter_seconds: float = 15.0
 
     def after(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
-        """Return the seconds between the end of this attempt (1 is the first) and the next one."""
+        """Return the seconds from the end of this attempt (1 is the first) to the next one."""
         steps = min(attempt - 1, 40)  # beyond that any base has reached the cap
         doubled = min(self.cap_seconds, self.base_seconds * 2.0**steps)
         return doubled + chance() * self.jitter_seconds
@@ -28,7 +28,7 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Decision:
-    """Next status of a task; `delay_seconds` counts only if that is PENDING."""
+    """Next status of a task. `delay_seconds` matters only if that is PENDING."""
 
     status: Status
     delay_seconds: float = 0.0
@@ -43,9 +43,10 @@ def decide_retry(
     asked_seconds: float | None = None,
     chance: Callable[[], float] = random.random,
 ) -> Decision:
-    """Decide where a task goes after a failed attempt; `how` is error, retry, fatal or discard.
+    """Decide a task's next status after a failed attempt.
 
-    A delay that the handler asks for is at most a week. Attempts are bounded in any case.
+    `how` is error, retry, fatal or discard. A delay requested by the handler is cut to a week. The
+    limit on attempts always holds.
     """
     if how == "discard":
         return Decision(Status.DISCARDED)

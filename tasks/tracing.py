@@ -1,9 +1,9 @@
 """Optional OpenTelemetry spans: one for each run, linked to the trace that enqueued the task.
 
-With the package `opentelemetry-api` there (the extra `tracing`), a task remembers the trace in
-which it was enqueued, and each run is a span of its own that is linked to it. Where the spans go
-is the provider's business, which the settings or `opentelemetry-instrument` set up. Without the
-package nothing happens, at no cost.
+If the package `opentelemetry-api` is installed (the extra `tracing`), a task stores the trace in
+which it was enqueued, and each run becomes a span linked to that trace. The settings or
+`opentelemetry-instrument` configure the provider that receives the spans. Without the package,
+nothing happens.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def current_trace() -> str:
 def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
     """Return the span of a run, linked to the trace in which the task was enqueued.
 
-    A failed run ends it as an error with only the exception's class: the message might contain a
-    secret of the payload.
+    The span of a failed run records only the exception's class: its message could contain a secret
+    from the payload.
     """
     return nullcontext() if otel is None else _traced_span(type_name, enqueued_in, attributes)
 

@@ -1,8 +1,8 @@
-"""Child process of a slot: takes one message after another, runs handlers, reports their ends.
+"""Child process of a slot: receives messages one by one, runs handlers, reports the results.
 
-Messages come over a socket that keeps their bounds, so that the worker can take back what was not
-begun by reading from the same end. Reports are JSON lines over a pipe. The fork server forks the
-child, which has no connection to the database but those that its handlers open.
+Messages arrive over a socket that preserves their boundaries, so the worker can take back messages
+that were not begun by reading from the same end. Reports are JSON lines over a pipe. The fork
+server forks the child. Its only database connections are those that handlers open.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ MOST_GROWTH_BYTES = 256 * registry.MEBIBYTE
 
 
 class ResultTooLarge(Exception):
-    """Result of a handler over 64 KB."""
+    """The result of a handler exceeds 64 KB."""
 
 
 class Child:
-    """State of the process: its two ends, and what it is running."""
+    """State of the process: its socket, its pipe and the current run."""
 
     def __init__(self, messages: socket.socket, results: int) -> None:
         self._messages = messages
@@ -62,7 +62,7 @@ class Child:
         self._rest_bytes = address_space_bytes()
 
     def serve(self) -> None:
-        """Obey messages until the worker is gone, or runs have left too much memory."""
+        """Process messages until the worker is gone or the process has grown too much."""
         signal.signal(signal.SIGTERM, self._interrupt)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         received = 0
@@ -150,7 +150,7 @@ class Child:
     def _call_hooks(
         self, task: str, key: str, version: int, attempt: int, payload: Any, owner: str | None
     ) -> None:
-        """Call the hooks of a task that is dead and could not call them itself."""
+        """Call the hooks of a dead task whose child died before it could call them."""
         spec = registry.find_registered_type(key, version)
         with self._bound(task, spec, ""):
             context = self._context(task, attempt, spec, payload, owner)
@@ -180,7 +180,7 @@ class Child:
         )
 
     def _is_cancelled(self) -> bool:
-        """Look whether the worker wants the run to end; later messages stay in the socket."""
+        """Check whether the worker has cancelled the run. Other messages stay in the socket."""
         if not self._cancelled:
             self._is_looking = True
             try:
@@ -199,8 +199,8 @@ class Child:
                 self._cancelled = message[1] == self._current
 
     def _interrupt(self, *_: int | FrameType | None) -> None:
-        """End the run, if it is the cancelled one: the signal may come when that has ended."""
-        self._was_signalled = self._is_looking  # then again, right after the look
+        """End the current run only if it was cancelled: the signal can arrive after its run."""
+        self._was_signalled = self._is_looking  # `_is_cancelled` calls this again when done
         if self._may_interrupt and not self._is_looking and self._is_cancelled():
             self._may_interrupt = False
             raise Cancelled
@@ -237,7 +237,7 @@ def run_child(messages: socket.socket, results: int) -> NoReturn:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     status = 0
     try:
-        if os.getppid() == parent:  # it did not die before we asked for its signal
+        if os.getppid() == parent:  # it did not die before prctl took effect
             Child(messages, results).serve()
     except BaseException:
         log.exception("a child failed")
@@ -246,7 +246,7 @@ def run_child(messages: socket.socket, results: int) -> NoReturn:
 
 
 def address_space_bytes() -> int:
-    """Return how much memory this process has mapped; 0 where the system does not say."""
+    """Return the memory that this process has mapped; 0 where the system does not report it."""
     if not STATM.exists():
         return 0
     return int(STATM.read_text().split()[0]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""Clean-up after a run: open transactions and connections of its process."""
+"""Clean-up after a run: open transactions and connections."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ def clean_up_transaction() -> None:
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             connection.close()
-            del connections[connection.alias]  # it would refuse to be opened again
+            del connections[connection.alias]  # it would refuse to reconnect
     close_old_connections()
 
 
 def clean_up_connections() -> None:
-    """Close all connections: after a failover the present ones may only read."""
+    """Close all connections: after a failover, the current ones may be read-only."""
     connections.close_all()

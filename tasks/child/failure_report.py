@@ -1,4 +1,4 @@
-"""Reports of failed attempts: the kind of failure, and an error that can be kept and shown."""
+"""Reports of failed attempts: the kind of failure, and the error in a form to store and show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ LONGEST_MESSAGE, LONGEST_TRACEBACK = 500, 6_000  # characters
 
 
 def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) -> dict[str, Any]:
-    """Report a handler's exception: how it failed (error, retry, fatal, discard), and the error."""
+    """Describe a handler's exception: the kind of failure (`how`) and the error.
+
+    `how` is error, retry, fatal or discard.
+    """
     verdicts = ((Discard, "discard"), (Fatal, "fatal"), (Retry, "retry"))
     how = next((name for kind, name in verdicts if isinstance(error, kind)), "error")
     kind = type(error)
@@ -21,7 +24,7 @@ def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) ->
     except Exception:
         message = "an error that cannot be shown"
     if isinstance(error, MemoryError):
-        message = message or "the run took more memory than its type may have"
+        message = message or "the run exceeded the memory limit of its type"
     elif isinstance(error, Cancelled):
         message = "the run was interrupted"
     is_builtin = kind.__module__ == "builtins"
@@ -38,7 +41,7 @@ def report_failure(error: BaseException, *, attempt: int, secrets: list[str]) ->
 
 
 def failure_entry(*, name: str, message: str, attempt: int, trace: str = "") -> dict[str, Any]:
-    """Return an entry of a task's `errors`, within bounds; a long traceback keeps its end."""
+    """Return an entry for a task's `errors`. Long texts are cut; a traceback keeps its end."""
     return {
         "class": name,
         "message": _clean_failure_text(message)[:LONGEST_MESSAGE],

@@ -1,8 +1,8 @@
-"""Fork server: a process that has loaded the code, and forks a fresh child on request.
+"""Fork server: a process that has loaded the code and forks a fresh child on request.
 
-A new Python with Django takes a second of processor time, a fork of this process a few
-milliseconds. It is started with `subprocess` and has no connection and no thread, so that children
-inherit nothing that they must not share. It ends, and all children with it, when its worker does.
+Starting Python with Django takes a second of CPU; forking this process takes a few milliseconds.
+It is started with `subprocess` and has no connections and no threads, so children inherit nothing
+that they must not share. When its worker ends, it ends too, with all children.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGE_BYTES = 4_096
 
 
 class ForkServer:
-    """Starts, signals and reaps children; the worker gives each a number."""
+    """Starts, signals and reaps children. The worker gives each child a number."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -51,7 +51,7 @@ class ForkServer:
             _kill_forked_group(pid, signal.SIGKILL)
 
     def _obey(self) -> bool:
-        """Do what the worker asks; return False when it has closed its end."""
+        """Carry out one request of the worker; return False once it has closed its end."""
         message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 2)
         if not message:
             return False
@@ -67,7 +67,7 @@ class ForkServer:
                 self._control.close()
                 run_child(socket.socket(fileno=fds[0]), fds[1])
             with contextlib.suppress(OSError):
-                os.setpgid(pid, pid)  # the child does it too: one of the two is first
+                os.setpgid(pid, pid)  # the child does this too; either may be first
             self._numbers[pid] = number
             for fd in fds:
                 os.close(fd)
@@ -81,9 +81,8 @@ class ForkServer:
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 pid = ended.si_pid
-                _kill_forked_group(
-                    pid, signal.SIGKILL
-                )  # what it left in its group, while the number is its own
+                # Kill what it left in its group, before its process id can be reused.
+                _kill_forked_group(pid, signal.SIGKILL)
                 _, status = os.waitpid(pid, 0)
                 number = self._numbers.pop(pid)
                 self._report(what="ended", number=number, code=os.waitstatus_to_exitcode(status))
@@ -99,7 +98,7 @@ def _kill_forked_group(group: int, number: int) -> None:
 
 
 def run_fork_server() -> None:
-    """Load the code, as any process of the product does, then serve the worker."""
+    """Set up Django and load the code, then serve the worker."""
     control = socket.socket(fileno=int(sys.argv[1]))
     django.setup()
     from tasks.child import child  # noqa: F401 -- loaded once, for all children

@@ -1,4 +1,4 @@
-"""Rows of background work: types, tasks, their events, schedules, workers, counts and audit."""
+"""Models of background work: types, tasks, events, schedules, workers, counts and audit."""
 
 from tasks.models.audit import TaskAct
 from tasks.models.breakers import TaskOwnerBreaker, TaskOwnerTally

@@ -1,4 +1,4 @@
-"""Audit of types and schedules. The audit of a task is in its events."""
+"""Audit of types and schedules. A task's own events are its audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 
 class TaskAct(models.Model):
-    """Act upon a type or a schedule; written in its transaction, never changed, kept for a year."""
+    """Action on a type or schedule: written in its transaction, immutable, kept for a year."""
 
     class What(models.TextChoices):
         PAUSED = "paused"
@@ -51,5 +51,5 @@ def note_in_audit(
     owner_id: UUID | None = None,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Record an act in its transaction; `target` is the key of a type or the id of a schedule."""
+    """Record an action in its transaction; `target` is a type's key or a schedule's id."""
     TaskAct.objects.create(what=what, target=target, actor=actor, owner_id=owner_id, data=data)

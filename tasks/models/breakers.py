@@ -1,4 +1,4 @@
-"""Circuit breakers of single owners, and the counts that they read."""
+"""Circuit breakers of individual owners, and the counts they are based on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.models.statuses import Breaker
 
 
 class TaskOwnerBreaker(models.Model):
-    """Breaker of a type for one owner, once it has opened. Tasks of other owners go on."""
+    """Breaker of a type for one owner, from its first opening. Other owners' tasks continue."""
 
     type = models.ForeignKey(
         "tasks.TaskType", models.CASCADE, related_name="+", db_index=False, db_constraint=False

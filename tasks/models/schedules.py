@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 
 
 class Schedule(models.Model):
-    """A type that is enqueued at the times of a cron expression, in a time zone."""
+    """Type enqueued at the times of a cron expression in a time zone."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=200)

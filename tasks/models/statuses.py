@@ -1,4 +1,4 @@
-"""Statuses of tasks and breakers, kinds of events, and the bounds of a task's numbers."""
+"""Statuses of tasks and breakers, kinds of events, and limits of a task's numbers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ MOST_ATTEMPTS = 20
 
 
 class Status(models.TextChoices):
-    """Statuses of a task. The comments name what moves it on."""
+    """Statuses of a task. The comments name what can change each."""
 
     PENDING = "PENDING"  # a worker's claim, once run_after has come; a person: cancel, bury
     RUNNING = "RUNNING"  # its worker's acknowledgement; the reaper, when the lease has expired
     CANCELLING = "CANCELLING"  # its worker, when the child has ended; the reaper
     SUCCEEDED = "SUCCEEDED"  # retention removes it
     CANCELLED = "CANCELLED"  # retention removes it
-    DEAD = "DEAD"  # a person: replay or discard; retention, in the end
+    DEAD = "DEAD"  # a person: replay or discard; finally retention
     DISCARDED = "DISCARDED"  # retention removes it
 
 
-# A worker has it.
+# A worker owns the task.
 HELD = [Status.RUNNING, Status.CANCELLING]
 
 
 class Breaker(models.TextChoices):
-    CLOSED = "CLOSED"  # the acknowledgement that tips the balance of failures opens it
+    CLOSED = "CLOSED"  # the acknowledgement that makes the failures too many opens it
     OPEN = "OPEN"  # the success of a probe closes it; so does a person
 
 
@@ -39,7 +39,7 @@ class EventKind(models.TextChoices):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     RETRY_SCHEDULED = "retry_scheduled"
-    RETURNED = "returned"  # unfinished, by a worker that ends: the attempt does not count
+    RETURNED = "returned"  # by a worker, unfinished: the attempt does not count
     LEASE_LOST = "lease_lost"
     CANCEL_REQUESTED = "cancel_requested"
     CANCELLED = "cancelled"

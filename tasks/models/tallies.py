@@ -1,7 +1,7 @@
 """Counts of ended runs: by type in slices of ten seconds, and in total.
 
 The acknowledgement and the reaper write the slices. Retention folds slices older than an hour into
-the totals, which nothing ever removes; a number that only grows is the sum of both.
+the totals, which are never removed. A counter that never falls is the sum of both.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from django.db import models
 
 
 class TaskTally(models.Model):
-    """Ended attempts of a type within ten seconds; the breaker and the metrics read them."""
+    """Ended attempts of a type within ten seconds, for the breaker and the metrics."""
 
     type = models.ForeignKey(
         "tasks.TaskType", models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
@@ -24,8 +24,10 @@ class TaskTally(models.Model):
     expired = models.IntegerField(db_default=0)
     discarded = models.IntegerField(db_default=0)
     seconds = models.FloatField(db_default=0)
-    took_100ms = models.IntegerField(db_default=0)  # that, or less
-    took_1s = models.IntegerField(db_default=0)  # more than the column before, at most that
+    took_100ms = models.IntegerField(db_default=0)  # at most 100 ms
+    took_1s = models.IntegerField(
+        db_default=0
+    )  # at most 1 s, but longer than the column before; likewise below
     took_10s = models.IntegerField(db_default=0)
     took_60s = models.IntegerField(db_default=0)
     took_300s = models.IntegerField(db_default=0)
@@ -39,7 +41,7 @@ class TaskTally(models.Model):
 
 
 class TaskTotal(models.Model):
-    """Ended attempts of a type of all time, without those that are still in slices."""
+    """All-time ended attempts of a type, except those still in slices."""
 
     type = models.OneToOneField(
         "tasks.TaskType", models.DO_NOTHING, related_name="+", primary_key=True, db_constraint=False

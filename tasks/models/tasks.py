@@ -14,15 +14,15 @@ from uuid_utils.compat import uuid7
 from tasks.models.statuses import HELD, HIGHEST_PRIORITY, LOWEST_PRIORITY, EventKind, Status
 from tasks.models.types import TaskType
 
-# Stands for the site in the order of turns: tasks without an owner are its own.
+# Represents the site in the order of turns: tasks without an owner are the site's own.
 NO_OWNER = UUID(int=0)
 
 
 class Task(models.Model):
-    """One piece of background work: a row, and a state machine.
+    """Piece of background work, with its status.
 
-    `parked` takes a pending task out of the claim's way while its owner has paused its type.
-    `begun` says whether the present attempt may have begun, and so counts if its worker dies.
+    `parked` keeps a pending task out of the claim's way while its type is stopped for its owner.
+    `begun` says whether the current attempt may have begun; if so, it counts if its worker dies.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -48,7 +48,7 @@ class Task(models.Model):
     owner_id = models.UUIDField(null=True)
     producer = models.CharField(max_length=200, db_default="")
     request_id = models.CharField(max_length=100, db_default="")
-    trace = models.CharField(max_length=55, db_default="")  # W3C traceparent of who enqueued it
+    trace = models.CharField(max_length=55, db_default="")  # W3C traceparent of the enqueuing trace
     parked = models.BooleanField(db_default=False)
     begun = models.BooleanField(db_default=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -107,7 +107,7 @@ class Task(models.Model):
 
 
 class TaskEvent(models.Model):
-    """One thing that happened to a task; appended, and removed together with the task."""
+    """Event in a task's history. It is never changed, and is removed with the task."""
 
     task = models.ForeignKey(Task, models.DO_NOTHING, db_constraint=False, db_index=False)
     kind = models.CharField(max_length=16, choices=EventKind)

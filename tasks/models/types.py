@@ -1,4 +1,4 @@
-"""Types of background work, and the pauses that owners put on them."""
+"""Types of background work, and their pauses for single owners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.models.statuses import Breaker
 
 
 class TaskType(models.Model):
-    """Limits of a type that all workers share. Its handler is in the registry."""
+    """Type with the limits that all workers share. Its handler is in the registry."""
 
     key = models.CharField(max_length=200)
     version = models.PositiveSmallIntegerField(default=1)
@@ -36,7 +36,7 @@ class TaskType(models.Model):
 
 
 class TaskPause(models.Model):
-    """Pause of a type for one owner. Tasks of other owners go on."""
+    """Pause of a type for one owner. Other owners' tasks continue."""
 
     type = models.ForeignKey(TaskType, models.CASCADE, related_name="+", db_index=False)
     owner_id = models.UUIDField(db_index=True)

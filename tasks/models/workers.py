@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class TaskWorker(models.Model):
-    """Worker process with its latest heartbeat."""
+    """Worker process and its latest heartbeat."""
 
     name = models.CharField(max_length=100, primary_key=True)
     slots = models.PositiveSmallIntegerField()

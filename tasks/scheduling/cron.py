@@ -13,7 +13,7 @@ from tasks.errors import BadSchedule
 
 _MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
 _DAYS = "SUN MON TUE WED THU FRI SAT".split()
-# The lowest and highest value of each field, and the names that it takes for values.
+# The lowest and highest value of each field, and the names allowed for its values.
 _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}),
     (0, 23, {}),
@@ -26,7 +26,7 @@ _RANGE = re.compile(r"(\w+)-(\w+)(?:/([1-9]\d*))?")
 
 @dataclass(frozen=True)
 class CronTimes:
-    """Times of a cron expression in a zone. Raises BadSchedule when one cannot be read."""
+    """Times of a cron expression in a zone. Raises BadSchedule if either is invalid."""
 
     cron: str
     zone: str
@@ -43,8 +43,8 @@ class CronTimes:
     def after(self, moment: datetime) -> datetime:
         """Return the first time after a moment, in UTC.
 
-        A named hour that the change to summer time leaves out runs right after the gap. A named
-        hour that comes twice runs the first time only.
+        A fixed hour that the change to summer time skips runs right after the gap. A fixed hour
+        that occurs twice runs only the first time.
         """
         zone = ZoneInfo(self.zone)
         start = moment.astimezone(zone)
@@ -62,14 +62,14 @@ class CronTimes:
                     return found
         except (CronSimError, OverflowError):
             pass
-        raise BadSchedule(f"{self.cron!r} is not a cron expression that has a next time")
+        raise BadSchedule(f"{self.cron!r} is a cron expression without a next time")
 
 
 def _plain_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
-    """Rewrite what the library reads differently from schedules that people already have.
+    """Rewrite syntax that the library would read differently from existing schedules.
 
-    A range may go past the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts a
-    field like any other value, so that a day of the month and a weekday still mean either.
+    A range may wrap around the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts
+    a field like any other value, so that a day of the month and a weekday still mean either one.
     """
     low, high, names = bounds
     terms: list[str] = []
@@ -87,7 +87,7 @@ def _plain_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> st
 
 
 def _cron_time_in_utc(time: datetime, zone: ZoneInfo) -> datetime:
-    """Convert what the zone's clocks show to UTC; out of a gap, to the end of the gap."""
+    """Convert a local time to UTC; a time inside a gap becomes the end of the gap."""
     while (found := time.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(
         tzinfo=None, fold=0
     ) != time:

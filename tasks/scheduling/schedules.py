@@ -1,8 +1,8 @@
-"""Schedules: cron expressions in a time zone, kept by whichever worker leads at the moment.
+"""Schedules: cron expressions in a time zone, run by whichever worker is the leader.
 
-The leader holds an advisory lock for the length of one transaction, in which it reads the
-database's clock, enqueues what is due and moves each schedule on: all of it or nothing. A key for
-each time makes a second task for it impossible in any case.
+The leader holds an advisory lock for one transaction. In it, the leader reads the database's clock,
+enqueues due tasks and advances each schedule: all or nothing. An idempotency key for each time
+rules out a second task for it in any case.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ What = TaskAct.What
 SITE = "site"
 
 LONGEST_REST_SECONDS = 5.0
-# Schedules kept in one transaction, and about how many tasks: a worker does nothing else meanwhile,
-# and its leases run.
+# Most schedules, and about how many tasks, in one transaction: meanwhile the worker does nothing
+# else and its leases run down.
 MOST_AT_ONCE, MOST_TASKS = 100, 200
-# Missed times of one schedule made up in one transaction; the next turn goes on.
+# Missed times of one schedule made up in one transaction; the next turn continues.
 MOST_MADE_UP = 20
-# An owner with this many waiting tasks gets no more by schedules; TASK_BACKLOG_PER_COMPANY in the
-# settings goes before it.
+# Schedules add no tasks for an owner with this many waiting, unless the setting
+# TASK_BACKLOG_PER_COMPANY says otherwise.
 MOST_WAITING = 10_000
-# So long a type that this process does not know is left to another release of it.
+# How long a schedule of a type unknown to this process is left to another release.
 PATIENCE = timedelta(hours=1)
 
 
 def create_schedule(
     *, name: str, cron: str, type_key: str, zone: str = "UTC", actor: str = "", **columns: Any
 ) -> Schedule:
-    """Create a schedule; it first runs at its next time.
+    """Create a schedule, which first runs at its next time.
 
-    Raises BadSchedule, UnknownType, InvalidPayload, PayloadTooLarge. `columns` are payload,
-    priority, type_version, enabled, catch_up and owner_id.
+    `columns` are payload, priority, type_version, enabled, catch_up and owner_id. Raises
+    BadSchedule, UnknownType, InvalidPayload and PayloadTooLarge.
     """
     schedule = Schedule(name=name, cron=cron, type_key=type_key, zone=zone, **columns)
     return save_schedule(schedule, actor=actor)
@@ -64,10 +64,10 @@ def ensure_schedule(
     zone: str = "UTC",
     priority: int = 0,
 ) -> Schedule:
-    """Create a schedule of the product's own, without an owner, unless one of this name exists.
+    """Create one of the product's own schedules, without an owner, unless the name exists.
 
-    Safe to call at every start, in any number of processes. An existing schedule keeps what people
-    have changed. Raises what `create_schedule` raises.
+    Safe to call at every start, in any number of processes. An existing schedule keeps the changes
+    that people made. Raises the errors of `create_schedule`.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -94,7 +94,7 @@ def next_times_of_schedule(cron: str, zone: str = "UTC", count: int = 5) -> list
 
 
 def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
-    """Check and save a changed schedule; its next time is counted from now."""
+    """Check and save a new or changed schedule; its next time is computed from now."""
     check_payload(
         registry.find_registered_type(schedule.type_key, schedule.type_version), schedule.payload
     )
@@ -112,7 +112,7 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
 
 @transaction.atomic
 def delete_schedule(schedule: Schedule, *, actor: str = "") -> None:
-    """Delete a schedule; the tasks that it enqueued stay."""
+    """Delete a schedule. Tasks that it enqueued remain."""
     _note_schedule_act(What.SCHEDULE_DELETED, schedule, actor)
     schedule.delete()
 
@@ -139,17 +139,17 @@ def enqueue_due_schedules() -> float:
 
 
 class _ScheduleTurn:
-    """Turn of the leading worker: one look at the due schedules."""
+    """Turn of the leading worker: one pass over the due schedules."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
         self.enqueued = 0
-        # Schedules that another release may be able to keep.
+        # Schedules left for another release to run.
         self.left: list[UUID] = []
         self._has_room: dict[UUID, bool] = {}
 
     def keep(self, schedule: Schedule) -> None:
-        """Enqueue a schedule's due times and move it on; switch off one that cannot run."""
+        """Enqueue a task for each due time and advance the schedule; switch off one that fails."""
         try:
             with transaction.atomic():
                 self._keep(schedule)
@@ -166,7 +166,7 @@ class _ScheduleTurn:
     def _keep(self, schedule: Schedule) -> None:
         is_full = not self._room_for(schedule.owner_id)
         if is_full:
-            log.warning("schedule %s adds no more to what waits already", schedule.id)
+            log.warning("schedule %s skips its times: its owner's backlog is full", schedule.id)
         for slot in () if is_full else _slots_of_schedule(schedule, self.now):
             enqueue(
                 schedule.type_key,
@@ -184,7 +184,7 @@ class _ScheduleTurn:
             schedule.next_at = _times_of_schedule(schedule).after(self.now)
 
     def _room_for(self, owner_id: UUID | None) -> bool:
-        """Tell whether an owner's backlog has room; no request has checked that."""
+        """Tell whether an owner's backlog has room. Unlike for requests, nothing has checked it."""
         if owner_id is None:
             return True
         if owner_id not in self._has_room:
@@ -195,7 +195,7 @@ class _ScheduleTurn:
 
 
 def _slots_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
-    """Iterate over the due times: all with `catch_up`, else only the last one if it is recent."""
+    """Iterate over due times: at most MOST_MADE_UP with `catch_up`, else the last, if recent."""
     times = _times_of_schedule(schedule)
     slot = schedule.next_at
     if schedule.catch_up:
@@ -211,7 +211,7 @@ def _slots_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
 
 
 def _last_schedule_time_before(times: CronTimes, first: datetime, now: datetime) -> datetime:
-    """Return the last time that is not after `now`; `first` is an earlier one."""
+    """Return the last time that is not after `now`, searching from the earlier time `first`."""
     step = timedelta(minutes=2)
     while now - step > first:
         if (found := times.after(now - step)) <= now:

@@ -1,18 +1,18 @@
-"""Circuit breakers: when almost everything fails, stop trying but once a minute.
+"""Circuit breakers: when nearly all runs of a type fail, try only one run a minute.
 
-Each owner has a breaker of its own for a type, so that what fails for one company stops no other.
-That of the type, for everybody, opens when the runs of several owners fail. The claim passes over
-what is open, and lets one probe through each minute. Closing by hand is `control.resume`.
+Each owner has its own breaker for each type, so failures of one company do not stop another. The
+breaker of the type itself, for everybody, opens when runs of several owners fail. The claim skips
+tasks behind an open breaker, except for one probe a minute. `control.resume` closes a breaker by
+hand.
 """
 
 from __future__ import annotations
 
-# Runs of an owner that count for the breaker of everybody, at most: no two owners open it alone.
+# Most runs of one owner that count towards everybody's breaker: two owners cannot open it alone.
 MOST_OF_AN_OWNER = 7
 
-# Open the breakers of owners of whose runs, at least 20 in five minutes, over 80 % have failed.
-#
-# What was before the breaker closed the last time does not count.
+# Open the breakers of owners with at least 20 runs in five minutes, of which over 80 % failed.
+# Runs before the breaker last changed do not count.
 OPEN_OWNER_BREAKERS = """
 INSERT INTO tasks_taskownerbreaker AS b (type_id, owner_id, probe_at)
 SELECT g.type_id, g.owner_id, statement_timestamp() + interval '1 minute'
@@ -31,10 +31,9 @@ WHERE b.breaker = 'CLOSED'
 RETURNING type_id
 """
 
-# Open the breakers of types, for everybody: over 80 % of at least 20 runs in five minutes failed,
-# where an owner counts for MOST_OF_AN_OWNER runs at most, and what has no owner in full.
-#
-# Then the type is to blame, and the breakers of its owners close.
+# Open the breakers of types, for everybody, if over 80 % of at least 20 runs in five minutes have
+# failed. An owner counts for at most MOST_OF_AN_OWNER runs; tasks without an owner count in full.
+# The owners' own breakers of the type then close: the type is to blame.
 OPEN_BREAKERS = f"""
 WITH opened AS (
     UPDATE tasks_tasktype k SET breaker = 'OPEN', breaker_changed_at = statement_timestamp(),
@@ -89,7 +88,7 @@ WHERE b.type_id = g.type_id AND b.owner_id = g.owner_id AND b.breaker = 'OPEN'
 RETURNING b.type_id
 """
 
-# Remove counts and closed breakers that no breaker looks at any more.
+# Remove old counts and closed breakers that are no longer needed.
 FORGET_OWNER_COUNTS = """
 WITH counts AS (
     DELETE FROM tasks_taskownertally WHERE slot < statement_timestamp() - interval '1 hour'

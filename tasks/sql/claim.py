@@ -1,4 +1,4 @@
-"""The statements by which a worker gets its tasks, and learns when the next one is due."""
+"""Statements that claim tasks for a worker, and find out when the next one is due."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tasks.sql.enqueue import QUICK
 from tasks.sql.queues import LANES, STOPPED_OWNERS
 from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, LAST, OWNER
 
-# Lock the types with a cap or a rate. The count after it is a statement of its own, with a newer
-# snapshot: it sees what the last holder of the lock has claimed.
+# Lock the types with a cap or a rate. The claim that follows is a separate statement with a newer
+# snapshot, so it sees what the last holder of the lock claimed.
 LOCK_BOUND = """
 SELECT id FROM tasks_tasktype WHERE id = ANY(%(bound)s) ORDER BY id FOR NO KEY UPDATE
 """
@@ -15,16 +15,16 @@ SELECT id FROM tasks_tasktype WHERE id = ANY(%(bound)s) ORDER BY id FOR NO KEY U
 _tokens = """
 least(k.rate_count, k.tokens + k.rate_count / k.rate_seconds * coalesce(
     extract(epoch FROM statement_timestamp() - k.tokens_at)::float8, k.rate_seconds))"""
-# What a rate allows now: the bucket is filled again with time, and full at first.
+# How many runs a rate allows now: a token bucket that starts full and refills with time.
 
 # Take at most `limit` due tasks of the worker's types and queues, by priority, then in turns.
 #
-# Types that are paused, broken, at their cap or out of their rate are passed over, and so are the
-# tasks of owners that have paused the type for themselves, or for whom its breaker is open; of the
-# latter one is tried each minute (`trial`). A last attempt does not count as begun before
-# `MARK_BEGUN` says so, any other one does at once. It looks at `reach` candidates, more than it
-# takes, because other workers may be taking the first ones. The last columns say how many there
-# were (with fewer taken than seen, it is worth asking again), and when it looked.
+# The claim skips types that are paused, broken, at their cap or beyond their rate. It also skips
+# the tasks of owners who have paused the type, or for whom its breaker is open; of the latter, it
+# tries one a minute (`trial`). A last attempt counts as begun only after `MARK_BEGUN`, any other
+# attempt at once. The claim looks at `reach` candidates, more than it takes, because other workers
+# may take the first ones. The last columns are the number of candidates (if more were seen than
+# taken, claim again soon) and the time of the claim.
 _CLAIM = f"""
 WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
     SELECT lane.*, {LAST % "lane.priority"} AS last FROM lane
@@ -100,12 +100,11 @@ FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.
 """
 
 CLAIM = _CLAIM.replace("CANDIDATES", AS_FOUND)
-# The same where more was due than the last claim looked at.
+# The same, for use when more was due than the last claim looked at.
 CLAIM_FROM_ALL_OWNERS = _CLAIM.replace("CANDIDATES", FROM_ALL_OWNERS)
 
-# Seconds until the worker's next task becomes due: by its time, a probe's, or the rate's.
-#
-# Counted are tasks that were not due yet when the last claim looked: one may have become so since.
+# Seconds until the worker's next task may run: by its due time, a probe, or its type's rate.
+# Tasks count that were not due when the last claim looked: one may have become due since.
 NEXT_DUE = f"""
 WITH RECURSIVE {LANES}
 SELECT extract(epoch FROM least(

@@ -1,24 +1,24 @@
-"""The statements of the hot path, each with a name and a sentence. Everything else uses the ORM.
+"""Statements that enqueue tasks and wake workers, and conventions of all hot-path statements.
 
-Time is the database's everywhere: `statement_timestamp()`, which unlike `now()` moves on within a
-transaction. `quick` lets a commit not wait for the disk: what a crash of the server could lose by
-it (a claim, a renewed lease) only makes a task run again, which handlers must bear anyway. Exactly
-a task that a worker has, one that is RUNNING or CANCELLING, has a `lease_until`; asking for that,
-and not for the status, keeps the planner on the primary key.
+All times come from the database: `statement_timestamp()`, which unlike `now()` advances within a
+transaction. `quick` makes a commit not wait for the disk. A server crash can then lose a claim or a
+renewed lease, which only makes a task run again, and handlers must allow for that anyway. A task
+has a `lease_until` exactly while a worker owns it (RUNNING or CANCELLING). Statements check that
+column instead of the status, which keeps the planner on the primary key.
 """
 
 from __future__ import annotations
 
-# Workers listen here: `work` says that something is due, `cancel` that a run is to end.
+# Workers listen here: `work` means that a task is due, `cancel` that a run must end.
 CHANNEL = "tasks"
 
 QUICK = "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
 
-# Insert any number of tasks, each with its event, and nothing for a known idempotency key.
+# Insert tasks, each with its event, but nothing for a known idempotency key.
 #
-# They go in by their keys, so that two who bring the same ones do not wait for each other in a
-# ring. Parts of a WITH, for any statement that writes something and a task along with it. The
-# parameter `tasks` is made by `enqueue_parameter`; a task whose type has no row is left out.
+# Rows are inserted in the order of their keys, so that two callers with the same keys cannot
+# deadlock. These are parts of a WITH, for any statement that writes a task together with other
+# rows. `enqueue_parameter` makes the parameter `tasks`. Tasks whose type has no row are left out.
 ENQUEUE_PARTS = """
 tasks_given AS MATERIALIZED (
     SELECT g.*, k.id AS type_id, k.queue AS usual_queue, k.max_attempts AS usual_attempts
@@ -41,17 +41,19 @@ tasks_given AS MATERIALIZED (
     SELECT id, 'enqueued', producer FROM tasks_made
 )"""
 
-# The same as a statement: for each task that has a type its number, the type, its id if new.
+# The same as a statement. Returns, for each task whose type has a row: its number, the type's id,
+# and the task's id if it is new.
 ENQUEUE = f"""
 WITH {ENQUEUE_PARTS}
 SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
 FROM tasks_given ORDER BY n
 """
 
-# Wake the workers, if one may sleep; to be sent after the commit that made something due.
+# Wake the workers if one may be asleep. Send this after the commit that made a task due.
 #
-# A worker first says that it may sleep, then looks again: so one of the two sees the other. A
-# NOTIFY within the writing transaction would make all commits wait for each other.
+# A worker first records that it may sleep, then looks for tasks again, so either the worker sees
+# the task or this statement sees the worker. A NOTIFY inside the writing transaction would make all
+# commits wait for each other.
 WAKE = """
 SELECT pg_notify('tasks', 'work') WHERE EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
 """

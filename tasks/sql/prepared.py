@@ -1,14 +1,14 @@
 """Prepared statements on Django's connection, several of them in one round trip.
 
-A hot path spends more on the way to the database than the database spends on its work: the ORM
-builds the same SQL anew for each request, and a driver that is asked one statement at a time waits
-for each answer. Here a connection prepares a statement once, sends as many as belong together with
-one sync, and gives plain rows. BEGIN travels with the first trip of a transaction, and COMMIT with
-the last where the caller asks for it.
+On a hot path, reaching the database costs more than the work inside it: the ORM rebuilds the same
+SQL for each request, and a driver that runs one statement at a time waits for each answer. Here a
+connection prepares each statement once, sends related statements together with one sync, and
+returns plain rows. BEGIN travels with the first trip of a transaction, and COMMIT with the last if
+the caller asks for it.
 
-Everything around it stays Django's: `transaction.atomic`, its errors, its query log, its test
-transactions. If the server has forgotten the statements (DISCARD ALL, DEALLOCATE ALL, another
-server behind a pooler), a trip that began the transaction prepares them again and is repeated.
+Everything else stays Django's: `transaction.atomic`, errors, the query log, test transactions. If
+the server has forgotten the statements (DISCARD ALL, DEALLOCATE ALL, another server behind a
+pooler), a trip that began its transaction prepares them again and is repeated.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ R = TypeVar("R")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _BINARY = 1
-# The server has forgotten a statement, a pooler's server has it from another client, or a migration
-# has changed the type of a column that it returns.
+# The server has forgotten a statement, already has it from another client of a pooler, or a
+# migration has changed the type of a column that the statement returns.
 _STALE = (
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
@@ -42,9 +42,9 @@ _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
 
 class PreparedStatement(Generic[R]):
-    """SQL with named parameters, `%(name)s`, and what its rows become: a call of `row`.
+    """SQL with named parameters, `%(name)s`. Each result row is passed to `row`.
 
-    PostgreSQL infers the types of the parameters: cast one where the context does not say it.
+    PostgreSQL infers the types of parameters: add a cast where the context does not determine one.
     """
 
     __slots__ = ("formats", "name", "names", "row", "text")
@@ -56,7 +56,7 @@ class PreparedStatement(Generic[R]):
         place = {name: f"${number}" for number, name in enumerate(self.names, 1)}
         numbered = _PARAMETER.sub(lambda found: place[found[1]] if found[1] else "%", text)
         self.text = numbered.encode()
-        # Made of the text, so that behind a pooler no other client's statement has our name.
+        # Derived from the text, so that clients behind a pooler share a name only for equal SQL.
         self.name = b"nextinline_" + sha256(self.text).hexdigest()[:24].encode()
 
     def all(self, **parameters: Any) -> list[R]:
@@ -71,7 +71,7 @@ class PreparedStatement(Generic[R]):
 
 
 def prepared_row(*columns: Any) -> tuple[Any, ...]:
-    """Make a row of its columns: the `row` of a statement that needs no type of its own."""
+    """Return the columns as a tuple: the `row` of a statement without a row type of its own."""
     return columns
 
 
@@ -93,13 +93,12 @@ def run_prepared(
 ) -> list[list[Any]]:
     """Run statements in one round trip and return the rows of each.
 
-    Each statement sees what was committed before it began. With `commit` the transaction ends in
-    the same trip, unless the caller is inside somebody else's (a test's), which keeps its end.
-    With `snapshot` the statements only read, all as of one instant, in a transaction of their own;
-    inside a transaction they see what that one sees.
-    Raises django.db's errors; after one, nothing of the trip has happened.
+    Each statement sees what was committed before it began. With `commit`, the transaction ends in
+    the same trip, unless an outer transaction (such as a test's) encloses it. With `snapshot`, the
+    statements only read, all as of one instant, in a transaction of their own; inside an existing
+    transaction they see what it sees. Raises django.db's errors; the trip then has no effect.
     """
-    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` would ask for it each time
+    database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` looks it up at each access
     database.validate_no_broken_transaction()
     database.close_if_health_check_failed()
     database.ensure_connection()
@@ -120,7 +119,7 @@ def run_prepared(
 
 
 class _PreparedSession:
-    """A connection's prepared statements, and the way its bytes go."""
+    """Prepared statements of a connection, and its exchange with the server."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self._raw = raw
@@ -138,7 +137,7 @@ class _PreparedSession:
         commit: bool,
         snapshot: bool,
     ) -> list[list[Any]]:
-        """Send the statements with one sync and load what they found."""
+        """Send the statements with one sync and return their rows."""
         idle = self._wire.transaction_status == pq.TransactionStatus.IDLE
         begins = idle and (snapshot or not self._raw.autocommit)
         commit = commit or (idle and snapshot)
@@ -158,7 +157,7 @@ class _PreparedSession:
                     self._known.clear()
             except psycopg.Error:
                 if begins and snapshot and not self._raw.closed:
-                    self._raw.rollback()  # nobody else knows of this transaction
+                    self._raw.rollback()  # only this function knows of the transaction
                 raise
         else:
             results = self._exchange(sent, parameters)
@@ -168,7 +167,7 @@ class _PreparedSession:
     def _exchange(
         self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> list[pq.abc.PGresult]:
-        """Return one result for each statement. Raises the first error, as psycopg's."""
+        """Send statements and return one result for each. Raises the first error, as psycopg's."""
         wire = self._wire
         wire.enter_pipeline_mode()
         try:
@@ -177,7 +176,7 @@ class _PreparedSession:
             results = self._receive()
             wire.exit_pipeline_mode()
         except BaseException:
-            self._raw.close()  # nobody knows how much of it was read
+            self._raw.close()  # it is unknown how much was read
             raise
         if prepared:
             done = pq.ExecStatus.COMMAND_OK
@@ -195,7 +194,7 @@ class _PreparedSession:
     def _send(
         self, statements: Sequence[PreparedStatement[Any]], parameters: Parameters
     ) -> dict[int, bytes]:
-        """Buffer the statements. Return which results only say that a statement was prepared."""
+        """Buffer the statements. Map the places of results that belong to a PREPARE to its name."""
         prepared: dict[int, bytes] = {}
         for at, statement in enumerate(statements):
             given = [parameters[name] for name in statement.names]

@@ -1,4 +1,4 @@
-"""Lanes: where pending tasks stand in line; and parking, which keeps their heads clear."""
+"""Lanes of pending tasks, and parking, which keeps the heads of lanes clear."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ lane AS (
           AND (t.type_id, t.queue, t.priority) > (l.type_id, l.queue, l.priority)
         ORDER BY t.type_id, t.queue, t.priority LIMIT 1) n
 )"""
-# Every combination of type, queue and priority that has pending tasks: jumps along the index.
+# Lanes: every combination of type, queue and priority with pending tasks, found by index jumps.
 
-# The owners whose tasks of a type are passed over: they have paused it, or its breaker is open for
-# them.
+# Owners whose tasks of a type are skipped: they have paused it, or its breaker is open for them.
 STOPPED_OWNERS = """(
     SELECT type_id, owner_id FROM tasks_taskpause
     UNION ALL SELECT type_id, owner_id FROM tasks_taskownerbreaker WHERE breaker = 'OPEN'
 )"""
 
-# The batch of `PARK` and `UNPARK`: some 30 ms.
+# Batch size of `PARK` and `UNPARK`: about 30 ms.
 PARKED_AT_ONCE = 1_000
 
-# Move tasks of stopped owners out of the claim's way: a batch of those that stand first. The claim
-# passes over the others one by one, which is cheap while they are few.
+# Move the first tasks of stopped owners, one batch, out of the claim's way. The claim skips the
+# others one by one, which is cheap while they are few.
 PARK = f"""
 WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
     SELECT t.id FROM (SELECT DISTINCT type_id FROM {STOPPED_OWNERS} z) k
@@ -46,7 +45,7 @@ WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
 UPDATE tasks_task SET parked = true WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
 
-# Let a batch of parked tasks whose owner is stopped no more be claimed again.
+# Unpark a batch of tasks whose owner is no longer stopped.
 UNPARK = f"""
 WITH RECURSIVE owner AS (
     (SELECT type_id, owner_id FROM tasks_task WHERE status = 'PENDING' AND parked
@@ -71,7 +70,7 @@ WITH RECURSIVE owner AS (
 UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
 
-# Whether there may be something to park, and something to let go.
+# Whether there may be tasks to park, and tasks to unpark.
 FOR_PARKING = f"""
 SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
        EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)

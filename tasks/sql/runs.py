@@ -1,13 +1,11 @@
-"""The statements about runs: leases, beginnings, ends, and tasks given back."""
+"""Statements about runs: leases, beginnings, results, and tasks that are given back."""
 
 from __future__ import annotations
 
 from tasks.sql.enqueue import QUICK
 
-# Renew the leases of the tasks that a worker has, and its own sign of life.
-#
-# Comes back: the tasks that are still its own, and whether they are to be cancelled. It has lost
-# the others.
+# Renew a worker's leases and its heartbeat. Returns the tasks that it still owns, each with whether
+# to cancel it. It has lost the others.
 RENEW_LEASES = f"""
 WITH {QUICK}, beat AS (
     UPDATE tasks_task t SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
@@ -23,9 +21,9 @@ WITH {QUICK}, beat AS (
 SELECT b.id, b.status = 'CANCELLING' FROM quick CROSS JOIN beat b
 """
 
-# Say of last attempts that they begin now. Before that they are lost with their worker at no cost,
-# after it they count: so attempts are bounded however a worker dies, and no task is given up whose
-# last attempt never began. Comes back: those that are still its own.
+# Record that last attempts begin now. From then on they count even if their worker dies; before
+# that they do not. So attempts are limited however workers die, and no task is given up before its
+# last attempt has begun. Returns the tasks that the worker still owns.
 MARK_BEGUN = f"""
 WITH {QUICK}, begun AS (
     UPDATE tasks_task t SET begun = true
@@ -37,8 +35,8 @@ WITH {QUICK}, begun AS (
 SELECT b.id FROM quick CROSS JOIN begun b
 """
 
-# Write how attempts ended. Each is fenced by task, attempt and worker: of a task that was lost
-# meanwhile nothing is written, and it does not come back. A cancelled one ends as CANCELLED.
+# Write how attempts ended. Each is fenced by task, attempt and worker: nothing is written or
+# returned for a task that was lost meanwhile. A cancelled one ends as CANCELLED.
 ACKNOWLEDGE = """
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(ends)s::json) AS g(
@@ -108,7 +106,7 @@ WITH given AS MATERIALIZED (
 SELECT id, attempt, status FROM acked
 """
 
-# Give tasks back whose attempt shall not count: not started, or cut off by the worker's end.
+# Give back tasks whose attempt must not count: not started, or cut off by the worker's shutdown.
 GIVE_BACK = """
 WITH given AS MATERIALIZED (
     SELECT * FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)

@@ -1,23 +1,23 @@
-"""Turns: within a priority each owner's tasks come in turn, however many one of them has waiting.
+"""Turns: within a priority, owners take turns, however many tasks one of them has waiting.
 
-The claim looks at the oldest due tasks of each lane. Where there are more than it looks at, one
-owner may fill the view: the next claim (`FROM_ALL_OWNERS`, which costs more) then also looks at the
-oldest of every owner, by jumps along the index `tasks_turns`. The parameter `after` says, for each
-priority, which owner had the last turn with this worker; the next one in the order of the ids goes
-first. So no owner that is looked at is passed over twice by the same worker.
+The claim looks at the oldest due tasks of each lane. If more are due than it looks at, one owner's
+tasks may crowd out the others'. The next claim (`FROM_ALL_OWNERS`, which costs more) then also
+looks at the oldest task of every owner, by jumps along the index `tasks_turns`. The parameter
+`after` holds, for each priority, the owner who had the last turn at this worker; the next owner by
+id goes first. So the same worker never skips an owner that it looks at twice.
 """
 
 from __future__ import annotations
 
-# Stands for tasks without an owner; as in the index.
+# Represents tasks without an owner, as in the index.
 _SITE = "'00000000-0000-0000-0000-000000000000'::uuid"
 OWNER = f"coalesce(p.owner_id, {_SITE})"
 
-# How many owners are looked at in a lane, on either side of the last turn, and how many of them
-# with something due. Behind that the order is that of the due times.
+# How many owners of a lane are looked at on either side of the last turn, and how many of them may
+# have due tasks. Beyond that, tasks go in the order of their due times.
 MOST_JUMPS, MOST_OWNERS = 100, 16
 
-# The owners of the lane `c`, from those behind the last turn to it; with their earliest due time.
+# The next owner of the lane `c` in the order of ids, with its earliest due time.
 _NEXT = f"""
     SELECT {OWNER} AS owner, p.run_after FROM tasks_task p
     WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = c.type_id
@@ -88,8 +88,8 @@ crowded AS MATERIALIZED (
 
 _IN_TURN = "priority DESC, round, owner <= last, owner, run_after, id"
 
-# The candidates in turns: a round has one task of each owner, of each type; without those beyond
-# the quota of their type.
+# The candidates in turns: a round has one task of each owner and type. Candidates beyond the quota
+# of their type are left out.
 IN_TURNS = f"""
 first AS MATERIALIZED (
     SELECT id, row_number() OVER () AS number FROM (

@@ -1,12 +1,10 @@
-"""The statements beside the hot path: the reaper, sleeping workers, what runs tell."""
+"""Statements beside the hot path: the reaper, sleeping workers, and reports of running handlers."""
 
 from __future__ import annotations
 
-# Take tasks away from workers whose lease has expired: to the next attempt, or to the dead.
-#
-# An attempt that certainly had not begun does not count.
-#
-# A lease that its worker renews at this moment is locked, and passed over.
+# Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
+# attempt that certainly had not begun does not count. A lease that its worker is just renewing is
+# locked, and skipped.
 REAP = """
 WITH expired AS MATERIALIZED (
     SELECT id FROM tasks_task
@@ -22,7 +20,7 @@ WITH expired AS MATERIALIZED (
         run_after = statement_timestamp(), lease_until = NULL,
         attempt = t.attempt - CASE WHEN t.begun THEN 0 ELSE 1 END,
         errors = CASE WHEN t.begun THEN t.errors || jsonb_build_object(
-            'class', 'LeaseExpired', 'message', 'its worker gave no sign of life in time',
+            'class', 'LeaseExpired', 'message', 'its worker did not renew the lease in time',
             'attempt', t.attempt, 'traceback', '', 'worker', t.worker,
             'at', statement_timestamp()) ELSE t.errors END
     WHERE t.id = ANY(ARRAY(SELECT id FROM expired))
@@ -55,7 +53,7 @@ SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id
 FROM reaped
 """
 
-# Wake sleeping workers after runs of capped types have ended, if more of them are due.
+# Wake sleeping workers after runs of capped types have ended, if more tasks of those are due.
 WAKE_FOR_DUE = """
 SELECT pg_notify('tasks', 'work') FROM tasks_tasktype k
 WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
@@ -65,15 +63,14 @@ WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleep
 LIMIT 1
 """
 
-# Say that this worker may sleep, and wants to be woken; or that it does not.
+# Record whether this worker may sleep and must be woken.
 SET_SLEEPING = """
 WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 UPDATE tasks_taskworker w SET sleeping = %(sleeping)s FROM quick WHERE name = %(worker)s
 """
 
-# Write what running handlers tell: progress and events of their own, while the task is theirs.
-#
-# The task's row always has the latest progress; its history gets one every 30 seconds.
+# Write the progress and events that running handlers report, if the worker still owns the task. The
+# task's row always has the latest progress; its history gets one entry every 30 seconds.
 WRITE_MESSAGES = """
 WITH written AS MATERIALIZED (
     SELECT s.* FROM json_to_recordset(%(messages)s::json) AS s(

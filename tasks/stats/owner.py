@@ -1,7 +1,7 @@
-"""Numbers of one owner's tasks, at a cost that does not grow with its finished tasks.
+"""Numbers of one owner's tasks. Their cost does not grow with the number of finished tasks.
 
-Pending tasks are counted up to 100,000, ended ones up to 10,000 of each status. A number at its
-bound means "this many or more".
+Pending tasks are counted up to 100,000, ended ones up to 10,000 per status. A number at its limit
+means "this many or more".
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def owner_depth(owner_id: UUID) -> dict[tuple[str, int], int]:
 
 
 def owner_counts(owner_id: UUID) -> dict[str, int]:
-    """Count an owner's tasks in each status, 0 included, up to the bounds of this module."""
+    """Count an owner's tasks in each status, including zeros, up to the limits of this module."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"owner": owner_id, "pending": MOST_PENDING, "ended": MOST_ENDED})
         return dict(cursor.fetchall())
 
 
 def owner_oldest_age_seconds(owner_id: UUID) -> dict[int, float]:
-    """Return how long an owner's oldest due task has waited, by priority."""
+    """Return how long an owner's oldest due task of each priority has waited, in seconds."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT priority, extract(epoch FROM statement_timestamp() - min(run_after))::float8"

@@ -1,4 +1,4 @@
-"""Numbers of background work on the whole site; each function is one statement."""
+"""Numbers of background work on the whole site. Each function runs one statement."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from django.db import connection
 
 from tasks.sql.queues import LANES
 
-# A worker without a sign of life for so long counts as gone.
+# A worker without a heartbeat for this long counts as gone.
 ALIVE_SECONDS = 60.0
 BACKLOG_CACHE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Ended attempts of a type within some time, and the seconds that they took together."""
+    """Ended attempts of a type within a period, and their total duration in seconds."""
 
     succeeded: int
     failed: int
@@ -43,9 +43,9 @@ def site_depth() -> dict[tuple[str, int], int]:
 
 
 def site_oldest_age_seconds() -> dict[int, float]:
-    """Return how long the oldest due task of each priority has waited; it shows starvation.
+    """Return how long the oldest due task of each priority has waited; a high number is starvation.
 
-    Tasks whose owner has paused the type are left out once they are parked.
+    Parked tasks are left out: their type is stopped for their owner.
     """
     rows = _site_rows(
         f"WITH RECURSIVE {LANES} SELECT lane.priority,"
@@ -59,7 +59,7 @@ def site_oldest_age_seconds() -> dict[int, float]:
 
 
 def site_running() -> dict[str, int]:
-    """Count the tasks that workers have now, by type."""
+    """Count the tasks that workers own now, by type."""
     return dict(
         _site_rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_task t"
@@ -90,7 +90,7 @@ def site_workers_alive() -> int:
 
 
 def site_ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
-    """Count recently ended attempts by type: up to an hour back, in steps of ten seconds."""
+    """Count recently ended attempts by type, up to an hour back, in steps of ten seconds."""
     rows = _site_rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
         " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"
@@ -122,7 +122,7 @@ def site_open_breakers() -> list[str]:
 
 
 def site_open_owner_breakers() -> dict[str, int]:
-    """Count the owners for whom alone a type's breaker is open, by type."""
+    """Count, by type, the owners whose own breaker is open."""
     return dict(
         _site_rows(
             "SELECT k.key || '@' || k.version, count(*) FROM tasks_taskownerbreaker b"
@@ -145,7 +145,7 @@ _backlog: tuple[float, int, int] = (float("-inf"), 0, 0)
 
 
 def site_backlog(limit: int) -> int:
-    """Count pending tasks up to `limit`; the number is up to a second old."""
+    """Count pending tasks up to `limit`. The number can be a second old."""
     global _backlog  # noqa: PLW0603 -- a cache of the process
     at, counted_to, count = _backlog
     if time.monotonic() - at > BACKLOG_CACHE_SECONDS or counted_to != limit:

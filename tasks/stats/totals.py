@@ -1,4 +1,4 @@
-"""Counters of runs: the totals, and the slices that are not folded into them yet."""
+"""Counters of runs: the totals plus the slices that are not yet folded into them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-# Durations are counted up to these, and longer.
+# Upper bounds of the duration buckets; one more bucket holds longer runs.
 BOUNDS_SECONDS = (0.1, 1.0, 10.0, 60.0, 300.0)
 ENDS = ("succeeded", "failed", "retried", "dead", "cancelled", "expired", "discarded")
 TOOK = ("took_100ms", "took_1s", "took_10s", "took_60s", "took_300s", "took_longer")
@@ -29,7 +29,7 @@ INSERT INTO tasks_tasktotal AS o (type_id, {_NAMES})
 SELECT type_id, {_SUMS} FROM gone GROUP BY type_id ORDER BY type_id
 ON CONFLICT (type_id) DO UPDATE SET {_GROWN}
 """
-# Out of the slices and into the totals at once: every snapshot sees each run in one of the two.
+# One statement moves runs from slices to totals, so every snapshot sees each run in exactly one.
 
 _READ = f"""
 SELECT k.key || '@' || k.version, {", ".join(f"coalesce(sum({name}), 0)" for name in COLUMNS)}
@@ -42,11 +42,11 @@ GROUP BY k.key, k.version
 
 @dataclass(frozen=True)
 class RunTotal:
-    """Ended runs of a type of all time, by the names of `ENDS`.
+    """All-time ended runs of a type, by the names in `ENDS`.
 
-    `seconds` is their duration together. `took` counts durations: each run under the first of
-    `BOUNDS_SECONDS` that it keeps, the longer ones last. Attempts whose worker died, or that a
-    cancel ended, have no duration.
+    `seconds` is their total duration. `took` counts runs by duration: each in the first of
+    `BOUNDS_SECONDS` that it does not exceed, longer ones in the last place. Attempts whose worker
+    died, or that were cancelled, have no duration.
     """
 
     ends: dict[str, int]
@@ -54,7 +54,7 @@ class RunTotal:
     took: tuple[int, ...]
 
     def at_most(self) -> Iterator[tuple[float, int]]:
-        """Iterate over the bounds with the count of runs that each covers; the last is infinity."""
+        """Iterate over the bounds, infinity last, each with the number of runs up to it."""
         count = 0
         for bound, more in zip((*BOUNDS_SECONDS, float("inf")), self.took, strict=True):
             count += more
@@ -62,9 +62,9 @@ class RunTotal:
 
 
 def run_totals() -> dict[str, RunTotal]:
-    """Return the counters of every type (key@version), including those that never ran.
+    """Return the counters of every type (key@version), including types that never ran.
 
-    One statement: what is folded meanwhile is neither counted twice nor missed.
+    It is one statement, so runs being folded are neither counted twice nor missed.
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ)

@@ -1,4 +1,4 @@
-"""Attempts: claimed tasks as their worker sees them, and the results that it writes."""
+"""Attempts: claimed tasks as the worker sees them, and the results that it writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.registry import TaskSpec
 
 
 class EndReason(StrEnum):
-    """Reasons for which a worker ends an attempt that runs."""
+    """Reasons why a worker ends a running attempt."""
 
     CANCELLED = "cancelled"
     TIMED_OUT = "timed out"
@@ -25,7 +25,7 @@ class EndReason(StrEnum):
 
 @dataclass(eq=False)
 class Attempt:
-    """Attempt at a task. Times are of the worker's monotonic clock; `begun_at` is 0 in a queue."""
+    """Attempt at a task. Times are monotonic, of the worker; `begun_at` is 0 until it runs."""
 
     task_id: str
     number: int
@@ -39,14 +39,14 @@ class Attempt:
     trace: str = ""
     begun_at: float = 0.0
     end_reason: EndReason | None = None
-    asked_at: float = 0.0  # when the child was asked to end it
+    asked_at: float = 0.0  # when the child was asked to stop
     interrupted: bool = False
-    may_begin: bool = False  # for a last attempt: the database knows that it begins
+    may_begin: bool = False  # of a last attempt: the database has recorded its beginning
     is_probe: bool = False  # its success closes the breaker of its type or owner
 
     @property
     def is_last(self) -> bool:
-        """Tell whether no attempt follows, so that a worker's death must not cost it its start."""
+        """Tell whether this is the last attempt; it counts only once its beginning is recorded."""
         return self.number >= self.max_attempts
 
     @property
@@ -55,7 +55,7 @@ class Attempt:
         return self.end_reason is EndReason.LOST
 
     def run_message(self) -> bytes:
-        """Return the message that has a child run it; the payload is JSON already."""
+        """Return the message that tells a child to run it. The payload is JSON already."""
         spec = self.spec
         return (
             f'["run","{self.task_id}",{as_json(spec.key)},{spec.version},{self.number},'
@@ -64,7 +64,7 @@ class Attempt:
         ).encode()
 
     def hooks_message(self) -> bytes:
-        """Return the message that has a child call the hooks of a task whose child has died."""
+        """Return the message that tells a child to call the hooks of a task whose child died."""
         spec = self.spec
         return (
             f'["hooks","{self.task_id}",{as_json(spec.key)},{spec.version},{self.number},'
@@ -72,7 +72,7 @@ class Attempt:
         ).encode()
 
     def succeeded(self, seconds: float, result: Any, worker: str) -> dict[str, Any]:
-        """Return the result of a success, as the acknowledgement takes it."""
+        """Return the result of a success, in the form that the acknowledgement expects."""
         return self._result(worker, Status.SUCCEEDED, seconds=seconds, result=result)
 
     def cancelled(self, worker: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Attempt:
         )
 
     def crashed(self, name: str, message: str, seconds: float, worker: str) -> dict[str, Any]:
-        """Return the result of a failure that the child could not report, as it died."""
+        """Return the result of a failure that the child could not report itself."""
         error = failure_report.failure_entry(name=name, message=message, attempt=self.number)
         return self.failed({"how": "error", "error": error}, seconds, worker)
 
@@ -108,7 +108,7 @@ class Attempt:
         return self.crashed("ChildDied", f"the child ended with {cause}", seconds, worker)
 
     def timed_out(self, seconds: float, worker: str) -> dict[str, Any]:
-        """Return the result of an attempt that was ended because it took too long."""
+        """Return the result of an attempt that exceeded its timeout."""
         message = f"the run took longer than {self.spec.timeout_seconds:g} seconds"
         return self.crashed("TimedOut", message, seconds, worker)
 

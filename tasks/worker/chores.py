@@ -1,4 +1,4 @@
-"""Chores of a worker: reap, park, keep schedules, clean up; each at its own interval."""
+"""Periodic chores of a worker, each at its own interval: reaping, parking, schedules, clean-up."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tasks.worker.task_store import TaskStore
 
 log = logging.getLogger(__name__)
 
-# How often to look whether paused tasks stand in the claim's way.
+# How often to check whether paused tasks are in the claim's way.
 PARK_SECONDS = 3.0
 AFTER_FAILURE_SECONDS = 1.0
 
 
 class Chores:
-    """Chores with the time at which each is due; monotonic."""
+    """Chores, each with the monotonic time at which it is due."""
 
     def __init__(self, store: TaskStore, call_hooks: Callable[[list[Attempt]], None]) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Chores:
         self._due: dict[Callable[[], float], float] = dict.fromkeys(chores, 0.0)
 
     def run(self, now: float) -> None:
-        """Run what is due; a failure is logged, and retried soon."""
+        """Run the chores that are due. A failure is logged and soon retried."""
         for chore, due in list(self._due.items()):
             if now >= due:
                 self._due[chore] = time.monotonic() + AFTER_FAILURE_SECONDS
@@ -41,7 +41,7 @@ class Chores:
                     self._due[chore] = time.monotonic() + chore()
                 except Error:
                     log.exception("a chore failed")
-                    connection.close()  # after a failover it may be one that only reads
+                    connection.close()  # after a failover it may be read-only
 
     def next_time(self) -> float:
         """Return when the next chore is due."""

@@ -1,4 +1,4 @@
-"""Connection of a worker to the database: statements, notifications, interruptions."""
+"""Database connection of a worker: statements, notifications, reconnection."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tasks.sql import claim, enqueue, runs
 
 log = logging.getLogger(__name__)
 
-# Every statement of the hot path has its index. The planner, which sees the table when it happens
-# to be small, must not remember a plan that reads all of it.
+# Every statement of the hot path has an index. If the planner sees the table while it is small, it
+# must not cache a plan that reads the whole table.
 SESSION = (
     "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
     " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
@@ -24,17 +24,17 @@ SESSION = (
 )
 
 Connection = psycopg.Connection[Any]
-# After these errors the connection is of no use. One that only reads leads to a server that was
-# primary until a failover: the next one may lead to the new primary.
+# After these errors the connection is useless. If it has become read-only, its server lost the
+# primary role in a failover; the next connection may reach the new primary.
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
 
 
 class Unavailable(Exception):
-    """There is no connection now; the next attempt to connect comes by itself."""
+    """There is no connection now. It is reopened automatically."""
 
 
 class WorkerConnection:
-    """Statements and notifications on a connection that comes back after it was lost."""
+    """Statements and notifications on a connection that is reopened after a loss."""
 
     def __init__(self) -> None:
         self._announced: set[str] = set()
@@ -43,7 +43,7 @@ class WorkerConnection:
         self._not_before = 0.0
 
     def fileno(self) -> int | None:
-        """Return what becomes readable with a notification; None while there is no connection."""
+        """Return the descriptor that notifications make readable; None while disconnected."""
         return self._connection.fileno() if self._connection else None
 
     @property
@@ -68,9 +68,10 @@ class WorkerConnection:
     def claim(
         self, parameters: dict[str, Any], bound: list[int], *, is_crowded: bool = True
     ) -> list[Any]:
-        """Claim tasks; types with a cap or a rate are locked first. Raises Unavailable.
+        """Claim tasks, after locking the types with a cap or rate. Raises Unavailable.
 
-        `is_crowded`: more may be due than the claim looks at, so that it has to look for owners.
+        `is_crowded` means that more tasks may be due than the claim looks at. It then looks for
+        tasks of every owner.
         """
         statement = claim.CLAIM_FROM_ALL_OWNERS if is_crowded else claim.CLAIM
         if not bound:
@@ -86,9 +87,9 @@ class WorkerConnection:
             raise self._lost(error) from error
 
     def acknowledge(self, results: list[dict[str, Any]]) -> set[tuple[str, int]]:
-        """Write results; return the (task id, attempt) that were accepted. Raises Unavailable.
+        """Write results; return the accepted (task id, attempt) pairs. Raises Unavailable.
 
-        A result that the database cannot keep does not affect the others: it becomes a failure.
+        A result that the database cannot store becomes a failure and does not affect the others.
         """
         try:
             found = self.rows(runs.ACKNOWLEDGE, {"ends": as_json(results)})
@@ -96,10 +97,10 @@ class WorkerConnection:
         except (psycopg.DataError, ValueError) as error:
             if len(results) > 1:
                 return set().union(*(self.acknowledge([each]) for each in results))
-            log.error("task %s: its result cannot be kept: %s", results[0]["id"], error)
+            log.error("task %s: its result cannot be stored: %s", results[0]["id"], error)
             error_entry = {
                 "class": "Unkeepable",
-                "message": "the end of this run could not be kept",
+                "message": "the result of this run could not be stored",
                 "attempt": results[0]["attempt"],
                 "traceback": "",
             }
@@ -107,7 +108,7 @@ class WorkerConnection:
             return self.acknowledge([results[0] | failure])
 
     def announced(self) -> set[str]:
-        """Return what was announced since the last call: `work`, `cancel`."""
+        """Return the announcements since the last call, out of `work` and `cancel`."""
         if self._connection is not None:
             try:
                 self._connection.pgconn.consume_input()
@@ -130,14 +131,14 @@ class WorkerConnection:
                 raise Unavailable
             self._connection = _connect_worker()
             self._connection.add_notify_handler(lambda note: self._announced.add(note.payload))
-            self._announced.add("work")  # it may have been announced meanwhile
+            self._announced.add("work")  # an announcement may have been missed
         return self._connection
 
     def _lost(self, error: Exception) -> Unavailable:
         if isinstance(error, (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)):
             log.warning("a statement was cancelled: %s", error)
             return Unavailable()
-        log.warning("the database is away: %s", error)
+        log.warning("the database is unavailable: %s", error)
         self.close()
         self._not_before = time.monotonic() + self._waits.next_seconds()
         return Unavailable()
@@ -148,6 +149,6 @@ def _connect_worker() -> Connection:
         raw = connect_to_listen(enqueue.CHANNEL, SESSION)
     except Exception as error:
         raise psycopg.OperationalError(str(error)) from error
-    raw.cursor_factory = psycopg.Cursor  # Django's would send no prepared statements
+    raw.cursor_factory = psycopg.Cursor  # Django's cursor sends no prepared statements
     raw.prepare_threshold = 1
     return raw

@@ -1,13 +1,13 @@
-"""Dispatcher: the state of a worker's attempts, and the rules by which children get them.
+"""Dispatcher: the state of a worker's attempts, and the rules for handing them to children.
 
-It owns the attempts from their claim until their results are written. It knows no database: the
-worker adds what was claimed, and takes the results and messages to write.
+It owns attempts from their claim until their results are written. It does not access the database:
+the worker adds claimed attempts, and takes the results and messages to write.
 
 An attempt waits in the queue here or, if its type is `trusted_short`, behind another one at a warm
-child: as many as the children have lately finished in 40 ms, for which a more urgent task waits.
-Owners of tasks see no difference: a waiting attempt can be cancelled at once, keeps its lease and
-counts for its cap; a dead child blames only the attempt that it was at. What waits for longer than
-half a second goes back to other workers, and does not count.
+child. At most as many wait there as children have recently finished in 40 ms, so an urgent task is
+delayed by no more than that. Owners of tasks see no difference: a waiting attempt can be cancelled
+at once, keeps its lease and counts towards its cap, and a child that dies fails only the attempt
+it was running. Attempts that wait longer than half a second go back to other workers, uncounted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tasks.worker.slots import Slot
 log = logging.getLogger(__name__)
 
 AHEAD_SECONDS, MOST_AHEAD = 0.04, 64
-SLOW_SECONDS = 0.05  # an attempt that takes longer lets those behind it go to other children
+SLOW_SECONDS = 0.05  # after this time, attempts queued behind a run move to other children
 PATIENCE_SECONDS, SMOOTHING = 0.5, 0.05
 
 Result = tuple[Attempt, dict[str, Any]]
 
 
 class Dispatcher:
-    """Slots with their children, and the attempts on their way through them."""
+    """Slots with their children, and the attempts that pass through them."""
 
     def __init__(self, *, worker: str, slots: int, fork_server: ForkServerClient) -> None:
         self.worker = worker
@@ -46,12 +46,12 @@ class Dispatcher:
 
     @property
     def waiting(self) -> tuple[Attempt, ...]:
-        """Attempts that no child has."""
+        """Attempts that no child has been given."""
         return tuple(self._waiting)
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """Results that are not written yet."""
+        """Results not yet written."""
         return tuple(self._results)
 
     @property
@@ -61,7 +61,7 @@ class Dispatcher:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether nothing runs and nothing waits."""
+        """Tell whether nothing is running or waiting."""
         return not self._waiting and not self._hooks and all(slot.is_free for slot in self.slots)
 
     def held(self) -> Iterator[Attempt]:
@@ -71,7 +71,7 @@ class Dispatcher:
             yield from slot.attempts
 
     def wanted(self, now: float) -> int:
-        """Return how many attempts to claim: one for each slot, and some ahead of short ones."""
+        """Return how many attempts to claim: one per slot, plus some to queue behind short runs."""
         held = sum(1 for _ in self.held())
         working = (slot.current for slot in self.slots)
         quick = sum(each is None or now - each.begun_at < SLOW_SECONDS for each in working)
@@ -83,12 +83,12 @@ class Dispatcher:
         self._waiting.extend(attempts)
 
     def call_hooks(self, attempts: Iterable[Attempt]) -> None:
-        """Have the hooks of dead tasks called that could not call them themselves."""
+        """Queue the hooks of dead tasks whose child died before it could call them."""
         hooks = ((attempt, attempt.spec.hooks) for attempt in attempts)
         self._hooks.extend(attempt for attempt, of in hooks if of.on_fail or of.on_end)
 
     def hand_out(self, now: float) -> None:
-        """Give waiting attempts to free children, or behind short ones, to the shortest line."""
+        """Give waiting attempts to free children; short ones may also queue at a busy child."""
         while self._hooks and (slot := self._free_slot()):
             slot.give_hooks(self._hooks.popleft())
         for _ in range(len(self._waiting)):
@@ -98,7 +98,7 @@ class Dispatcher:
                 self._waiting.append(attempt)
 
     def receive(self, now: float) -> int:
-        """Take in the children's messages and replace dead children; return how much that was."""
+        """Read the children's messages and replace dead children; return the number of both."""
         lines = 0
         for slot in self.slots:
             for line in slot.receive():
@@ -111,7 +111,7 @@ class Dispatcher:
         return lines + len(ended)
 
     def watch(self, now: float) -> None:
-        """End what runs too long or is lost; free what waits behind something slow."""
+        """End runs that are lost or too long; take back attempts queued behind slow ones."""
         for attempt in [each for each in self._waiting if each.lease_ends <= now]:
             self._waiting.remove(attempt)
         for slot in self.slots:
@@ -129,15 +129,15 @@ class Dispatcher:
                 slot.escalate(now)
 
     def remove_overdue(self, now: float) -> list[Attempt]:
-        """Remove and return what has waited too long: other workers should have it."""
+        """Remove and return attempts that have waited too long: other workers should run them."""
         late = [each for each in self._waiting if now - each.claimed_at > PATIENCE_SECONDS]
         for attempt in late:
             self._waiting.remove(attempt)
-            self._pace_seconds = 1.0  # claim no more ahead before attempts are short again
+            self._pace_seconds = 1.0  # do not claim ahead again until attempts are short
         return late
 
     def remove_waiting(self) -> list[Attempt]:
-        """Remove and return everything that no child has begun."""
+        """Remove and return all attempts that no child has begun."""
         found = [attempt for slot in self.slots for attempt in slot.take_back()]
         found += self._waiting
         self._waiting.clear()
@@ -146,20 +146,20 @@ class Dispatcher:
     def renew(
         self, held: Mapping[str, Attempt], alive: Mapping[str, bool], *, sent: float, ends: float
     ) -> None:
-        """Note which leases were renewed, and until when; True in `alive` asks for a cancel."""
+        """Record which leases were renewed, and until when; True in `alive` means cancel."""
         for task_id in alive:
             held[task_id].lease_ends = ends
         self._cancel((task_id for task_id, cancelled in alive.items() if cancelled), sent)
         self.lose([attempt for task_id, attempt in held.items() if task_id not in alive])
 
     def may_begin(self, attempts: Collection[Attempt], accepted: Collection[str]) -> None:
-        """Let last attempts begin whose beginning was accepted; the others are lost."""
+        """Let those last attempts begin that the database accepted; the others are lost."""
         for attempt in attempts:
             attempt.may_begin = attempt.task_id in accepted
         self.lose([attempt for attempt in attempts if not attempt.may_begin])
 
     def lose(self, lost: Iterable[Attempt]) -> None:
-        """Drop attempts that another worker may have now; kill the child that is at one."""
+        """Drop attempts that another worker may have now; kill a child that is running one."""
         for attempt in lost:
             log.warning("task %s: the lease of attempt %s is lost", attempt.task_id, attempt.number)
             if attempt in self._waiting:
@@ -177,16 +177,16 @@ class Dispatcher:
         return taken
 
     def put_back_results(self, results: list[Result]) -> None:
-        """Keep results that could not be written."""
+        """Put back results that could not be written."""
         self._results[:0] = results
 
     def take_messages(self) -> list[dict[str, Any]]:
-        """Remove and return what handlers reported: progress and events."""
+        """Remove and return the progress and events that handlers reported."""
         taken, self._messages = self._messages, []
         return taken
 
     def next_time(self) -> float:
-        """Return when `watch` has to look again if nothing is received before; monotonic."""
+        """Return the monotonic time at which `watch` must run again if nothing arrives before."""
         times = [attempt.claimed_at + PATIENCE_SECONDS for attempt in self._waiting]
         for slot in self.slots:
             times.append(slot.next_time())
@@ -195,12 +195,12 @@ class Dispatcher:
         return min(times, default=math.inf)
 
     def beginning_last_attempts(self) -> list[Attempt]:
-        """Return last attempts that a free child will get next, unknown to the database so far."""
+        """Return last attempts about to begin whose beginning is not yet recorded."""
         free = sum(slot.is_free for slot in self.slots) - len(self._hooks)
         return [x for x in self.waiting[: max(0, free)] if x.is_last and not x.may_begin]
 
     def kill_all(self) -> list[Attempt]:
-        """Kill every child; return the attempts that were held."""
+        """Kill every child; return the attempts that had not ended."""
         held = list(self.held())
         for slot in self.slots:
             slot.kill(EndReason.SHUTDOWN)
@@ -214,7 +214,7 @@ class Dispatcher:
         self.fork_server.close()
 
     def _slot_for(self, attempt: Attempt) -> Slot | None:
-        """Choose a child; a last attempt gets a free one, as it might never begin behind others."""
+        """Choose a child. A last attempt needs a free one: behind others it might never begin."""
         free = self._free_slot()
         if attempt.is_last:
             return free if attempt.may_begin else None
@@ -255,7 +255,7 @@ class Dispatcher:
         if verb == "hooked":
             slot.hooks_called()
         elif first is None or first.task_id != task_id:
-            log.error("a child reported on %s, which it does not have", task_id)
+            log.error("a child reported on %s, which it is not running", task_id)
         elif verb in ("done", "fail"):
             self._finish(slot.finish_current(now), verb, *rest)
         else:
@@ -275,7 +275,7 @@ class Dispatcher:
         self._results.append((attempt, result))
 
     def _reap(self, slot: Slot, code: int, now: float) -> None:
-        """Requeue what a dead child had not begun, and note how its attempt ended."""
+        """Requeue attempts that a dead child had not begun; record how its current one ended."""
         for line in slot.receive():
             self._handle_message(slot, line, now)
         self._take_back(slot)

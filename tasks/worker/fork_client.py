@@ -1,4 +1,4 @@
-"""Client of the fork server: the worker's way to start and signal children."""
+"""Client of the fork server, through which the worker starts and signals children."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import sys
 from django.conf import settings
 
 READ_BYTES = 262_144
-# A socket that keeps the bounds of messages.
+# A kind of socket that preserves message boundaries.
 SOCKET_KIND = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
-# Environment variables that children see; the setting TASK_ENVIRONMENT names more.
+# Environment variables passed to children; the setting TASK_ENVIRONMENT can add more.
 ENVIRONMENT = (
     "PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE DJANGO_SETTINGS_MODULE"
 ).split()
 
 
 class ForkServerClient:
-    """Connection to the process that forks children; it is started again if it ends."""
+    """Connection to the fork server, which is restarted if it ends."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -30,23 +30,23 @@ class ForkServerClient:
         self._last_number = 0
 
     def fileno(self) -> int:
-        """Return what becomes readable when a child has ended; start the process if needed."""
+        """Return the descriptor that a child's end makes readable; start the server if needed."""
         return self._ensure().fileno()
 
     def start(self, messages: socket.socket, results: int) -> int:
-        """Have a child forked that uses these two ends; return its number."""
+        """Fork a child that uses this socket and pipe; return its number."""
         self._last_number += 1
         message = json.dumps(["start", self._last_number]).encode()
         socket.send_fds(self._ensure(), [message], [messages.fileno(), results])
         return self._last_number
 
     def signal(self, number: int, which: signal.Signals) -> None:
-        """Send a signal to a child and all that it started, if it still lives."""
+        """Send a signal to a child and the processes it started, if it is still alive."""
         with contextlib.suppress(OSError):
             self._ensure().send(json.dumps(["signal", number, int(which)]).encode())
 
     def ended(self) -> list[tuple[int, int]]:
-        """Return the children that have ended since the last call, with their exit codes."""
+        """Return the numbers and exit codes of children that have ended since the last call."""
         found = []
         control = self._ensure()
         with contextlib.suppress(BlockingIOError):
@@ -54,12 +54,12 @@ class ForkServerClient:
                 message = json.loads(received)
                 if message["what"] == "ended":
                     found.append((message["number"], message["code"]))
-            self.close()  # it has ended, and all children with it
+            self.close()  # the server has ended, with all children
             found += [(number, -signal.SIGKILL) for number in range(self._last_number + 1)]
         return found
 
     def close(self) -> None:
-        """End the process, and with it all children; wait until it is gone."""
+        """End the fork server and all children; wait until it is gone."""
         if self._control and self._process:
             self._control.close()
             self._process.wait()

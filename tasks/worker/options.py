@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-# The longest rest of a worker with a free slot: it finds due tasks even if a NOTIFY was lost.
+# Longest rest of a worker with a free slot, so that it finds due tasks even if a NOTIFY is lost.
 POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of one worker process; no queues or types means all."""
+    """Options of one worker process. Without queues or types it takes all of them."""
 
     slots: int = 4
     lease_seconds: float = 30.0

@@ -1,4 +1,4 @@
-"""Group of worker processes that start together and get each signal."""
+"""Group of worker processes that start together and receive the same signals."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from types import FrameType
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
-# The shortest time before a worker that ended by itself is replaced.
+# Shortest wait before a worker that ended unexpectedly is replaced.
 RESTART_SECONDS = 1.0
-# Environment variable with the id of the process whose end also ends the worker.
+# Environment variable with the id of the starting process; the worker ends when that one does.
 PARENT_VARIABLE = "TASKS_STARTED_BY"
 
 
 class ProcessGroup:
-    """Processes of one command. SIGTERM and SIGINT go to all of them, each time."""
+    """Processes of one command. Each SIGTERM or SIGINT is passed to all of them as SIGTERM."""
 
     def __init__(self, command: list[str], count: int) -> None:
         self._command = command
@@ -30,7 +30,7 @@ class ProcessGroup:
         self._is_stopping = False
 
     def run(self) -> None:
-        """Keep them running until a signal comes, then wait until the last one has ended."""
+        """Keep the processes running until a signal arrives, then wait until all have ended."""
 
         def pass_on_to_group(number: int, frame: FrameType | None) -> None:
             self._is_stopping = True
@@ -54,7 +54,7 @@ class ProcessGroup:
         if self._is_stopping:
             return
         if ended:
-            log.error("%s worker(s) ended by themselves; starting others", len(ended))
+            log.error("%s worker(s) ended unexpectedly; starting others", len(ended))
             time.sleep(RESTART_SECONDS)
         while len(self._running) < self._count and not self._is_stopping:
             self._running.append(
@@ -67,6 +67,6 @@ class ProcessGroup:
 
 
 def is_group_gone() -> bool:
-    """Tell whether the process group that started this worker is gone."""
+    """Tell whether the process that started this worker is gone."""
     starter = os.environ.get(PARENT_VARIABLE)
     return starter is not None and os.getppid() != int(starter)

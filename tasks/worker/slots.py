@@ -1,4 +1,4 @@
-"""Slots: the worker's side of its children. Each has one child and its attempts."""
+"""Slots: the worker's side of its children. Each slot has one child and its attempts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any
 from tasks.worker.attempt import Attempt, EndReason
 from tasks.worker.fork_client import READ_BYTES, SOCKET_KIND, ForkServerClient
 
-# Between SIGTERM, which interrupts a handler, and SIGKILL.
+# Time between SIGTERM, which interrupts a handler, and SIGKILL.
 KILL_SECONDS = 2.0
 
 
 class Slot:
-    """Child with the attempts that it was given and has not answered; it works on the first.
+    """Child with its unfinished attempts, of which it runs the first.
 
-    Only the slot changes the state of its attempts: when they begin, and how they are ended.
+    Only the slot changes the state of its attempts: when they begin and why they are stopped.
     """
 
     def __init__(self, fork_server: ForkServerClient) -> None:
@@ -34,12 +34,12 @@ class Slot:
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """Attempts that the child has, the one at work first."""
+        """The child's attempts, the running one first."""
         return tuple(self._attempts)
 
     @property
     def current(self) -> Attempt | None:
-        """Attempt at work."""
+        """Running attempt, if any."""
         return self._attempts[0] if self._attempts else None
 
     @property
@@ -48,14 +48,14 @@ class Slot:
         return not self._attempts and not self._hooks
 
     def has_room(self, most: int) -> bool:
-        """Tell whether another short attempt may wait at the child, of at most that number."""
+        """Tell whether a short attempt may queue at the child, which may have at most `most`."""
         if self._hooks or len(self._attempts) >= most:
             return False
         is_ending = self._attempts and self._attempts[0].end_reason
         return not is_ending and all(each.spec.trusted_short for each in self._attempts)
 
     def give(self, attempt: Attempt, now: float) -> bool:
-        """Hand an attempt to the child; False when its socket is full."""
+        """Hand an attempt to the child; return False if its socket is full."""
         if not self._send(attempt.run_message()):
             return False
         if not self._attempts:
@@ -64,11 +64,14 @@ class Slot:
         return True
 
     def give_hooks(self, attempt: Attempt) -> None:
-        """Have the child call a dead task's hooks."""
+        """Ask the child to call a dead task's hooks."""
         self._hooks += self._send(attempt.hooks_message())
 
     def take_back(self) -> list[Attempt]:
-        """Return what the child has not begun. The kernel decides: each goes to one of us."""
+        """Take back attempts that the child has not begun.
+
+        Worker and child read from the same socket, so the kernel gives each message to only one.
+        """
         taken = set()
         with contextlib.suppress(BlockingIOError):
             while received := self._theirs.recv(READ_BYTES, socket.MSG_DONTWAIT):
@@ -82,7 +85,7 @@ class Slot:
         return back
 
     def fileno(self) -> int:
-        """Return where the child's answers come from."""
+        """Return the descriptor of the child's reports."""
         return self._results
 
     def receive(self) -> list[Any]:
@@ -97,14 +100,14 @@ class Slot:
         return [json.loads(line) for line in lines]
 
     def hooks_called(self) -> None:
-        """Note that the child has called a dead task's hooks."""
+        """Record that the child has called a dead task's hooks."""
         self._hooks = max(0, self._hooks - 1)
 
     def finish_current(self, now: float) -> Attempt:
-        """Remove the attempt that the child has answered; the next one begins.
+        """Remove and return the attempt that the child has finished; the next one begins.
 
-        A child that was interrupted is replaced: the signal may still be on its way to it, and to
-        all that it will have started by then.
+        An interrupted child is replaced: the signal may still be on its way to it and to any
+        process that it starts.
         """
         attempt = self._attempts.popleft()
         if self._attempts:
@@ -114,7 +117,7 @@ class Slot:
         return attempt
 
     def take_bystander(self) -> Attempt | None:
-        """Return what a child had just begun when it was killed because of an earlier attempt."""
+        """Return the attempt that a child had just begun when it was killed for an earlier one."""
         if self._killed_for is None or self.current in (None, self._killed_for):
             return None
         attempt = self._attempts.popleft()
@@ -122,13 +125,13 @@ class Slot:
         return attempt
 
     def end(self, reason: EndReason, now: float) -> None:
-        """Ask the child to end its attempt; only after `take_back`."""
+        """Ask the child to end its attempt. Call `take_back` first."""
         if attempt := self.current:
             attempt.end_reason, attempt.asked_at = reason, now
             self._send(json.dumps(["cancel", attempt.task_id]).encode())
 
     def escalate(self, now: float) -> None:
-        """Interrupt, later kill, a child that does not end its attempt within the grace."""
+        """Interrupt, and later kill, a child that does not end its attempt in time."""
         attempt = self.current
         if attempt is None or attempt.is_lost:
             return
@@ -141,13 +144,13 @@ class Slot:
             self._fork_server.signal(self.number, signal.SIGTERM)
 
     def kill(self, reason: EndReason) -> None:
-        """Kill the child because of its attempt: it is lost, or the worker leaves."""
+        """Kill the child because its attempt is lost or the worker is shutting down."""
         if attempt := self.current:
             attempt.end_reason = reason
             self._kill()
 
     def next_time(self) -> float:
-        """Return when the next step against the attempt at work is due; monotonic."""
+        """Return the monotonic time of the running attempt's next timeout, kill or lease end."""
         attempt = self.current
         if attempt is None or attempt.is_lost:
             return math.inf
@@ -159,14 +162,14 @@ class Slot:
         return min(step_at, attempt.lease_ends)
 
     def renew(self) -> None:
-        """Start a fresh child in the place of one that has ended."""
+        """Start a fresh child in place of one that has ended."""
         self.close()
         self._attempts.clear()
         self._hooks, self._killed_for, self._received = 0, None, b""
         self._open()
 
     def close(self) -> None:
-        """Close our ends; the child ends when it next looks."""
+        """Close the worker's ends; the child ends when it next reads."""
         self._messages.close()
         self._theirs.close()
         os.close(self._results)

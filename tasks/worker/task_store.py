@@ -1,4 +1,4 @@
-"""Task store: what a worker reads and writes in the database about its attempts."""
+"""Task store: a worker's reads and writes of its attempts in the database."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Accepted = set[tuple[str, int]]
 
 
 class TaskStore:
-    """Claims, leases and results of a worker; it keeps no attempts. Calls raise Unavailable.
+    """Claims, leases and results of a worker. It keeps no attempts. Calls raise Unavailable.
 
-    `connection` also receives what other processes announce.
+    `connection` also receives the announcements of other processes.
     """
 
     def __init__(self, worker: str, options: Options) -> None:
@@ -53,10 +53,10 @@ class TaskStore:
         self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
         self._is_crowded = False
-        self._last_turns: dict[int, str] = {}  # by priority: the owner claimed last
+        self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
 
     def claim(self, limit: int) -> tuple[list[Attempt], int]:
-        """Claim due tasks up to a limit; return their attempts, and how many were seen."""
+        """Claim up to `limit` due tasks; return their attempts, and how many tasks were seen."""
         specs = self.known_types()
         now = time.monotonic()
         parameters = {
@@ -84,7 +84,7 @@ class TaskStore:
         return attempts, seen
 
     def renew_leases(self, held: Iterable[Attempt], *, running: int) -> dict[str, bool]:
-        """Renew leases and the worker's heartbeat; return its tasks: is one to be cancelled?"""
+        """Renew leases and the heartbeat; map each task still held to whether to cancel it."""
         parameters = {
             **self._fence(held),
             "lease": self.options.lease_seconds,
@@ -97,15 +97,15 @@ class TaskStore:
         return {str(task): cancelled for task, cancelled in rows}
 
     def mark_begun(self, attempts: Iterable[Attempt]) -> set[str]:
-        """Note that last attempts begin now; return the tasks for which that was accepted."""
+        """Record that last attempts begin now; return the tasks that are still this worker's."""
         return {str(task) for (task,) in self.connection.rows(MARK_BEGUN, self._fence(attempts))}
 
     def give_back(self, attempts: Iterable[Attempt]) -> None:
-        """Let other workers have these tasks; the attempts do not count."""
+        """Return these tasks to the queue; the attempts do not count."""
         self.connection.rows(GIVE_BACK, self._fence(attempts))
 
     def write_messages(self, messages: list[dict[str, Any]]) -> None:
-        """Write progress and events that handlers reported."""
+        """Write the progress and events that handlers reported."""
         for n, message in enumerate(messages):
             message["n"] = n
             if message["kind"] == "emitted":
@@ -116,7 +116,7 @@ class TaskStore:
             self.connection.rows(WRITE_MESSAGES, parameters)
 
     def announce(self, results: list[tuple[Attempt, dict[str, Any]]], accepted: Accepted) -> None:
-        """Wake sleeping workers and switch breakers after results were written."""
+        """After results were written, wake sleeping workers and open or close breakers."""
         kept = []
         for attempt, result in results:
             if (attempt.task_id, attempt.number) in accepted:
@@ -128,7 +128,7 @@ class TaskStore:
                     attempt.number,
                 )
         if any(result["outcome"] == Status.PENDING for _, result in kept):
-            self.connection.rows(WAKE)  # a sleeping worker has to learn when the retry is due
+            self.connection.rows(WAKE)  # so that a sleeping worker learns when the retry is due
         done = [attempt for attempt, result in kept if result["outcome"] == Status.SUCCEEDED]
         failed = [attempt for attempt, result in kept if result["failed"]]
         probes = [attempt for attempt in done if attempt.is_probe]
@@ -139,7 +139,7 @@ class TaskStore:
         self._run_for_types(WAKE_FOR_DUE, [attempt for attempt, _ in kept if attempt.spec.cap])
 
     def reap(self) -> list[Attempt]:
-        """Take tasks from workers that are gone; return the attempts of those that died with it."""
+        """Take tasks from dead workers; return the attempts of tasks that became dead letters."""
         rows = self.connection.rows(REAP)
         specs = self.known_types()
         dead = []
@@ -158,7 +158,7 @@ class TaskStore:
         return dead
 
     def park(self) -> int:
-        """Move a batch of paused tasks out of the claim's way, or back; return how many."""
+        """Park a batch of stopped tasks and unpark others; return the number moved."""
         [(pauses, parked)] = self.connection.rows(FOR_PARKING)
         batch = {"batch": PARKED_AT_ONCE}
         moved = len(self.connection.rows(PARK, batch)) if pauses else 0
@@ -168,7 +168,7 @@ class TaskStore:
         return moved + freed
 
     def set_sleeping(self, *, sleeping: bool) -> bool:
-        """Note whether to wake this worker; return False if that was noted already."""
+        """Record whether to wake this worker; return False if nothing changed."""
         if self._is_sleeping is sleeping:
             return False
         self.connection.rows(SET_SLEEPING, {"worker": self.worker, "sleeping": sleeping})
@@ -176,7 +176,7 @@ class TaskStore:
         return True
 
     def seconds_until_due(self) -> float:
-        """Return when the next task becomes due that this worker could claim; may be infinite."""
+        """Return the seconds until this worker's next task becomes due; infinite if none will."""
         queues = list(self.options.queues) if self.options.queues else None
         parameters = {"types": list(self.known_types()), "queues": queues, "looked": self._looked}
         [(seconds,)] = self.connection.rows(NEXT_DUE, parameters)
@@ -187,12 +187,12 @@ class TaskStore:
         self.connection.rows(GOODBYE, {"worker": self.worker})
 
     def known_types(self) -> Mapping[int, registry.TaskSpec]:
-        """Return the types that this worker takes, by row id; written to the database once."""
+        """Map row ids to the types that this worker takes; the first call writes the rows."""
         if not self._specs:
             try:
                 rows = registry.write_registered_types()
             except Error as error:
-                connection.close()  # after a failover it may be one that only reads
+                connection.close()  # after a failover it may be read-only
                 raise Unavailable from error
             wanted = self.options.types
             for row, spec in (
@@ -204,7 +204,7 @@ class TaskStore:
         return self._specs
 
     def _fence(self, attempts: Iterable[Attempt]) -> dict[str, Any]:
-        """Return the parameters by which a statement touches only tasks that are still ours."""
+        """Return the parameters that limit a statement to tasks this worker still owns."""
         held = list(attempts)
         return {
             "ids": [attempt.task_id for attempt in held],

@@ -1,7 +1,7 @@
-"""Worker: claims tasks, hands them to its children, writes their results, keeps its leases.
+"""Worker: claims tasks, hands them to its children, writes their results, renews its leases.
 
-One thread and one connection. A step does what can be done now. Between steps the worker rests
-until a child answers, the database announces something, or the next time comes.
+It has one thread and one connection. A step does everything that can be done now. Between steps
+the worker rests until a child answers, the database announces something, or the next step is due.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 SHORTEST_REST_SECONDS = 0.001
 REST_WITHOUT_DATABASE_SECONDS = 0.05
 DRAIN_REST_SECONDS = 0.2
-# How long a result may wait for others while children are busy, and how many are written at once.
+# How long results are collected while children are busy, and how many are written at once.
 BATCH_SECONDS = 0.01
 MOST_RESULTS = 500
-# After this number of claims in a row that got all they asked for, the worker need not be woken.
+# After this many full claims in a row, the worker no longer asks to be woken.
 FULL_CLAIMS = 3
 
 
@@ -54,7 +54,7 @@ class Worker:
         self._is_ending = False
 
     def run(self) -> None:
-        """Work until SIGTERM, then finish what runs. A second SIGTERM gives that back too."""
+        """Work until SIGTERM, then finish running tasks. A second SIGTERM returns them instead."""
         outer = Rest()
         try:
             with outer.listening():
@@ -65,7 +65,7 @@ class Worker:
             self.store.connection.close()
 
     def step(self) -> int:
-        """Do what can be done now; return how much that was."""
+        """Do everything that can be done now; return how much was done."""
         now = time.monotonic()
         if is_group_gone():
             os.kill(os.getpid(), signal.SIGTERM)
@@ -75,12 +75,12 @@ class Worker:
             try:
                 done += self._use_database(now)
             except Unavailable:
-                log.debug("going on without the database for now")
+                log.debug("continuing without the database")
         self.dispatcher.hand_out(time.monotonic())
         return done
 
     def rest_seconds(self) -> float:
-        """Return how long to rest if nothing happens."""
+        """Return the seconds to rest if nothing happens."""
         now = time.monotonic()
         if not self.store.connection.is_up:
             until_step = self.dispatcher.next_time() - now
@@ -123,7 +123,7 @@ class Worker:
         return done
 
     def _write_results(self, now: float, *, wait_seconds: float) -> int:
-        """Write results and messages, once the first of them has waited long enough."""
+        """Write results and messages once they have waited long enough; count the results."""
         if not self.dispatcher.has_unwritten:
             self._all_written_at = now
             return 0
@@ -152,7 +152,7 @@ class Worker:
             if self._full_claims >= FULL_CLAIMS:
                 self.store.set_sleeping(sleeping=False)
             self._claim_at = 0.0
-        elif seen > len(claimed):  # other workers were taking them
+        elif seen > len(claimed):  # other workers took some of them
             self._claim_at = now + random.uniform(0.001, 0.01)  # noqa: S311 -- no secret
         elif self.store.set_sleeping(sleeping=True):
             self._claim_at = 0.0  # look again, now that we would be woken
@@ -161,10 +161,10 @@ class Worker:
         return len(claimed)
 
     def _drain(self) -> None:
-        """Give back what was not begun, then finish the rest, within the drain time."""
+        """Return tasks that have not begun, then finish the others within the drain time."""
         self._is_ending = True
         waiting = self.dispatcher.remove_waiting()
-        log.info("ending: %s given back, finishing the others", len(waiting))
+        log.info("ending: %s returned, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
         second = Rest()
         with second.listening():
@@ -176,7 +176,7 @@ class Worker:
                     self.step()
                     self._write_results(math.inf, wait_seconds=0.0)
                 except Unavailable:
-                    log.debug("ending without the database for now")
+                    log.debug("ending without the database")
                 if self.dispatcher.is_idle and not self.dispatcher.results and not waiting:
                     break
                 second.for_seconds(min(self.rest_seconds(), DRAIN_REST_SECONDS), *self.sources())
@@ -186,4 +186,6 @@ class Worker:
             self.store.give_back(held)
             self.store.sign_off()
         except Unavailable:
-            log.warning("the database is away: the leases of %s tasks will expire", len(held))
+            log.warning(
+                "the database is unavailable: the leases of %s tasks will expire", len(held)
+            )

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: create a company's key to the API."""
+"""`manage.py create_api_key`: create an API key for a company."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tasks.errors import OutOfRange
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
-    help = "Create an API key of a company. Prints the key, alone; it cannot be shown again."
+    requires_system_checks = ("environment",)  # the other checks load every URL
+    help = "Create an API key for a company. Prints only the key, which cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("company_id", type=UUID, help="the id that create_company printed")
@@ -26,26 +26,26 @@ class Command(BaseCommand):
             "--scopes",
             default=[Scope.READ, Scope.WRITE],
             type=_scopes_of_key,
-            help="read, write or both, with a comma between (default: read,write)",
+            help="read, write or read,write (default: read,write)",
         )
         parser.add_argument(
             "--tasks",
             type=_task_types_of_key,
             metavar="all|none|TYPE,TYPE",
-            help="which background work it may start, like demo.sleep,log.export (default: all)",
+            help="task types it may start, such as demo.sleep,log.export (default: all)",
         )
         parser.add_argument(
             "--tasks-per-minute",
             type=int,
             metavar="N",
-            help="how many tasks it may start in a minute (default: the site's THROTTLE_TASKS)",
+            help="tasks it may start per minute (default: the site's THROTTLE_TASKS)",
         )
 
         parser.add_argument(
             "--expires-in-days",
             type=int,
             metavar="N",
-            help="for how many days it is valid (default: until it is revoked)",
+            help="days for which it is valid (default: until it is revoked)",
         )
 
     def handle(
@@ -83,7 +83,7 @@ def _scopes_of_key(text: str) -> list[Scope]:
 
 
 def _task_types_of_key(text: str) -> list[str] | None:
-    """Read a list of types; None for all."""
+    """Parse a list of task types; None means all."""
     if text in ("all", "none"):
         return None if text == "all" else []
     named = [word.strip() for word in text.split(",")]

@@ -11,14 +11,14 @@ from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Create a token for using the API as the person with an address; a new address is added. "
-        f"It is valid for {TOKEN_LIFETIME.days} days. Prints the token, alone."
+        "Create a token for using the API as the person with an email address, who is added if "
+        f"new. It is valid for {TOKEN_LIFETIME.days} days. Prints only the token."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("email", help="the person's address")
+        parser.add_argument("email", help="the person's email address")
 
     def handle(self, *, email: str, **_: Any) -> None:
         try:

@@ -13,17 +13,17 @@ from jobs.services import create_company, has_staff_account
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
-    help = "Create a company with its first owner. Prints the company's id, alone."
+    requires_system_checks = ("environment",)  # the other checks load every URL
+    help = "Create a company with its first owner. Prints only the company's id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the company's name, as applicants see it")
-        parser.add_argument("--owner", required=True, metavar="EMAIL", help="the owner's address")
+        parser.add_argument("--owner", required=True, metavar="EMAIL", help="owner's email address")
         parser.add_argument(
             "--password-stdin",
             action="store_true",
-            help="read the password of a new owner from the first line of standard input; "
-            "the password of an existing account is not changed",
+            help="read a new owner's password from the first line of standard input; "
+            "an existing account keeps its password",
         )
 
     def handle(self, *, name: str, owner: str, password_stdin: bool, **_: Any) -> None:
@@ -34,9 +34,9 @@ class Command(BaseCommand):
         except BadName as error:
             raise CommandError(f"{error}") from None
         except BadPassword as error:
-            raise CommandError("The password is refused. " + " ".join(error.args)) from None
+            raise CommandError("Choose another password. " + " ".join(error.args)) from None
         except ValidationError:
             raise CommandError(f"{owner!r} is not an email address.") from None
         if keeps_password:
-            self.stderr.write(f"{owner} has an account already; its password was not changed.")
+            self.stderr.write(f"{owner} already has an account; its password was not changed.")
         self.stdout.write(str(company.id))

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, as the role that owns the tables."""
+"""`manage.py migrate`: Django's command, run as the role that owns the tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from pipeline.database.roles import in_migrating_role
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate as the role of MIGRATION_DATABASE_URL, then give the application its rights."""
+        """Migrate as the role in MIGRATION_DATABASE_URL, then grant the application its rights."""
         with in_migrating_role():
             super().handle(*args, **options)

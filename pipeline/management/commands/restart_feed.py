@@ -24,11 +24,12 @@ CREATE OR REPLACE FUNCTION pipeline_feed_horizon() RETURNS bigint STABLE LANGUAG
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Run once after restoring a dump into another cluster, before anything is written. That "
-        "cluster numbers its transactions from the start, so the feed would hold back all restored "
-        "events until the numbers have caught up. Cursors stay valid. Elsewhere it does nothing."
+        "Run this once after restoring a dump into another cluster, before anything is written. A "
+        "new cluster numbers its transactions from the start, so the feed would hold back all "
+        "restored events until the numbers have caught up. Cursors stay valid. In other cases it "
+        "does nothing."
     )
 
     def handle(self, **_: Any) -> None:
@@ -37,7 +38,7 @@ class Command(BaseCommand):
             cursor.execute(_STATE)
             last, place, oldest = cursor.fetchone()
             if last < place:
-                self.stdout.write("Nothing to do: the feed is behind this cluster's transactions.")
+                self.stdout.write("Nothing to do: this cluster's transaction numbers are ahead.")
                 return
             cursor.execute(_FUNCTIONS.format(ahead=last + 1 - oldest))
         self.stdout.write(self.style.SUCCESS("The feed continues after its last event."))

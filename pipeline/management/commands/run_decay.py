@@ -10,31 +10,31 @@ from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
-# The longest rest, whatever the interval: /health/ready asks for a heartbeat every 30 s.
+# Longest rest, whatever the interval: /health/ready expects a heartbeat every 30 s.
 HEARTBEAT_SECONDS = 10.0
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Settle missed acknowledgements and fill the seats they open, as they become due. "
-        "Any number of workers can run at once: they share the jobs. SIGTERM ends one."
+        "Settle overdue offers as their deadlines pass, and fill the seats that they free. "
+        "Any number of workers can run at once: they share the jobs. SIGTERM ends a worker."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--once",
             action="store_true",
-            help="settle the jobs that are due now, print how many, and end",
+            help="settle the jobs that are due now, print their number and exit",
         )
         parser.add_argument(
             "--interval",
             type=float,
             default=LONGEST_REST_SECONDS,
             metavar="SECONDS",
-            help="the longest rest between two looks (default: %(default)s, never more than "
-            f"{HEARTBEAT_SECONDS}); it rests only until the next thing is due, so a longer one "
-            "does not make it late",
+            help="longest rest between two checks (default: %(default)s; at most "
+            f"{HEARTBEAT_SECONDS}). The worker wakes for each deadline, so a long interval does "
+            "not make it late",
         )
 
     def handle(self, *, once: bool, interval: float, **_: Any) -> None:

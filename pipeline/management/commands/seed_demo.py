@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: something to look at."""
+"""`manage.py seed_demo`: create the demo company."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pipeline.management.demo import seed_demo_company
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Make the demo: a company with three jobs, one of which moves by itself every minute. "
-        "Fixed names: running it again changes nothing."
+        "Create the demo: a company with three jobs, one of which moves by itself every minute. "
+        "Running it again changes nothing."
     )
 
     def handle(self, **_: Any) -> None:

@@ -21,37 +21,37 @@ from pipeline.management.demo import seed_demo_company
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200
 LOOK_SECONDS = 1.0
-# Without progress for so long, once all are due, the rest counts as not done.
+# Without progress for this long after all are due, the remaining tasks count as not done.
 PATIENCE_SECONDS = 60.0
 ENDED = {"SUCCEEDED", "CANCELLED", "DEAD", "DISCARDED"}
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Submit a number of empty tasks over the API of a running site, due at even distances "
-        "within some seconds, and show their progress. Exits with 1 if one is not done."
+        "Submit empty tasks through the API of a running site, with due times spread evenly over "
+        "some seconds, and show their progress. Exits with 1 if a task is not done."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--count", type=_count_to_submit, default=100, help="how many (%(default)s)"
+            "--count", type=_count_to_submit, default=100, help="number of tasks (%(default)s)"
         )
         parser.add_argument(
             "--within",
             type=_span_to_submit,
             default=10.0,
             metavar="SECONDS",
-            help="the span of their due times (%(default)s)",
+            help="seconds over which their due times are spread (%(default)s)",
         )
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="(%(default)s)")
-        parser.add_argument("--key", help="an API key that may write (default: the demo company's)")
+        parser.add_argument("--key", help="API key that may write (default: the demo company's)")
 
     def handle(self, *, count: int, within: float, url: str, key: str | None, **_: Any) -> None:
         try:
             key = key or seed_demo_company().api_key
         except (DatabaseError, ClusterError) as error:
-            raise CommandError(f"Without --key the database is needed, but: {error}") from None
+            raise CommandError(f"Without --key, this needs the database: {error}") from None
         try:
             with ApiClient(url, key) as client:
                 ids, last_due = self._submit(client, count, within)
@@ -61,10 +61,10 @@ class Command(BaseCommand):
         self._report(tasks, count)
 
     def _submit(self, client: ApiClient, count: int, within: float) -> tuple[set[str], float]:
-        """Submit all tasks; return their ids, and on our clock when the last one is due."""
+        """Submit all tasks; return their ids, and the local monotonic time the last one is due."""
         now = client.get("/tasks/stats")
         if not now["workers_alive"]:
-            self.stderr.write("No worker is running, so nothing will be done: manage.py run_tasks")
+            self.stderr.write("No worker is running. Start one with manage.py run_tasks.")
         start, begun, run = (
             datetime.fromisoformat(now["server_time"]),
             time.monotonic(),
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         return ids, begun + within
 
     def _post(self, client: ApiClient, body: dict[str, Any], key: str) -> set[str]:
-        """Submit a batch; wait and retry as long as the site asks for it."""
+        """Submit a batch; wait and retry while the site asks for that."""
         while True:
             try:
                 answer = client.post("/tasks/batch", body, idempotency_key=key)
@@ -95,7 +95,7 @@ class Command(BaseCommand):
                 return {each["id"] for each in answer["data"]}
 
     def _watch(self, client: ApiClient, ids: set[str], last_due: float) -> list[dict[str, Any]]:
-        """Look every second until all have ended, or there was no progress for PATIENCE_SECONDS."""
+        """Check every second until all have ended or nothing moves for PATIENCE_SECONDS."""
         shown, moved = "", time.monotonic()
         while True:
             tasks = _read_submitted(client, ids)
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             time.sleep(LOOK_SECONDS)
 
     def _report(self, tasks: Sequence[dict[str, Any]], count: int) -> None:
-        """Print how late they began. Raises CommandError when not all of them were done."""
+        """Print how late the tasks began. Raises CommandError unless all were done."""
         times = [
             [datetime.fromisoformat(task[name]) for name in ("run_after", "started_at")]
             for task in tasks
@@ -121,7 +121,7 @@ class Command(BaseCommand):
         late = sorted(max(0.0, (began - due) / timedelta(milliseconds=1)) for due, began in times)
         if late:
             p50, p99 = (late[max(0, math.ceil(len(late) * part) - 1)] for part in (0.5, 0.99))
-            self.stdout.write(f"Begun after they were due: p50 {p50:.0f} ms, p99 {p99:.0f} ms.")
+            self.stdout.write(f"Delay after the due time: p50 {p50:.0f} ms, p99 {p99:.0f} ms.")
         done = sum(task["status"] == "SUCCEEDED" for task in tasks)
         if done < count:
             raise CommandError(f"{count - done} of {count} were not done.")
@@ -129,7 +129,7 @@ class Command(BaseCommand):
 
 
 def _read_submitted(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
-    """Read the tasks as they are now; newer tasks of others are skipped."""
+    """Read the tasks as they are now; skip other people's newer tasks."""
     found: list[dict[str, Any]] = []
     query: dict[str, Any] = {"type": "demo.sleep", "limit": PAGE}
     while len(found) < len(ids):

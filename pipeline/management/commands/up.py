@@ -33,19 +33,19 @@ from tasks.advisory_locks import PREPARE_DATABASE
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 HIGHEST_PORT = 65535
-PORT_HELP = f"of the web pages, on {HOST} ({DEFAULT_PORT})"
+PORT_HELP = f"port of the web pages, on {HOST} ({DEFAULT_PORT})"
 BACKLOG = 128
 
 READY_PATH = "/health/ready"
 READY_SECONDS = 60
-WORKER_SECONDS = 10  # for the first cycle of the workers; then the welcome is printed without them
+WORKER_SECONDS = 10  # to wait for the workers before the welcome is printed anyway
 PROBE_SECONDS = 2
 ALL_THERE, SOMETHING_MISSING = 200, 503
 
 DEMO = """
 The demo company is {company}. One of its jobs moves by itself every minute.
 
-  Sign in for it   {site}/account/login/
+  Sign in          {site}/account/login/
   Address          {owner}
   Password         {password}
 
@@ -58,9 +58,9 @@ To act as one of its applicants over the API, create a token:
 
   .venv/bin/python manage.py create_applicant_token ana.li@demo.example
 """
-CHANGED = "(you have chosen another one; a code by email works too)"
+CHANGED = "(you have changed it; an emailed code works too)"
 STOPPING = (
-    f"Stopping: running programs have up to {GRACE_SECONDS} s to end. "
+    f"Stopping; running programs have up to {GRACE_SECONDS} s to finish. "
     "Longer background work continues at the next start."
 )
 
@@ -68,16 +68,16 @@ STOPPING = (
 class Command(BaseCommand):
     """Prepare the database, then run the web pages and the workers until Ctrl-C or SIGTERM."""
 
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the port of the web pages, and a switch for no demo."""
+        """Add --port and --no-demo."""
         parser.add_argument("--port", type=port_to_bring_up, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
-        """Run. Raises CommandError if the port is taken or one of the programs ends by itself."""
+        """Run everything. Raises CommandError if the port is taken or web ends by itself."""
         on_stop_signals(leave_up_in_order)
         bring_up_site_name(port)
         with bring_up_listener(port) as listener:
@@ -85,13 +85,13 @@ class Command(BaseCommand):
             with Supervisor(
                 programs_to_bring_up(listener), folder=settings.BASE_DIR, say=self.stdout.write
             ) as supervisor:
-                listener.close()  # web has it now; held here too, it would outlive web
+                listener.close()  # web has inherited it; held here too, it would outlive web
                 self.watch(supervisor, port, demo)
                 self.stdout.write(STOPPING)
 
     def prepare(self, *, no_demo: bool) -> Demo | None:
-        """Migrate and seed, one `up` after the other; return the demo, unless it is not wanted."""
-        self.stdout.write("Preparing the database (the first time takes some seconds) ...")
+        """Migrate and seed, one `up` at a time; return the demo unless it is switched off."""
+        self.stdout.write("Preparing the database (the first time takes a few seconds) ...")
         bring_up_database()
         with bring_up_one_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         return demo
 
     def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
-        """Print the welcome when the web pages answer, then wait for the end."""
+        """Print the welcome once the web pages answer, then wait until everything ends."""
         try:
             wait_for_web_and_workers(supervisor, port)
             if not supervisor.is_stopping:
@@ -140,9 +140,9 @@ def leave_up_in_order(number: int, frame: FrameType | None) -> None:
 
 
 def bring_up_site_name(port: int) -> None:
-    """Let links in emails of this and the started programs lead to the port in use.
+    """Point links in emails to the port in use, for this process and the programs it starts.
 
-    A SITE_URL that is set stays: then a proxy stands in front.
+    A SITE_URL that is already set is kept, because the site is then behind a proxy.
     """
     if not os.environ.get("SITE_URL", "").strip():
         os.environ["SITE_URL"] = settings.SITE_URL = f"http://{HOST}:{port}"
@@ -150,20 +150,20 @@ def bring_up_site_name(port: int) -> None:
 
 @contextmanager
 def bring_up_listener(port: int) -> Iterator[socket.socket]:
-    """Open the port before anything else starts, so that no other program can take it."""
+    """Open the port before anything else starts, so that no other program takes it."""
     try:
         listener = socket.create_server((HOST, port), backlog=BACKLOG)
     except OSError as error:
         raise CommandError(
-            f"Cannot use port {port}: {error.strerror}. Stop what runs there, "
-            f"or choose another with --port, for example --port {port % HIGHEST_PORT + 1}."
+            f"Cannot use port {port}: {error.strerror}. Stop the program that uses it, "
+            f"or choose another port, for example --port {port % HIGHEST_PORT + 1}."
         ) from None
     with listener:
         yield listener
 
 
 def programs_to_bring_up(listener: socket.socket) -> list[Program]:
-    """List the programs: web, on the open port, and the workers, which may be restarted."""
+    """List the programs: web, on the open port, and the workers, which are restarted."""
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
@@ -184,8 +184,8 @@ def bring_up_database() -> None:
 
 @contextmanager
 def bring_up_one_at_a_time() -> Iterator[None]:
-    """Wait without a limit for another `up` that prepares the same database."""
-    holder = connection.copy()  # migrating changes the role of the usual one
+    """Wait, without a time limit, for any other `up` that is preparing the same database."""
+    holder = connection.copy()  # migrating changes the role of the usual connection
     try:
         with holder.cursor() as cursor:
             cursor.execute("SET lock_timeout = 0")
@@ -199,7 +199,7 @@ def bring_up_one_at_a_time() -> Iterator[None]:
 def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
     """Wait until the web pages answer, and a little longer for the workers.
 
-    Raises ProgramEnded if one ends meanwhile, NotReady if the web pages do not answer.
+    Raises ProgramEnded if a program ends meanwhile, and NotReady if the web pages do not answer.
     """
     answers = (ALL_THERE, SOMETHING_MISSING)
     supervisor.wait_until(lambda: readiness_of_brought_up(port) in answers, seconds=READY_SECONDS)
@@ -210,7 +210,7 @@ def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
 
 
 def readiness_of_brought_up(port: int) -> int | None:
-    """Return the status of the readiness check of a web worker; None when none answers."""
+    """Return the HTTP status of the readiness check; None if there is no answer."""
     client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
     try:
         client.request("GET", READY_PATH)

@@ -1,4 +1,4 @@
-"""`manage.py verify_log`: verify the logs."""
+"""`manage.py verify_log`: verify the logs of jobs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from pipeline.domain.errors import JobNotFound
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Check every job's log (or those named): the chain of hashes, gaps, legal moves, and "
-        "replay against the live rows and counters; with --anchors also against the heads that "
-        "were signed and kept outside the database. Exits with 1 and names the first bad row. "
-        "Changes nothing and blocks no other process."
+        "Check the log of every job, or of the given jobs: its hash chain, gaps and moves, and "
+        "whether a replay gives the live rows and counters. With --anchors, also compare it with "
+        "the signed heads kept outside the database. If something is wrong, name the first bad "
+        "row and exit with 1. Changes nothing and blocks no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("job_ids", nargs="*", type=UUID, metavar="JOB_ID")
-        parser.add_argument("--anchors", type=Path, metavar="FILE", help="the file of anchors")
+        parser.add_argument("--anchors", type=Path, metavar="FILE", help="file with the anchors")
         parser.add_argument(
             "--key",
             type=Path,
             default=settings.ANCHOR_KEY_FILE,
             metavar="FILE",
-            help="the key of the anchors, or its public half (%(default)s)",
+            help="key of the anchors, or only its public half (%(default)s)",
         )
 
     def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join(each for each in failures if each))
 
     def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
-        """Compare with the anchors; return what to fail with, if anything."""
+        """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
             compared, problems = problems_with(anchors, key, job_ids=job_ids)
         except BadAnchors as error:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         return ""
 
     def _verify(self, job_ids: list[UUID]) -> str:
-        """Verify the logs; return what to fail with, if anything."""
+        """Verify the logs; return the failure, or "" if there is none."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0
         for job_id in ids:

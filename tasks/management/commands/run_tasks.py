@@ -1,4 +1,4 @@
-"""`manage.py run_tasks`: workers for background work, with their scheduler."""
+"""`manage.py run_tasks`: workers for background work, with the scheduler."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LONGEST_DRAIN = 86_400.0
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
         "Run background work, each task in a child process. Any number of workers can run "
-        "at once. SIGTERM finishes running tasks, a second one gives them back."
+        "at once. SIGTERM finishes running tasks; a second one returns them to the queue."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             "--slots",
             type=int,
             default=4,
-            help="tasks at one time (%(default)s); each has a child process, about 3 MB while idle",
+            help="tasks at a time (%(default)s); each has a child process, about 3 MB while idle",
         )
         parser.add_argument(
             "--lease", type=float, default=30.0, metavar="SECONDS", help="(%(default)s)"
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             type=float,
             default=600.0,
             metavar="SECONDS",
-            help="after SIGTERM, time to finish before tasks are given back (%(default)s)",
+            help="seconds to finish after SIGTERM before tasks are returned (%(default)s)",
         )
         parser.add_argument("--poll", type=float, default=POLL_SECONDS, help=argparse.SUPPRESS)
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         if not 1 <= options["processes"] <= MOST_PROCESSES:
             raise CommandError(f"--processes takes 1 to {MOST_PROCESSES}.")
         if options["processes"] > 1:
-            same = [*sys.argv, "--processes", "1"]  # the last one counts
+            same = [*sys.argv, "--processes", "1"]  # the last --processes counts
             ProcessGroup(same, options["processes"]).run()
             return
         Worker(

@@ -1,4 +1,4 @@
-"""`manage.py tasks`: inspection and control of background work for operators."""
+"""`manage.py tasks`: operators inspect and control background work."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MOST_SHOWN = 1_000
 
 
 class Command(BaseCommand):
-    requires_system_checks = ("environment",)  # the others read every address
+    requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Inspect and control background work of all companies and of the site. Every action is "
-        "recorded in the task's history under --actor."
+        "Inspect and control the background work of all companies and of the site. Every action is "
+        "recorded under --actor: in the task's history, or in the audit of types and schedules."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,10 +43,10 @@ class Command(BaseCommand):
         )
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
-        newest = verbs.add_parser("list", help="the newest tasks")
+        newest = verbs.add_parser("list", help="newest tasks")
         newest.add_argument("--status", choices=Status.values, help="only tasks with this status")
         _add_types_argument(newest)
-        _add_types_argument(verbs.add_parser("dead", help="dead letters, the oldest first"))
+        _add_types_argument(verbs.add_parser("dead", help="dead letters, oldest first"))
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
@@ -65,12 +65,12 @@ class Command(BaseCommand):
             whole.add_argument("type", metavar="TYPE", help="the key of the type")
 
     def handle(self, *, verb: str, **options: Any) -> None:
-        """Run the verb; a refusal becomes a CommandError."""
+        """Run the verb; turn a refusal into a CommandError."""
         act: Callable[..., None] = getattr(self, f"_{verb.replace('-', '_')}")
         try:
             act(options)
         except ConfirmationNeeded as error:
-            raise CommandError(f"{error}. Add --confirmed if it may run again.") from None
+            raise CommandError(f"{error}. Add --confirmed to run it again.") from None
         except TaskError as error:
             raise CommandError(f"{error}.") from None
 
@@ -138,11 +138,11 @@ class Command(BaseCommand):
 
     def _pause(self, options: dict[str, Any]) -> None:
         control.pause(options["type"], actor=options["actor"])
-        self.stdout.write("paused: running tasks go on, no others start")
+        self.stdout.write("paused: running tasks continue, no others start")
 
     def _resume(self, options: dict[str, Any]) -> None:
         control.resume(options["type"], actor=options["actor"])
-        self.stdout.write("resumed, its breaker closed")
+        self.stdout.write("resumed; its breaker is closed")
 
     def _rows(self, tasks: list[Task]) -> None:
         if not tasks:
