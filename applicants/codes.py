@@ -93,13 +93,6 @@ def send_code(
     do if the reader did not request it.
     """
     code = new_code()
-    text = (
-        f"{code}\n\n"
-        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
-        " once.\n\n"
-        f"{about}\n\n"
-        f"{if_not_you}\n"
-    )
     address = _hash_for_codes("address", email)
     values: dict[str, Any] = {
         "turn": int.from_bytes(address[:8], "big", signed=True),
@@ -119,7 +112,12 @@ def send_code(
             cursor.execute(ISSUE, values)
             is_kept = cursor.fetchone() is not None
         if is_kept:
-            mail.post(to=email, subject=SUBJECT, text=text)
+            mail.post(
+                to=email,
+                subject=SUBJECT,
+                text=sign_in_code_text(code, about, if_not_you),
+                lifetime=LIFETIME,
+            )
             security.info("code.sent")
         else:
             security.warning("code.withheld")
@@ -127,6 +125,17 @@ def send_code(
     some = list(over.order_by("counted_until").values_list("request", flat=True)[:CLEARED_AT_ONCE])
     if some:
         over.filter(request__in=some).delete()
+
+
+def sign_in_code_text(code: str, about: str, if_not_you: str) -> str:
+    """Write the email with a code: first the code, then what it is for."""
+    return (
+        f"{code}\n\n"
+        f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
+        " once.\n\n"
+        f"{about}\n\n"
+        f"{if_not_you}\n"
+    )
 
 
 def guess_code(email: str, code: str, *, requester: str) -> bool | None:

@@ -1,48 +1,144 @@
-"""Sending of emails in background threads.
+"""Emails: handing one to the mail server, and private ones that are sent by a background task.
 
-An email waits in this process's memory and is tried once. That is enough for codes, which people
-can request again and which must not be stored in a table. It is not enough for other emails: one
-that is still waiting when the process dies is lost.
+A private email (a sign-in code, an invitation) is stored encrypted until it is sent, and deleted
+then. Its task holds only its id.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
-from threading import BoundedSemaphore
+import smtplib
+from contextlib import suppress
+from datetime import timedelta
+from uuid import UUID
 
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
+
+from applicants.models import PrivateEmail
+from tasks.enqueue import enqueue
+from tasks.errors import Retry
 
 logger = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
 NOWHERE = "django.core.mail.backends.dummy.EmailBackend"
+PRIVATE = "email.private"  # the type of the task
+# Somebody sits before a page and waits for the code: it goes before any other work.
+PRIORITY = 80
+USUAL_LIFETIME = timedelta(days=1)
+PERMANENT = 500  # the first of SMTP's codes that say so
 
-_sender = ThreadPoolExecutor(max_workers=4, thread_name_prefix="mail")
-_room = BoundedSemaphore(MOST_WAITING)
+
+class Refused(Exception):
+    """The mail server refuses an email permanently; `code` is SMTP's, or a word."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"the mail server refused the email: {code}")
+        self.code = code
 
 
-def post(*, to: str, subject: str, text: str) -> None:
-    """Send an email after the current transaction commits, or immediately if there is none.
+def post(*, to: str, subject: str, text: str, lifetime: timedelta = USUAL_LIFETIME) -> None:
+    """Send a private email once the current transaction commits, or at once if there is none.
 
-    It never blocks. A failure, or a step longer than EMAIL_TIMEOUT seconds, is logged without the
-    address.
+    Never waits for the mail server. After its lifetime it is no longer tried.
     """
-    message = _message(to, subject, text)
-    transaction.on_commit(partial(_hand_over, message), robust=True)
+    if settings.EMAIL_BACKEND == NOWHERE:
+        logger.warning("An email was dropped: EMAIL_URL is not set")
+        return
+    sealed = _vault().encrypt(json.dumps([to, subject, text]).encode())
+    with transaction.atomic(savepoint=False):
+        row = PrivateEmail.objects.create(
+            sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
+        )
+        enqueue(PRIVATE, {"email": str(row.id)}, priority=PRIORITY)
 
 
-def send(*, to: str, subject: str, text: str) -> None:
-    """Send an email before returning, for callers that already run in the background.
+def send_private_email(email_id: UUID) -> str:
+    """Send a stored email and delete it; return what became of it, in a word.
 
-    As with `post`, it is tried once, and a failure is logged without the address.
+    Raises tasks.errors.Retry when the mail server cannot be reached or says to come back later.
     """
-    if settings.EMAIL_BACKEND != NOWHERE:
-        _send(_message(to, subject, text))
+    row = PrivateEmail.objects.filter(id=email_id, expires_at__gt=Now()).first()
+    if row is None:
+        return "expired"  # or sent by an attempt that died right after it
+    try:
+        to, subject, text = json.loads(_vault().decrypt(bytes(row.sealed)))
+    except InvalidToken:
+        row.delete()
+        return "unreadable"  # SECRET_KEY was changed, and the one before is not known
+    try:
+        hand_over_email(compose_email(to=to, subject=subject, text=text, email_id=row.id))
+    except Refused as refused:
+        logger.error("A private email was refused permanently: %s", refused.code)
+        row.delete()
+        return "refused"
+    row.delete()
+    return "sent"
+
+
+def drop_private_email(email_id: UUID) -> None:
+    """Delete a stored email that nobody will send any more."""
+    PrivateEmail.objects.filter(id=email_id).delete()
+
+
+def forget_private_emails(address: str) -> None:
+    """Delete the stored emails to an address."""
+    PrivateEmail.objects.filter(address=mailed_address_digest(address)).delete()
+
+
+def mailed_address_digest(address: str) -> bytes:
+    """Return the keyed hash under which the stored emails to an address are found."""
+    return salted_hmac("applicants.mail.address", address.lower(), algorithm="sha256").digest()
+
+
+def compose_email(
+    *, to: str, subject: str, text: str, email_id: UUID, html: str = ""
+) -> EmailMultiAlternatives:
+    """Build an email. Its subject is one line, so that no name can break the headers.
+
+    Its Message-ID is made of its id, so that a server or mailbox sees when it gets it twice.
+    """
+    message = EmailMultiAlternatives(
+        " ".join(subject.split()), text, to=[to], headers={"Message-ID": message_id_of(email_id)}
+    )
+    if html:
+        message.attach_alternative(html, "text/html")
+    return message
+
+
+def message_id_of(email_id: UUID) -> str:
+    """Return the Message-ID of an email: the same for each attempt to send it."""
+    domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "localhost"
+    return f"<{email_id.hex}@{domain}>"
+
+
+def hand_over_email(message: EmailMessage) -> str:
+    """Hand an email to the mail server; return its provider's id, else its own Message-ID.
+
+    Raises Refused when that can never succeed, tasks.errors.Retry when it can later. Neither holds
+    an address.
+    """
+    connection = get_connection()
+    message.connection = connection
+    try:
+        connection.open()
+        message.send()
+    except Exception as error:
+        code = _permanent_code(error)
+        if code:
+            raise Refused(code) from None
+        raise Retry(f"the mail server could not take the email: {_named(error)}") from None
+    finally:
+        with suppress(Exception):  # it has been accepted: how the server says goodbye is its own
+            connection.close()
+    given = getattr(getattr(message, "anymail_status", None), "message_id", None)
+    return message.extra_headers["Message-ID"] if given is None else str(given)
 
 
 def masked(address: str) -> str:
@@ -52,23 +148,38 @@ def masked(address: str) -> str:
     return f"{shown}@{domain}"
 
 
-def _message(to: str, subject: str, text: str) -> EmailMessage:
-    """Build an email. The subject is joined to one line, so that no name can break the headers."""
-    return EmailMessage(" ".join(subject.split()), text, to=[to])
+def _permanent_code(error: Exception) -> str:
+    """Return the code of an error that no later attempt can mend; else an empty text.
+
+    A refusal of the sender or of our credentials is for the operator to mend, not permanent.
+    """
+    match error:
+        case smtplib.SMTPRecipientsRefused():
+            codes = [code for code, _ in error.recipients.values()]
+            return str(codes[0]) if codes and min(codes) >= PERMANENT else ""
+        case smtplib.SMTPDataError() if error.smtp_code >= PERMANENT:
+            return str(error.smtp_code)
+        case smtplib.SMTPNotSupportedError():
+            return "UNSUPPORTED"  # an address in letters that the server cannot carry
+        case UnicodeError():
+            return "BAD_ADDRESS"
+    # The error of a library that may not be installed.
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return "REFUSED" if "AnymailRecipientsRefused" in kinds else ""
 
 
-def _hand_over(message: EmailMessage) -> None:
-    if settings.EMAIL_BACKEND == NOWHERE:
-        logger.warning("An email was dropped: EMAIL_URL is not set")
-    elif not _room.acquire(blocking=False):
-        logger.error("An email was dropped: %d are already waiting", MOST_WAITING)
-    else:
-        sending = _sender.submit(copy_context().run, _send, message)
-        sending.add_done_callback(lambda _sent: _room.release())
+def _named(error: Exception) -> str:
+    code = getattr(error, "smtp_code", "")
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code = next((code for code, _ in error.recipients.values()), "")
+    return f"{type(error).__name__} {code}".strip()
 
 
-def _send(message: EmailMessage) -> None:
-    try:
-        message.send()
-    except Exception as error:  # its text may contain the address
-        logger.error("An email could not be sent: %s", type(error).__name__)
+def _vault() -> MultiFernet:
+    """Return the cipher of the stored emails; keys before SECRET_KEY still read theirs."""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    digests = [
+        salted_hmac("applicants.mail", "vault", secret=key, algorithm="sha256").digest()
+        for key in keys
+    ]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

@@ -1,4 +1,4 @@
-"""People who apply, their tokens and their sign-in codes."""
+"""People who apply, their tokens, their sign-in codes, and emails that nobody else may read."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ class Applicant(models.Model):
     email = models.CharField(max_length=EMAIL_LENGTH, unique=True)
     name = models.CharField(max_length=NAME_LENGTH, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # The time zone of their browser, for times in emails; empty while it is not known.
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # If they want to be reminded of a deadline before it passes.
+    reminders = models.BooleanField(default=True, db_default=True)
 
     def __str__(self) -> str:
         return str(self.id)
@@ -81,3 +85,24 @@ class SignInCode(models.Model):
 
     def __str__(self) -> str:
         return f"a code with {self.tries_left} tries left"
+
+
+class PrivateEmail(models.Model):
+    """Email with a secret in it, on its way to the mail server; the row goes with the sending.
+
+    `sealed` is encrypted with a key made of SECRET_KEY, `address` is a keyed hash.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    sealed = models.BinaryField()
+    address = models.BinaryField(max_length=32)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index("expires_at", name="private_email_expiry"),
+            models.Index("address", name="private_email_address"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -88,6 +89,25 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
         found |= dict(_FIND_OR_CREATE_MANY.all(**wanted))
     return found
+
+
+def remember_time_zone(applicant_id: UUID, zone: str) -> None:
+    """Keep the time zone of a person's browser, for times in emails; ignore an unknown one.
+
+    UTC is what a browser without a zone is shown, and so is not kept over another.
+    """
+    try:
+        is_known = zone != "UTC" and bool(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        is_known = False
+    if is_known:
+        Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
+
+
+def stop_reminders(applicant_id: UUID) -> None:
+    """Send a person no more reminders of deadlines. Twice is harmless."""
+    if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
+        security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
 
 
 class CodeRefused(Exception):

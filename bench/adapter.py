@@ -1,7 +1,7 @@
 """Adapters between bench/side_by_side.py and a product: the interface, and our own.
 
 An adapter for another product is a Python file outside this project with a class `Adapter` that has
-these attributes and methods. It is given with `--other FILE`, as often as there are products.
+these attributes and methods. Name it with `--other FILE`, once for each product.
 """
 
 from __future__ import annotations
@@ -26,58 +26,58 @@ START_SECONDS = 60
 
 
 class Adapter(Protocol):
-    """A product to be measured, on this machine.
+    """Product to be measured on this machine.
 
-    Requests are whole HTTP/1.1 requests as bytes, as `http_load.request` makes them, on
-    connections that stay open. Each iterator goes on from where the last one of its kind ended. A
-    kind of request that the product does not have is an empty iterator.
+    Requests are whole HTTP/1.1 requests as bytes, as made by `http_load.request`, on persistent
+    connections. Each iterator continues where the last one of its kind ended. If the product does
+    not support a kind of request, its iterator is empty.
     """
 
     name: str
     address: tuple[str, int]
 
     def fill(self, waiting: int) -> None:
-        """Make a fresh database with one job: ten seats, all taken, and so many people waiting."""
+        """Make a fresh database with one job of ten taken seats and this many people waiting."""
 
     def start(self) -> None:
-        """Start the server on it, as its makers would, with limits of rates switched off."""
+        """Start the server on it, as its makers would, without rate limits."""
 
     def stop(self) -> None:
-        """Stop what was started."""
+        """Stop everything that `start` started."""
 
     def processes(self) -> list[int]:
-        """The first process of each family that was started."""
+        """Return the root process of each process tree that was started."""
 
     def database_process(self) -> int:
-        """The first process of its PostgreSQL."""
+        """Return the root process of its PostgreSQL."""
 
     def apply(self) -> Iterator[bytes]:
-        """Applications of new people, without end."""
+        """Iterate without end over applications of new people."""
 
     def leave(self) -> Iterator[bytes]:
-        """Withdrawals by those who hold a seat, so that the next in line is promoted."""
+        """Iterate over withdrawals by people with a seat, which promote the next in line."""
 
     def read_application(self) -> Iterator[bytes]:
-        """Reads of one waiting person's application with its position, without end."""
+        """Iterate without end over reads of a waiting person's application and position."""
 
     def read_queue(self) -> Iterator[bytes]:
-        """Reads of the first page of the waitlist, without end."""
+        """Iterate without end over reads of the first page of the waitlist."""
 
     def read_pipeline(self) -> Iterator[bytes]:
-        """Reads of the whole job: seats, offers, front of the waitlist; without end."""
+        """Iterate without end over reads of a job's seats, offers and front of the waitlist."""
 
     def check(self) -> list[str]:
-        """What is wrong with the database after a load; empty if nothing is."""
+        """Return the faults of the database after a load; empty if there are none."""
 
 
 class Ours:
-    """This project: gunicorn with its own settings, commits waiting for the disk."""
+    """This project: gunicorn with the product's settings; commits wait for the disk."""
 
     name = "ours"
 
     def __init__(self) -> None:
         os.environ["THROTTLE_API"] = "off"
-        os.environ.setdefault("LOG_LEVEL", "WARNING")  # the others log no requests either
+        os.environ.setdefault("LOG_LEVEL", "WARNING")  # other products log no requests either
         self.address = ("127.0.0.1", free_port())
         self._filled: dict[int, tuple[UUID, str]] = {}
         self._job, self._key = UUID(int=0), ""
@@ -85,7 +85,7 @@ class Ours:
         self._numbers = itertools.count()
 
     def fill(self, waiting: int) -> None:
-        """Import the people, through the product; a later call of the same size copies that."""
+        """Import the people through the product; later calls of the same size copy the result."""
         template = f"bench_filled_{waiting}"
         if waiting not in self._filled:
             cluster = harness.start()
@@ -96,7 +96,7 @@ class Ours:
         harness.copy_database(template, harness.DATABASE)
 
     def start(self) -> None:
-        """Start gunicorn, and wait until both processes have answered."""
+        """Start gunicorn and wait until both processes have answered."""
         host, port = self.address
         command = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
         command += ["--log-level", "warning", "-b", f"{host}:{port}", "pipeline.asgi"]
@@ -116,28 +116,28 @@ class Ours:
             self._server.wait(30)
 
     def processes(self) -> list[int]:
-        """gunicorn's first process."""
+        """Return gunicorn's root process."""
         return [self._server.pid] if self._server else []
 
     def database_process(self) -> int:
-        """The benchmarks' PostgreSQL."""
+        """Return the root process of the benchmarks' PostgreSQL."""
         return postmaster_of(self._data)
 
     def apply(self) -> Iterator[bytes]:
-        """A company submits new people with its key."""
+        """Iterate over applications that a company submits with its key."""
         path = f"/api/v1/jobs/{self._job}/applications"
         for number in self._numbers:
             person = {"name": "Bench", "email": f"new{number}@bench.example"}
             yield request("POST", path, token=self._key, body=person)
 
     def leave(self) -> Iterator[bytes]:
-        """Each person who has or gets a seat withdraws with their own token."""
+        """Iterate over withdrawals: everyone who gets a seat withdraws with their own token."""
         for token, application in _tokens(self._job, 2_000):
             path = f"/api/v1/applications/{application}/withdraw"
             yield request("POST", path, token=token, body={})
 
     def read_application(self) -> Iterator[bytes]:
-        """People look at their own application."""
+        """Iterate over people's reads of their own application."""
         looks = [
             request("GET", f"/api/v1/applications/{application}", token=token)
             for token, application in _tokens(self._job, 200, behind=SEATS)
@@ -145,16 +145,16 @@ class Ours:
         return itertools.cycle(looks)
 
     def read_queue(self) -> Iterator[bytes]:
-        """The company looks at the waitlist."""
+        """Iterate over the company's reads of the waitlist."""
         return itertools.repeat(request("GET", f"/api/v1/jobs/{self._job}/queue", token=self._key))
 
     def read_pipeline(self) -> Iterator[bytes]:
-        """The company looks at the job."""
+        """Iterate over the company's reads of the job."""
         path = f"/api/v1/jobs/{self._job}/pipeline"
         return itertools.repeat(request("GET", path, token=self._key))
 
     def check(self) -> list[str]:
-        """Verify the log: its chain, and that its replay gives the live rows."""
+        """Verify the log's chain, and that its replay equals the live rows; return the faults."""
         from django.db import connection
 
         from pipeline.audit.verify import verify_job
@@ -182,7 +182,7 @@ def _filled_job(waiting: int) -> tuple[UUID, str]:
 
 
 def _tokens(job: UUID, people: int, *, behind: int = 0) -> list[tuple[str, str]]:
-    """Tokens of people in a line from its head on, each with the id of their application."""
+    """Make tokens for the first people in line, each with the id of their application."""
     from django.db import connection
     from django.db.models import F
 

@@ -1,9 +1,9 @@
-"""Applying to one hot job, against the floor: the same transaction in pgbench.
+"""Applying to one hot job, compared with the floor: the same transaction in pgbench.
 
 The floor does the same work (lock, clock, look, application, chained event, counters) in one call
-of a function inside the database. Two shapes: 8 processes of one thread each, and 2 processes of 16
-threads, as the web server runs. The floor has as many clients as the shape has threads. The rounds
-alternate. `--fast` leaves the disk out.
+of a function inside the database. There are two shapes: 8 processes of one thread each, and 2
+processes of 16 threads, like the web server. The floor has as many clients as the shape has
+threads. The rounds alternate. With `--fast`, commits do not wait for the disk.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import harness
 
 @dataclass
 class Shape:
-    """So many processes with so many threads, and the results of the rounds."""
+    """Number of processes and of threads in each, with the results of the rounds."""
 
     processes: int
     threads: int
@@ -140,7 +140,7 @@ def _warm_up(_: int) -> None:
 def _apply_for(
     job_id: str, span: tuple[int, int], threads: int, seconds: int
 ) -> tuple[int, float, float]:
-    """Apply in so many threads; gives how often, this process's CPU, and the time it took."""
+    """Apply in this many threads; return the number of applications, CPU and elapsed time."""
     people = _people(*span)
     ready = threading.Barrier(threads + 1)
     done = [0] * threads
@@ -152,7 +152,7 @@ def _apply_for(
         from pipeline.services.apply import apply
 
         actor = Actor(ActorKind.COMPANY, people[0])
-        harness.execute("SELECT 1")  # the connection is there when the clock starts
+        harness.execute("SELECT 1")  # open the connection before the clock starts
         ready.wait()
         for person in people[number::threads]:
             if time.perf_counter() >= end:

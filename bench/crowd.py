@@ -1,14 +1,14 @@
-"""A crowd that applies for one job: a rush when it opens, then a tail, as people are.
+"""A crowd that applies for one job: a rush when it opens, then a tail, like real people.
 
-They come when they like, not when the last answer is there. They dawdle, look at their status page,
-take the seat they are offered or let it pass, withdraw, and come again when they are told to wait.
+People arrive at their own times, not when the previous answer is there. They dawdle, look at their
+status page, take an offered seat or let it pass, withdraw, and try again when told to wait.
 
-    .venv/bin/python bench/crowd.py                            a site of its own, started for it
-    .venv/bin/python bench/crowd.py --url http://127.0.0.1:8000    a running site of this folder
-    .venv/bin/python bench/crowd.py --factor 10                ten times as many in the same time
+    .venv/bin/python bench/crowd.py                            starts a site of its own
+    .venv/bin/python bench/crowd.py --url http://127.0.0.1:8000    uses a site run from this folder
+    .venv/bin/python bench/crowd.py --factor 10                ten times as many people, same time
 
-Prints what happens each second; at the end latencies, rates, CPU of each part, and whether the line
-is right, read through the API. Ends with 1 if anything is wrong.
+Prints a line each second; at the end latencies, rates, the CPU of each part, and whether the line,
+read through the API, is correct. Exits with 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DAWDLE_SECONDS = 4.0
 
 @dataclass
 class Tally:
-    """Everything that was answered: seconds by outcome, and how many wait for an answer now."""
+    """All answers: seconds by outcome, and the number of requests now waiting for an answer."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Tally:
 
 
 class Visitor:
-    """One person with a connection of their own, from an address of their own."""
+    """Person with their own connection and network address."""
 
     def __init__(self, site: Site, person: Person, tally: Tally, number: int) -> None:
         self._site, self._person, self._tally = site, person, tally
@@ -66,7 +66,7 @@ class Visitor:
         self._connection = Connection(*site.address, source=address)
 
     async def live(self, arrives_after: float, until: float) -> None:
-        """Come, apply, and look at the status now and then until going away."""
+        """Arrive, apply, and look at the status now and then until leaving."""
         await asyncio.sleep(arrives_after)
         self._tally.arrived += 1
         try:
@@ -90,7 +90,7 @@ class Visitor:
                 return
 
     async def _act(self, mine: str) -> bool:
-        """Do what one does on seeing one's status; gives if one stays."""
+        """React to the status shown; tell whether the person stays."""
         seen = await self._send("status", "GET", f"/applications/{mine}")
         if seen is None or seen.status != 200:
             return True
@@ -109,7 +109,7 @@ class Visitor:
     async def _send(
         self, what: str, method: str, path: str, body: dict[str, str] | None = None
     ) -> Answer | None:
-        """Send a request, again if one is told to wait; None if that went on too long."""
+        """Send a request, and retry while told to wait; return None after too long."""
         sent = request(method, f"/api/v1{path}", token=self._person.token, body=body)
         for _ in range(MOST_TRIES):
             answer = await self._try(what, sent)
@@ -143,11 +143,11 @@ class Visitor:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--url", help="of a running site on this machine, on this folder's database"
+        "--url", help="URL of a running site on this machine that uses this folder's database"
     )
     parser.add_argument("--people", type=int, default=1_000)
-    parser.add_argument("--seconds", type=float, default=60, help="in which they come")
-    parser.add_argument("--factor", type=int, default=1, help="how many times that many people")
+    parser.add_argument("--seconds", type=float, default=60, help="period in which people arrive")
+    parser.add_argument("--factor", type=int, default=1, help="multiply the number of people")
     options = parser.parse_args()
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -158,9 +158,9 @@ def main() -> None:
     harness.print_load()
     for fault in faults:
         print(f"FAULT: {fault}")
-    print("The line is right." if not faults else f"{len(faults)} faults.")
+    print("The line is correct." if not faults else f"{len(faults)} faults.")
     sys.stdout.flush()
-    os._exit(1 if faults else 0)  # not after the exit handlers of threads that still announce
+    os._exit(1 if faults else 0)  # without the exit handlers of threads that still announce
 
 
 def _address(url: str) -> tuple[str, int]:
@@ -187,14 +187,14 @@ async def _crowd(site: Site, seconds: float) -> list[str]:
 
 
 def _arrival(dice: random.Random, seconds: float) -> float:
-    """A rush at the opening that dies away, and a tail that comes at any time."""
+    """Draw an arrival time: in a rush that dies away after the opening, or at any time."""
     if dice.random() < RUSH_SHARE:
         return min(dice.expovariate(1 / (seconds * RUSH_SECONDS)), seconds)
     return dice.uniform(0, seconds)
 
 
 async def _show(site: Site, tally: Tally, watch: Watch, start: float) -> None:
-    """Print a line each second, and look at the seats."""
+    """Print a line and check the seats each second."""
     print("   s  arrived  waiting for an answer  answers/s  refused   CPU, cores")
     last, cpu = 0, site.cpu_seconds()
     while True:
@@ -223,7 +223,7 @@ def _report(site: Site, tally: Tally, took: float, recovery: float) -> None:
     for name, count in sorted(tally.refusals.items()):
         print(f"{name}: {count:,}")
     print(f"{tally.gave_up:,} people gave up")
-    print(f"quick again {recovery:.1f} s after the last one had gone")
+    print(f"quick again {recovery:.1f} s after the last person had left")
 
 
 if __name__ == "__main__":

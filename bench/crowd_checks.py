@@ -1,4 +1,4 @@
-"""Checks of the line while and after a crowd came, all read through the API."""
+"""Checks of the line during and after a crowd, all through the API."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS = 0.5
 MOST_RECOVERY_SECONDS = 120.0
-# How often in a row a free seat is seen until it is a fault: whoever missed an offer cools down for
-# a second, in which nobody else may wait.
+# A free seat is a fault only when seen this often in a row: during the second of a cool-down after
+# a miss, there may be nobody else in line.
 IDLE_LOOKS = 4
 
 
 class Watch:
-    """Watcher of a job's seats, over a connection of its own."""
+    """Watcher of a job's seats, with its own connection."""
 
     def __init__(self, site: Site, seats: int) -> None:
         self._site, self._seats = site, seats
@@ -28,7 +28,7 @@ class Watch:
         self._faults: set[str] = set()
 
     async def look(self) -> None:
-        """Look at the seats; a site that has no time for that is no fault."""
+        """Check the seats. If the site is too busy to answer, that is not a fault."""
         path = f"/api/v1/jobs/{self._site.job}"
         try:
             answer = await self._connection.send(request("GET", path, token=self._site.key))
@@ -47,13 +47,13 @@ class Watch:
             self._faults.add("a seat is free while people wait")
 
     def faults(self) -> list[str]:
-        """Say how often the seats were seen; gives what was wrong then."""
-        print(f"seats looked at {self._looks} times, {self._missed} times without an answer")
+        """Print how often the seats were seen; return the faults seen."""
+        print(f"seats checked {self._looks} times, {self._missed} times without an answer")
         return sorted(self._faults)
 
 
 async def seconds_to_recover(site: Site) -> float:
-    """How long it takes until three answers in a row are quick."""
+    """Return the seconds until three answers in a row are quick."""
     start, quick, connection = time.monotonic(), 0, Connection(*site.address)
     while quick < 3 and time.monotonic() - start < MOST_RECOVERY_SECONDS:
         began = time.monotonic()
@@ -70,7 +70,7 @@ async def seconds_to_recover(site: Site) -> float:
 
 
 async def check_line(site: Site, seats: int, accepted: set[str]) -> list[str]:
-    """Compare the line with what people were told, and have its log verified."""
+    """Compare the line with the answers that people got, and verify its log; return the faults."""
     whole = await _read(site, "pipeline?limit=200")
     waiting = await _waitlist(site)
     holders = [each["id"] for each in (*whole["active"], *whole["pending"])]
@@ -83,8 +83,8 @@ async def check_line(site: Site, seats: int, accepted: set[str]) -> list[str]:
         or all(each["eligible_at"] for each in waiting),
         "positions have gaps": [each["position"] for each in waiting]
         == list(range(1, len(waiting) + 1)),
-        "somebody stands in the line twice": len(set(live)) == len(live),
-        "somebody stands there who was not told so": set(live) <= accepted,
+        "a person is in the line twice": len(set(live)) == len(live),
+        "a person is in the line without having been told so": set(live) <= accepted,
         "the chain of the log is broken": verdict["chain"] == "ok",
         "the replay of the log differs from the line": verdict["replay_matches"],
     }

@@ -1,4 +1,4 @@
-"""The site that a crowd visits: its address, its job, its people, and its processes."""
+"""Site that a crowd visits: its URL, its job, its people and its processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBER_OF_LISTENING = "0A"
 
 @dataclass(frozen=True)
 class Person:
-    """A person's credentials: for the API, and for pages."""
+    """Credentials of a person, for the API and for pages."""
 
     token: str
     cookie: str
@@ -29,20 +29,20 @@ class Person:
 
 @dataclass
 class Site:
-    """A site with one job that has just been opened, and the people who will come."""
+    """Site with one job that has just opened, and the people who will apply."""
 
     address: tuple[str, int]
     job: UUID
     key: str
     people: list[Person]
-    parts: dict[str, list[int]]  # the first processes of each part
+    parts: dict[str, list[int]]  # root processes of each part
     cpu_at_start: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.cpu_at_start = self.cpu_seconds()
 
     def cpu_seconds(self) -> dict[str, float]:
-        """CPU so far of each part, and of this process."""
+        """Return the CPU used so far by each part and by this process."""
         spent = {part: cpu_seconds(*roots) for part, roots in self.parts.items()}
         return spent | {"crowd": time.process_time()}
 
@@ -54,7 +54,7 @@ class Site:
 
 @contextmanager
 def own_site(seats: int, people: int) -> Iterator[Site]:
-    """Start a web server and a decay worker on a fresh database, for as long as this lasts."""
+    """Run a web server and a decay worker on a fresh database inside this context."""
     cluster = harness.start()
     server = Ours()
     server.start()
@@ -71,7 +71,7 @@ def own_site(seats: int, people: int) -> Iterator[Site]:
 
 @contextmanager
 def running_site(address: tuple[str, int], seats: int, people: int) -> Iterator[Site]:
-    """Make a job on a site that runs on this machine, on the database of this environment."""
+    """Make a job on a site that is running on this machine with this environment's database."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", harness.SETTINGS)
     harness.setup()
     (data,) = harness.execute("SELECT current_setting('data_directory')")[0]
@@ -112,7 +112,7 @@ def _person(email: str) -> Person:
 
 
 def _listener(port: int) -> int:
-    """The first of the processes that listen on a port."""
+    """Return the root of the processes that listen on a port."""
     inodes = {
         f"socket:[{fields[9]}]"
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
@@ -123,6 +123,6 @@ def _listener(port: int) -> int:
         try:
             if any(os.readlink(each) in inodes for each in (folder / "fd").iterdir()):
                 return int(folder.name)
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # the process has ended or belongs to another user
             continue
     raise SystemExit(f"nothing listens on port {port} of this machine")

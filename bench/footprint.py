@@ -1,7 +1,7 @@
-"""CPU that a command takes to start, and memory of the product as `manage.py up` runs it.
+"""CPU that commands take to start, and memory of the product as `manage.py up` runs it.
 
 `--against FOLDER` measures another checkout of this project in the same rounds. Memory is
-proportional (PSS): what processes share counts once.
+proportional (PSS): shared memory counts once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _start_ms(command: list[str], folder: Path) -> float:
 
 
 def _print_memory(name: str, folder: Path) -> None:
-    """Start everything, ask the web server for a page and the API, and add up the processes."""
+    """Start everything, request a page and the API, and add up the memory of the processes."""
     port = free_port()
     command = [sys.executable, "manage.py", "up", "--no-demo", "--port", str(port)]
     up = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, env=os.environ)

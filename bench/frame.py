@@ -1,9 +1,9 @@
-"""CPU of a request inside one thread, without a server: the code around the line and the line.
+"""CPU of API requests in one thread, without a server.
 
-Four requests of the API go through Django's WSGI application in a process of their own: applying (a
-new person each time), one application, a page of the queue, a job's pipeline. Prints the thread's
-CPU and that of its PostgreSQL backend. `--against FOLDER` measures another checkout of this project
-in the same rounds, each on its own database, taking turns; then the ratio counts, not the figures.
+Four kinds of request go through Django's WSGI application in a separate process: applying (a new
+person each time), one application, a page of the queue, a job's pipeline. Prints the CPU of the
+thread and of its PostgreSQL backend. `--against FOLDER` measures another checkout in
+alternating rounds, each on its own database; then the ratio matters, not the figures.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _ask(measurer: subprocess.Popen[str], kind: str, requests: int) -> list[floa
 
 
 def _serve(name: str) -> None:
-    """Measure what each line of standard input asks for."""
+    """Read requests for measurements from standard input, one a line, and print the results."""
     harness.DATABASE = f"bench_{name}"
     os.environ["THROTTLE_API"] = "off"
     with tempfile.TemporaryDirectory() as counters:

@@ -1,6 +1,6 @@
-"""Shared parts of the benchmarks: a fresh database on a cluster of their own, and plain statistics.
+"""Shared parts of the benchmarks: a fresh database on their own cluster, and simple statistics.
 
-Import this before anything of the project: it names the database in the environment.
+Import this before any other module of the project: it sets the database in the environment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from pipeline.database.cluster import Cluster
 
-# The checkout that is measured: this one, unless a benchmark compares it with another.
+# The checkout to measure: this one, unless a benchmark compares it with another.
 ROOT = Path(os.environ.get("BENCH_ROOT") or Path(__file__).resolve().parent.parent)
 sys.path.insert(0, str(ROOT))
 DATABASE = "bench"
@@ -24,10 +24,9 @@ SETTINGS = "pipeline.settings"
 
 
 def start(*, durable: bool = True) -> Cluster:
-    """Make a fresh, migrated database, and set Django up on it, in this process and its children.
+    """Make a fresh, migrated database and set up Django on it, for this process and its children.
 
-    Gives the cluster on which it is.
-    `durable`: commits wait for the disk, as in production; else the machine's disk is left out.
+    Return its cluster. With `durable`, commits wait for the disk, as in production.
     """
     from pipeline.database.cluster import Cluster
 
@@ -49,7 +48,7 @@ def start(*, durable: bool = True) -> Cluster:
 
 
 def copy_database(source: str, target: str) -> None:
-    """Replace a database by a copy of another one, whose connections are ended."""
+    """Replace a database with a copy of another one, after ending that one's connections."""
     import psycopg
     from django.conf import settings
     from django.db import connection
@@ -65,7 +64,7 @@ def copy_database(source: str, target: str) -> None:
 
 
 def setup() -> None:
-    """Set Django up in a child process, on the database that `start` made."""
+    """Set up Django in a child process, on the database that `start` made."""
     import django
 
     django.setup()
@@ -80,7 +79,7 @@ def _recreate(host: str) -> None:
 
 
 def make_job(*, capacity: int = 10, **policy: object) -> str:
-    """An open job of a new company; gives its id."""
+    """Create an open job of a new company; return its id."""
     from jobs.policies import Policy
     from jobs.services import create_company
     from pipeline.domain.states import Actor, ActorKind
@@ -109,7 +108,7 @@ def make_people(count: int) -> None:
 
 
 def execute(*statements: str) -> list[tuple]:
-    """Run statements as they stand; gives the rows of the last, if it has any."""
+    """Run statements unchanged; return the rows of the last one, if any."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -119,24 +118,24 @@ def execute(*statements: str) -> list[tuple]:
 
 
 def print_load() -> None:
-    """Say how busy the machine was in the last minute: numbers of a busy one are not worth much."""
+    """Print the load of the last minute: results from a busy machine are unreliable."""
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
 def median(numbers: Sequence[float]) -> float:
-    """The middle one."""
+    """Return the median."""
     ordered = sorted(numbers)
     return ordered[len(ordered) // 2]
 
 
 def percentile(numbers: Sequence[float], share: float) -> float:
-    """The smallest number that at least this share of them does not exceed."""
+    """Return the smallest number that at least this share of the numbers does not exceed."""
     ordered = sorted(numbers)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def pgbench(script: Path, *, clients: int, seconds: int) -> float:
-    """Transactions a second of a pgbench script on the benchmark's database."""
+    """Return the transactions per second of a pgbench script on the benchmark's database."""
     from django.conf import settings
 
     from pipeline.database.binaries import find_binaries

@@ -1,4 +1,4 @@
-"""Client for load over HTTP/1.1: connections that stay open, each with one request at a time."""
+"""Load generator over HTTP/1.1: persistent connections, each with one request at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER_SECONDS = 60.0
 
 @dataclass
 class Load:
-    """Answers to a load: how long each took, in seconds, by its status."""
+    """Answers to a load: the seconds that each took, by status."""
 
     times: list[float] = field(default_factory=list)
     answers: Counter[str] = field(default_factory=Counter)
@@ -23,13 +23,13 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Successful answers per second."""
+        """Return the number of successful answers per second."""
         return len(self.times) / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a server: status, headers by lower-case names, body."""
+    """Answer of a server: status, headers by lower-case name, body."""
 
     status: int
     headers: dict[str, str]
@@ -42,7 +42,7 @@ class Answer:
 def request(
     method: str, path: str, *, token: str = "", cookie: str = "", body: Any = None
 ) -> bytes:
-    """The bytes of a request."""
+    """Return the bytes of a request."""
     content = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*"]
     lines += [f"Authorization: Bearer {token}"] if token else []
@@ -53,22 +53,22 @@ def request(
 
 
 class Connection:
-    """One connection, opened again by the next request when the server has closed it."""
+    """Connection that the next request reopens if the server has closed it."""
 
     def __init__(self, host: str, port: int, source: str = "") -> None:
         self._address = (host, port)
-        self._source = (source, 0) if source else None  # an address of ours to come from
+        self._source = (source, 0) if source else None  # the local address to connect from
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def send(self, request: bytes) -> Answer:
-        """Send a request, and read the answer. Raises OSError, EOFError, TimeoutError."""
+        """Send a request and read the answer. Raises OSError, EOFError, TimeoutError."""
         was_open = self._streams is not None
         try:
             return await self._send_once(request)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             if not was_open or getattr(error, "partial", b""):
                 raise
-        return await self._send_once(request)  # the server had closed it: nobody waited then
+        return await self._send_once(request)  # the server had closed it while it was idle
 
     async def _send_once(self, request: bytes) -> Answer:
         try:
@@ -97,7 +97,7 @@ class Connection:
         return Answer(int(first.split()[1]), headers, body)
 
     def close(self) -> None:
-        """Close it, if it is open."""
+        """Close the connection if it is open."""
         if self._streams:
             self._streams[1].close()
             self._streams = None
@@ -120,7 +120,7 @@ def closed_loop(
     seconds: float = float("inf"),
     most: float = float("inf"),
 ) -> Load:
-    """Send requests for so long, or so many, each connection the next one after its answer."""
+    """Send requests for some seconds or up to a number; each connection waits for its answer."""
     return asyncio.run(_closed_loop(address, requests, connections, seconds, most))
 
 

@@ -1,8 +1,8 @@
-"""Importing people from a file against applying for the same people one by one, in one run.
+"""Importing people from a file, compared with applying for them one by one, in one run.
 
-Both go into jobs with nobody in them, in one database; pieces of both alternate. Applying one by
-one is what the API does for a company: find or create the person, then apply. Then a whole file of
-100,000 rows is read, stored and taken in.
+Both fill empty jobs in one database, in alternating pieces. Applying one by one is what the API
+does for a company: find or create the person, then apply. Then a whole file of 100,000 rows is
+read, stored and imported.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _ratio(singly: int, imported: int) -> None:
 
 
 def _timed(act: Callable[[], object], count: int) -> list[float]:
-    """Microseconds a person: by the clock, of this process's CPU, of its backend's CPU."""
+    """Return microseconds per person: elapsed, CPU of this process, CPU of its backend."""
     before = (time.perf_counter(), time.process_time(), _backend_seconds())
     act()
     after = (time.perf_counter(), time.process_time(), _backend_seconds())
@@ -80,7 +80,7 @@ def _apply(job_id: UUID, n: int, count: int) -> None:
 
 
 def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
-    """Read, store and take in so many people; gives the times of the parts of it."""
+    """Read, store and import this many people; return the times of the steps."""
     from jobs.models import Job
     from pipeline.imports.admit import admit_rows
     from pipeline.imports.store import store_import
@@ -123,7 +123,7 @@ def _whole(rows: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     stored, taken = import_people(job_id, "whole", rows)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{rows:,} rows: read and stored in {stored:.1f} s, taken in in {taken:.1f} s")
+    print(f"{rows:,} rows: read and stored in {stored:.1f} s, imported in {taken:.1f} s")
     print(f"memory: {(after - before) / 1024:.0f} MB more than before, at most")
     verdict = verify_job(job_id)
     print(f"the log: {verdict.chain}; replay gives the rows: {verdict.replay_matches}")

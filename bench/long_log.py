@@ -1,8 +1,8 @@
-"""A job with a log of a million events, made at random: what `pages.py --log` looks at.
+"""A job with a random log of a million events, for `pages.py --log`.
 
-People apply, are promoted, confirm, miss, come back and miss again, withdraw and are decided on, in
-cascades as the product makes them; at last the job may be closed, and all who wait are let go.
-Counters, places and causes are those of a real line; only the hashes chain to nothing.
+People apply, are promoted, confirm, miss, return and miss again, withdraw and are decided on, in
+cascades like the product's. At the end the job may close, which releases everyone who waits.
+Counters, places and causes are those of a real line; only the hashes do not form a chain.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class History:
         self.dice = random.Random(7)
 
     def rows(self, most: int) -> Iterator[tuple[Any, ...]]:
-        """Rows of the log, until there are about that many."""
+        """Iterate over rows of the log, up to about this number."""
         while self.seq < most:
             self.at += STEP
             held = len(self.seated[PENDING]) + len(self.seated[ACTIVE])
@@ -80,7 +80,7 @@ class History:
                 yield from self._free()
 
     def closed(self) -> Iterator[tuple[Any, ...]]:
-        """The job closes, and all who have no seat for good are let go."""
+        """Close the job and release everyone without a confirmed seat."""
         self.at += STEP
         data = {"status": "CLOSED", "capacity": SEATS, "policy": self.job.policy.values()}
         yield self._row(None, "JOB_CLOSED", None, None, None, data)
@@ -96,7 +96,7 @@ class History:
         return self._move(person, "APPLIED", ACTIVE if free else WAITS)
 
     def _free(self) -> Iterator[tuple[Any, ...]]:
-        """One of those who hold a seat confirms it or leaves it; then the next is promoted."""
+        """Let a person confirm or leave their seat, and promote the next one."""
         pending, active = self.seated[PENDING], self.seated[ACTIVE]
         if len(active) > 5 and self.dice.random() < 0.3:
             pending = []
@@ -168,7 +168,7 @@ def _stamp(moment: datetime) -> str:
 
 
 def make(events: int, *, closes: bool = False) -> Any:
-    """A job with so many events, and at last closed if it `closes`; gives the job."""
+    """Create a job with this many events, closed at the end if it `closes`; return the job."""
     from jobs.models import Job
 
     job = Job.objects.get(id=harness.make_job(capacity=SEATS))
@@ -219,7 +219,7 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
 
 
 def learn() -> None:
-    """Have all names learned, as a worker does meanwhile."""
+    """Index all names, as a worker does in the background."""
     from pipeline.maintenance.name_index import index_names
 
     while index_names():

@@ -1,8 +1,8 @@
-"""1,000 seats of one job whose deadlines pass at the same instant: how soon all are settled.
+"""Time to settle 1,000 offers of one job whose deadlines pass at the same instant.
 
-Once by a decay worker that runs already, counted from the deadline; once by one that is started
-long after it, counted from the start of its process. Every miss promotes the next person in line,
-and each round ends with a verification of the log.
+It is measured for a running decay worker, from the deadline, and for a worker that is started long
+after the deadline, from the start of its process. Every miss promotes the next person in line. Each
+round ends with a verification of the log.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _measure(seats: int, postmaster: int, *, worker_runs: bool) -> tuple[float, 
 
 
 def _offered_job(seats: int) -> str:
-    """A job of which so many seats are on offer since one instant, and as many people wait."""
+    """Create a job with this many seats on offer since one instant, and as many people waiting."""
     from importing import import_people
 
     from pipeline.domain.states import Actor, ActorKind

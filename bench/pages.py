@@ -1,8 +1,8 @@
-"""Cost of pages to the server: board, dashboard, opening and status with 1,000,000 people waiting
-against 100; or every page of a job with a log of 1,000,000 events (--log).
+"""Cost of pages to the server: board, dashboard, opening and status with 1,000,000 people waiting,
+compared with 100; or every page of a job with a log of 1,000,000 events (--log).
 
-Both lines are in one database, and the requests alternate between them. The lines are filled by
-plain SQL (their logs do not tell of it), then vacuumed: the statistics are those of a line at rest.
+Both lines are in one database, and the requests alternate between them. The lines are filled with
+plain SQL, which leaves no events in their logs, then vacuumed, so that statistics are up to date.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Figures:
     statements: int = 0
 
 
-# Pages by their addresses behind a job's, or whole.
+# Pages by their URLs, relative to the job's or absolute.
 PAGES = {
     "pipeline": "",
     "timeline, newest": "timeline/",
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _line(waiting: int) -> str:
-    """A job with every seat taken, of whom some have a deadline, and so many waiting."""
+    """Create a job with every seat taken, some with a deadline, and this many people waiting."""
     from uuid import UUID
 
     from pipeline.domain.states import Actor, ActorKind
@@ -101,7 +101,7 @@ def _line(waiting: int) -> str:
 
 
 def _addresses(job_id: str) -> dict[str, str]:
-    """The pages that people open most, of one job."""
+    """Return the URLs of a job's most visited pages."""
     from django.urls import reverse
 
     (one,) = harness.execute(
@@ -118,7 +118,7 @@ def _addresses(job_id: str) -> dict[str, str]:
 
 
 def _measure(lines: dict[int, str], requests: int) -> dict[tuple[str, int], Figures]:
-    """Ask for each page of each line in turn: in this process, as the company or the person."""
+    """Request each page of each line in turn, in this process, as the company or the person."""
     company = _browser()
     found: dict[tuple[str, int], Figures] = {}
     pages = {size: _addresses(job_id) for size, job_id in lines.items()}
@@ -151,7 +151,7 @@ def _ask(browser: Any, address: str, figures: Figures, *, counts: bool) -> None:
 
 
 def _person(job_id: str) -> Any:
-    """The browser of the first person who waits for a job."""
+    """Return a test client signed in as the first person waiting for a job."""
     from django.conf import settings
     from django.contrib.sessions.backends.db import SessionStore
     from django.test import Client, RequestFactory
@@ -170,7 +170,7 @@ def _person(job_id: str) -> Any:
 
 
 def _browser() -> Any:
-    """An owner of every company, who is signed in; all pages are asked for in this process."""
+    """Return a test client signed in as an owner of every company."""
     from django.conf import settings
     from django.test import Client
 
@@ -201,7 +201,7 @@ def _report(found: dict[tuple[str, int], Figures], long: int) -> None:
 
 
 def _measure_a_long_log(events: int) -> None:
-    """A job that goes on, with so many events; and one that was closed after a third as many."""
+    """Measure an open job with this many events, and one closed after a third as many."""
     jobs = [long_log.make(events), long_log.make(events // 3, closes=True)]
     long_log.learn()
     browser = _browser()
@@ -212,7 +212,7 @@ def _measure_a_long_log(events: int) -> None:
 
 
 def _one_page(browser: Any, job: Any, address: str) -> float:
-    """The median of five requests, in milliseconds, after one that warms up."""
+    """Return the median of five requests, in milliseconds, after a warm-up request."""
     from pipeline.models import Application
 
     some = Application.objects.filter(job_id=job.id, decay_count__gt=0)[0]

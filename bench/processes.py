@@ -1,4 +1,4 @@
-"""CPU and memory of a process and of everything that it started."""
+"""CPU and memory of a process and its descendants."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(*roots: int) -> float:
-    """User and system time so far of processes, and of all below them, ended ones included."""
+    """Return the user and system time of process trees so far, including ended processes."""
     return sum(_own_seconds(pid) for root in roots for pid in family(root))
 
 
 def family(root: int) -> Iterator[int]:
-    """A process and its descendants."""
+    """Iterate over a process and its descendants."""
     yield root
     for task in _entries(Path(f"/proc/{root}/task")):
         try:
@@ -27,7 +27,7 @@ def family(root: int) -> Iterator[int]:
 
 
 def postmaster_of(data_directory: str) -> int:
-    """The first process of a PostgreSQL, of which all its backends are children."""
+    """Return the root process of a PostgreSQL, the parent of all its backends."""
     return int((Path(data_directory) / "postmaster.pid").read_text().split()[0])
 
 
@@ -39,7 +39,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _own_seconds(pid: int) -> float:
-    """Time of a process, and of those of its children that have ended."""
+    """Return the CPU time of a process and of its ended children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -48,7 +48,7 @@ def _own_seconds(pid: int) -> float:
 
 
 def own_megabytes(pid: int) -> float:
-    """Proportional memory of one process: a page that several share counts once in all."""
+    """Return the proportional memory of a process: a shared page counts once in total."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

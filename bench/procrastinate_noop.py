@@ -1,4 +1,4 @@
-"""Procrastinate's task of the same benchmark."""
+"""Procrastinate's task for the same benchmark."""
 
 from procrastinate.contrib.django import app
 

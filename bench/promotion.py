@@ -1,7 +1,7 @@
-"""Withdrawing, which promotes the next in line, with 1,000,000 waiting against 1,000.
+"""Withdrawing, which promotes the next in line, with 1,000,000 waiting compared with 1,000.
 
-Both lines are in one database; the withdrawals alternate between them. The lines are filled by
-plain SQL (their logs do not tell of it), then vacuumed: the statistics are those of a line at rest.
+Both lines are in one database; the withdrawals alternate between them. The lines are filled with
+plain SQL, which leaves no events in their logs, then vacuumed, so that statistics are up to date.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _line(waiting: int, seats: int) -> list[UUID]:
-    """A job with every seat taken and so many waiting; gives the applications that hold a seat."""
+    """Create a job with every seat taken and this many waiting; return the seated applications."""
     job_id = harness.make_job(capacity=seats)
     holders = [_apply(job_id, person) for person in _people(seats)]
     harness.execute(

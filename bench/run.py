@@ -1,10 +1,10 @@
-"""Run all benchmarks, and write what they printed into bench/README.md.
+"""Run all benchmarks and write their output into bench/README.md.
 
-    .venv/bin/python bench/run.py            hours, on a machine that does nothing else
-    .venv/bin/python bench/run.py --quick    minutes: shows that all run; its figures mean little
+    .venv/bin/python bench/run.py            takes hours; use an otherwise idle machine
+    .venv/bin/python bench/run.py --quick    takes minutes: shows that all run, not how fast
     .venv/bin/python bench/run.py --only pages frame
 
-Options behind `--` go to bench/side_by_side.py, for example `-- --other /elsewhere/adapter.py`.
+Options after `--` go to bench/side_by_side.py, for example `-- --other /elsewhere/adapter.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BEGIN, END = "<!-- results: written by bench/run.py -->", "<!-- end of results -
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A command of this folder, and its arguments; for a brief run None if it has no brief one."""
+    """Command of this folder with its arguments; None if it has no brief run."""
 
     name: str
     quick: str | None = ""
@@ -90,7 +90,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(name: str, arguments: list[str]) -> tuple[str, int]:
-    """Run one; give what it printed as a part of the page, and its exit code."""
+    """Run one benchmark; return its output as a section of the page, and its exit code."""
     shown = " ".join([f"bench/{name}.py", *(Path(each).name for each in arguments)])
     print(f"{shown} ...", file=sys.stderr, flush=True)
     start = time.monotonic()
@@ -110,13 +110,13 @@ def _run(name: str, arguments: list[str]) -> tuple[str, int]:
 
 
 def _without_repeats(said: str) -> list[str]:
-    """The lines but those of the progress of a crowd, and the spaces that end them."""
+    """Return the lines without a crowd's progress lines and without trailing spaces."""
     lines = [line.rstrip() for line in said.splitlines()]
     return [line for line in lines if not re.match(r" +\d+ +[\d,]+ +[\d,]+ +", line)]
 
 
 def _as_markdown(lines: list[str]) -> str:
-    """Tables as they are; all other lines in blocks between them."""
+    """Leave tables unchanged and put all other lines into code blocks."""
     parts: list[str] = []
     plain: list[str] = []
     for line in [*lines, "|"]:

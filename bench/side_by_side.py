@@ -1,7 +1,7 @@
-"""This project beside others over HTTP: rate, p50, and CPU of server and PostgreSQL per request.
+"""This project compared with others over HTTP: rate, p50, and CPU of server and PostgreSQL.
 
 Each round measures each product once, one after the other, on a fresh copy of the same line; the
-medians of the rounds count. Other products are given by adapters (see bench/adapter.py):
+result is the median of the rounds. Adapters describe other products (see bench/adapter.py):
 
     .venv/bin/python bench/side_by_side.py --other /elsewhere/adapter.py
 """
@@ -23,7 +23,7 @@ from adapter import Adapter, Ours
 from http_load import closed_loop
 from processes import cpu_seconds
 
-# Each kind of request, and how many connections send it at once; None: as many as --connections.
+# Each kind of request, and the number of connections that send it; None: as --connections says.
 KINDS: dict[str, int | None] = {
     "apply": None,
     "leave": 1,
@@ -41,7 +41,7 @@ LEAVES = 500
 
 @dataclass(frozen=True)
 class Figures:
-    """Result of one load: per second, and per successful answer in milliseconds."""
+    """Result of one load: rate per second, and times per successful answer in milliseconds."""
 
     rate: float
     p50: float
@@ -97,7 +97,7 @@ def _adapter(path: Path) -> Adapter:
 
 
 def _cases(options: argparse.Namespace) -> list[tuple[str, int]]:
-    """Each kind of request with each number of connections that is asked for it."""
+    """List each kind of request with each of its numbers of connections."""
     return [
         (kind, connections)
         for kind in options.only
@@ -108,7 +108,7 @@ def _cases(options: argparse.Namespace) -> list[tuple[str, int]]:
 def _measure(
     product: Adapter, case: tuple[str, int], waiting: int, seconds: float
 ) -> tuple[Figures | None, int]:
-    """Return the figures of one load, None if the product has no such request; and its faults."""
+    """Return the figures of one load (None if the product has no such request), and its faults."""
     kind, connections = case
     product.fill(waiting)
     product.start()
@@ -167,7 +167,7 @@ def _report(waiting: int, results: dict[tuple[str, int], dict[str, list[Figures]
 
 
 def _ratio(ours: list[Figures], theirs: list[Figures]) -> str:
-    """The median over the rounds, each of which stands for itself."""
+    """Format the median of the ratios of the rounds."""
     return f"{harness.median([a.cpu / b.cpu for a, b in zip(ours, theirs, strict=False)]):.2f}"
 
 

@@ -2,8 +2,8 @@
 
 People apply, acknowledge, withdraw and let deadlines pass at random, and the company removes some.
 Meanwhile the database is watched for a job with too many seats taken, and for a seat that is idle
-while somebody eligible waits. Afterwards the log is verified and walked, commit by commit. Ends
-with 1 if anything is not as it must be.
+while an eligible person waits. Afterwards the log is verified and walked commit by commit. Exits
+with 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _stop(servers: list[subprocess.Popen]) -> None:
 
 
 class Client:
-    """One keep-alive connection to the API; counts every answer."""
+    """Keep-alive connection to the API that counts every answer."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -113,7 +113,7 @@ class Client:
         return response.status, answer
 
     def connects(self) -> bool:
-        """Tell if the server takes connections."""
+        """Tell whether the server accepts connections."""
         try:
             self._connection.connect()
         except OSError:

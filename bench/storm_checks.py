@@ -1,4 +1,4 @@
-"""Checks of the storm: on the rows while it lasts, and afterwards on the log."""
+"""Checks of the storm: on the rows while it lasts, then on the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROM jobs_job j WHERE j.id = '{job}'
 
 
 class Watch:
-    """Watcher of a job, every 20 ms in one snapshot, within its context."""
+    """Watcher that checks a job every 20 ms in one snapshot while its context is open."""
 
     def __init__(self, job_id: str, *, seats: int) -> None:
         self._statement, self._seats = LOOK.format(job=job_id), seats
@@ -46,7 +46,7 @@ class Watch:
         self._thread.join()
 
     def report(self) -> list[str]:
-        """Print the figures; gives the faults."""
+        """Print the figures; return the faults."""
         print(
             f"{self.looks:,} looks: at most {self.most_seats} seats taken; "
             f"the latest settling was {self.latest * 1e3:.0f} ms overdue"
@@ -73,7 +73,7 @@ class Watch:
 
 
 def walk_log(job_id: str, *, seats: int) -> list[str]:
-    """Verify the log, then look at the line after every commit in it; return the faults."""
+    """Verify the log, then check the line after every commit in it; return the faults."""
     from pipeline.audit.verify import verify_job
 
     verdict = verify_job(job_id)
@@ -89,12 +89,15 @@ def walk_log(job_id: str, *, seats: int) -> list[str]:
     )
     faults = list(verdict.differences)
     if overfull or idle:
-        faults.append("the log tells of a commit that broke an invariant")
+        faults.append("the log contains a commit that broke an invariant")
     return faults
 
 
 def _after_each_commit(job_id: str, seats: int) -> tuple[int, int, int]:
-    """Events of one commit share their time, so the last of each time is what others could see."""
+    """Count overfull commits, commits with an idle seat, and all commits.
+
+    Events of one commit share their time, so others could see only the last event of each time.
+    """
     from pipeline.audit.log_fold import Fold
     from pipeline.models import Event
 

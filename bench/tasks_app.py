@@ -23,7 +23,7 @@ class Bench(AppConfig):
 
         soon = Backoff(base_seconds=0.5, cap_seconds=2, jitter_seconds=0.5)
         usual = {"max_attempts": 3, "backoff": soon, "memory_bytes": 32 * MEBIBYTE}
-        task_type(key="bench.noop")(noop)  # as all types of the product are
+        task_type(key="bench.noop")(noop)  # like all types of the product
         task_type(key="bench.trusted", trusted_short=True)(noop)
         task_type(key="bench.mixed", trusted_short=True, **usual)(mixed)
         task_type(key="bench.paused", trusted_short=True, **usual)(mixed)
@@ -37,7 +37,7 @@ def noop(payload: dict[str, Any], context: Any) -> None:
 
 
 def mixed(payload: dict[str, Any], context: Any) -> None:
-    """Do as told, and leave a mark if that ends well."""
+    """Behave as the payload says; write a mark on success."""
     then = payload["then"]
     if then == "poison":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The claim beside a million finished tasks and a million that are due later; then the clean-up.
+"""Claims with a million finished tasks and a million future ones in the table; then the clean-up.
 
     .venv/bin/python bench/tasks_claim.py [ROWS]
 
@@ -41,7 +41,7 @@ def main() -> None:
 
     registry.register_task_type(
         registry.TaskSpec(key=KEY, handler=print)
-    )  # without a cap, which would end it
+    )  # without a cap, which would limit the claims
     registry.write_registered_types()
     with connection.cursor() as cursor:
         for status, later in (("SUCCEEDED", 0), ("PENDING", 1)):
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def claims() -> None:
-    """Time claims with nothing due, and of one and of fifty tasks with many due, by companies."""
+    """Time claims with nothing due, and claims of 1 and 50 of many due tasks, by companies."""
     from tasks import registry
     from tasks.enqueue import NewTask, enqueue_many
     from tasks.sql.claim import NEXT_DUE
@@ -96,7 +96,7 @@ def claims() -> None:
 
 
 def clean_up() -> None:
-    """Remove a hundred thousand ended tasks as a worker does, in its batches."""
+    """Remove 100,000 ended tasks in batches, as a worker does."""
     from tasks import retention
 
     took, removed, start = [], 0, time.perf_counter()

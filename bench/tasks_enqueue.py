@@ -1,11 +1,11 @@
-"""Enqueueing: how long one task takes, how many go in by batches, and where the time goes.
+"""Enqueueing: time of one task, rate in batches, and where the time goes.
 
     .venv/bin/python bench/tasks_enqueue.py [TASKS]
 
-Ways alternate within one run, so that all of them see the same disk: our `enqueue` in a
-transaction; our statement alone, with its parameters made before; a bare INSERT of an id into a
-table with nothing else, which is what a commit costs here at least; and Procrastinate's `defer`.
-Goals: p50 2 ms and p99 6 ms in a transaction; batches of 100 at 15,000 tasks a second.
+Four ways alternate within one run, so that all meet the same disk: our `enqueue` in a transaction;
+our statement alone, with parameters made in advance; a bare INSERT of an id into a one-column
+table, which is the least that a commit costs here; and Procrastinate's `defer`. Goals: p50 2 ms and
+p99 6 ms in a transaction; batches of 100 at 15,000 tasks a second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def singles() -> None:
-    """One task in a transaction, in each of the ways; half the rounds without waiting for disk."""
+    """Enqueue one task per transaction in each way; half the rounds do not wait for the disk."""
     import procrastinate_noop
 
     from tasks.enqueue import enqueue
@@ -61,7 +61,7 @@ def singles() -> None:
 
 
 def batches() -> None:
-    """Batches of a hundred, in each of the ways."""
+    """Enqueue batches of a hundred in each way."""
     import procrastinate_noop
 
     from tasks.enqueue import NewTask, enqueue_many, enqueue_parameter
@@ -97,7 +97,7 @@ def batches() -> None:
 
 
 def timed(call: Callable[[], Any], *, in_transaction: bool) -> float:
-    """Seconds that a call takes."""
+    """Return the seconds that a call takes."""
     from django.db import transaction
 
     start = time.perf_counter()
@@ -107,14 +107,14 @@ def timed(call: Callable[[], Any], *, in_transaction: bool) -> float:
 
 
 def made(count: int) -> str:
-    """The parameter for so many tasks."""
+    """Make the parameter for this many tasks."""
     from tasks.enqueue import NewTask, enqueue_parameter
 
     return enqueue_parameter([NewTask("bench.noop", {"n": n}) for n in range(count)])[0]
 
 
 def statement(parameter: str) -> None:
-    """What the database does for it, and the round trip."""
+    """Run the statement alone: the database's work and the round trip."""
     from django.db import connection
 
     from tasks.sql.enqueue import ENQUEUE
@@ -125,7 +125,7 @@ def statement(parameter: str) -> None:
 
 
 def prepared(parameter: str) -> None:
-    """The same, planned once for each connection and not each time."""
+    """Run the statement prepared: planned once per connection."""
     import psycopg
     from django.db import connection
 
@@ -133,7 +133,7 @@ def prepared(parameter: str) -> None:
 
     connection.ensure_connection()
     raw = connection.connection
-    cursor = psycopg.Cursor(raw)  # Django's own sends no prepared statements
+    cursor = psycopg.Cursor(raw)  # Django's cursor sends no prepared statements
     cursor.execute(ENQUEUE, {"tasks": parameter}, prepare=True)
     cursor.fetchall()
 

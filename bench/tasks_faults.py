@@ -1,9 +1,9 @@
-"""The fault tests of background work again and again: how often does one fail?
+"""Repeated runs of the fault tests of background work, to find tests that fail now and then.
 
     .venv/bin/python bench/tasks_faults.py [TIMES]
 
-Goal: no failure in twenty runs. It ends with 1 if there was one; the output of runs that failed is
-kept in `.local/tasks_faults-N.log`.
+Goal: no failure in twenty runs. Exits with 1 if a run failed, and keeps the output of failed runs
+in `.local/tasks_faults-N.log`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def run() -> tuple[list[str], str]:
-    """One run, two tests at a time: the tests that failed, and what pytest said."""
+    """Run the tests once, two at a time; return the failed tests and pytest's output."""
     done = subprocess.run(
         [sys.executable, *"-m pytest tests/faults/tasks -n 2 -q --tb=long".split()],
         cwd=ROOT,

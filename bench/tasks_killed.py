@@ -1,10 +1,10 @@
-"""kill -9 of workers with the default lease: how late is the last of their tasks run again?
+"""kill -9 of workers with the default lease: time until the last of their tasks runs again.
 
     .venv/bin/python bench/tasks_killed.py [WORKERS TO KILL]
 
-So many workers are killed at once while they and one other are busy with short tasks, which wait
-in line at warm children, and slow ones. Goals: every task that they had is started again within
-the lease (30 s) and 5 s, none is lost, none is acknowledged twice. Ends with 1 otherwise.
+The workers are killed at once while they and one other are busy with slow tasks and with short
+ones, which queue at warm children. Goals: every task that they had starts again within the lease
+(30 s) plus 5 s; none is lost; none is acknowledged twice. Exits with 1 otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def enqueue() -> None:
-    """Short tasks, and slow ones that sleep for two seconds."""
+    """Enqueue short tasks, and slow ones that sleep for two seconds."""
     from tasks.enqueue import NewTask, enqueue_many
 
     slow = {"then": "good", "seconds": 2}
@@ -62,18 +62,18 @@ def enqueue() -> None:
 
 
 def kill(victims: list[subprocess.Popen[bytes]]) -> tuple[object, int]:
-    """Kill them at once; when that was by the database's clock, and how many they had."""
+    """Kill workers at once; return the database's time and the number of tasks they had."""
     for victim in victims:
         victim.kill()
     [(now,)] = harness.execute("SELECT clock_timestamp()")
     names = [f":{victim.pid}:" for victim in victims]
-    time.sleep(0.5)  # what they had sent is written by now
+    time.sleep(0.5)  # until everything they sent is written
     held = sum(value(f"{HELD} AND worker LIKE '%{name}%'") for name in names)
     return now, held
 
 
 def judge(killed_at: object, held: int) -> bool:
-    """Print what became of the tasks; whether it is as it must be."""
+    """Print the outcome of the tasks; tell whether the goals are met."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -104,7 +104,7 @@ def start_worker() -> subprocess.Popen[bytes]:
 def wait_until(what: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not what():
-        assert time.monotonic() < end, "it never was so"
+        assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.2)
 
 

@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/tasks_latency.py [TASKS]
 
-All times are the database's: of a run, the `started` event against `run_after`. Handlers begin a
+Times are the database's: from `run_after` to the `started` event of a run. Handlers begin about a
 millisecond later. Goals: lateness p99 100 ms; pick-up p99 50 ms.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def late() -> None:
-    """Tasks whose times are spread over ten seconds that begin soon."""
+    """Measure tasks whose due times are spread over ten seconds."""
     from tasks.enqueue import NewTask, enqueue_many
 
     clear()
@@ -51,7 +51,7 @@ def late() -> None:
 
 
 def pick_up() -> None:
-    """Single tasks that are due at once, for a worker that sleeps."""
+    """Measure single tasks that are due at once, while the worker sleeps."""
     from tasks.enqueue import enqueue
 
     clear()
@@ -68,7 +68,7 @@ def clear() -> None:
 
 
 def finish(count: int | None) -> None:
-    """Wait until so many, or all, have succeeded."""
+    """Wait until `count` tasks, or all, have succeeded."""
     left = "SELECT count(*) FROM tasks_task WHERE status <> 'SUCCEEDED'"
     while query(left)[0][0] or (count and query("SELECT count(*) FROM tasks_task")[0][0] < count):
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The product's settings, with the benchmarks' own task types, and Procrastinate beside them."""
+"""The product's settings, plus the benchmarks' own task types and Procrastinate."""
 
 from pipeline.settings import *  # noqa: F403  the product's
 

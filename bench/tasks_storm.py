@@ -1,12 +1,12 @@
-"""Mixed load with everything that can go wrong at once; at the end everything is counted.
+"""Mixed load while everything goes wrong at once; at the end everything is counted.
 
     .venv/bin/python bench/tasks_storm.py [--seconds 300] [--rate 500] [--workers 3]
 
-The load (`tasks_storm_load.py`): one task in a hundred kills its child, one wants more memory than
-it may have, one fails at first; some are of a type with a cap, of one that is paused now and then,
-slow, cancelled, or for later; and there are schedules. Meanwhile workers are killed (every 20 s),
-stopped past their lease and woken, replaced as by a deploy; and PostgreSQL crashes in the middle.
-Then all is counted (`tasks_storm_checks.py`); it ends with 1 if anything is not as it must be.
+The load (`tasks_storm_load.py`): of a hundred tasks, one kills its child, one exceeds its memory
+limit, and one fails at first. Some are of a capped type, of a type that is sometimes paused, slow,
+cancelled, or due later; and there are schedules. Meanwhile workers are killed (every 20 s), stopped
+past their lease and resumed, or replaced as by a deploy, and PostgreSQL crashes halfway. Then all
+tasks are counted (`tasks_storm_checks.py`). Exits with 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--rate", type=int, default=500, help="tasks a second")
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--settle", type=float, default=180, help="how long it may take to finish")
+    parser.add_argument(
+        "--settle", type=float, default=180, help="seconds that it may take to finish"
+    )
     return parser.parse_args()
 
 

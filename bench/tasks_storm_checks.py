@@ -1,4 +1,4 @@
-"""What the storm is checked for: by looking, while it lasts; afterwards in the rows."""
+"""Checks of the storm: by observation while it lasts, then in the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD = (
     "SELECT count(*) FROM tasks_task t JOIN tasks_tasktype k ON k.id = t.type_id"
     " WHERE k.key = 'bench.capped' AND t.status IN ('RUNNING', 'CANCELLING')"
 )
-KEPT = {  # what would break each promise; no row may be found
+KEPT = {  # rows that would break each promise; there must be none
     "something is stuck": LEFT.replace("count(*)", "id"),
     "something for tomorrow was touched": "SELECT id FROM tasks_task"
     " WHERE payload ->> 'then' = 'future' AND status NOT IN ('PENDING', 'CANCELLED')",
@@ -31,7 +31,7 @@ KEPT = {  # what would break each promise; no row may be found
     " tasks_taskevent WHERE task_id = t.id AND kind = lower(t.status))",
     "something succeeded that never ran": "SELECT id FROM tasks_task t WHERE status = 'SUCCEEDED'"
     " AND payload ? 'then' AND NOT EXISTS (SELECT FROM bench_marks WHERE task = t.id)",
-    "an innocent one is dead": "SELECT id FROM tasks_task WHERE status = 'DEAD'"
+    "an innocent task is dead": "SELECT id FROM tasks_task WHERE status = 'DEAD'"
     " AND coalesce(payload ->> 'then', '') NOT IN ('poison', 'hog')",
     "poison or a hog has not died": "SELECT id FROM tasks_task"
     " WHERE payload ->> 'then' IN ('poison', 'hog') AND status NOT IN ('DEAD', 'CANCELLED')",
@@ -43,7 +43,7 @@ KEPT = {  # what would break each promise; no row may be found
     " LEFT JOIN tasks_task t USING (id) WHERE t.finished_at IS DISTINCT FROM b.finished_at",
     "something enqueued is lost": "SELECT id FROM bench_enqueued e"
     " WHERE NOT EXISTS (SELECT FROM tasks_task WHERE id = e.id)",
-    "something cancelled has gone on": "SELECT id FROM bench_cancelled c JOIN tasks_task t"
+    "a cancelled task has continued": "SELECT id FROM bench_cancelled c JOIN tasks_task t"
     " USING (id) WHERE t.status <> 'CANCELLED'",
     "a paused type was started": "SELECT e.id FROM bench_pauses p JOIN tasks_taskevent e"
     " ON e.kind = 'started' AND e.at > p.since AND e.at < p.until JOIN tasks_task t"
@@ -52,7 +52,7 @@ KEPT = {  # what would break each promise; no row may be found
 
 
 class Watch:
-    """Looks every 50 ms how many of the capped type are held, as long as it is entered."""
+    """Watcher that counts running tasks of the capped type every 50 ms, inside its context."""
 
     def __init__(self) -> None:
         self.faults: set[str] = set()
@@ -90,7 +90,7 @@ class Watch:
 
 
 def settle(seconds: float) -> None:
-    """Wait until nothing is pending or running, but what is for tomorrow."""
+    """Wait until nothing is pending or running except the tasks for tomorrow."""
     start = time.monotonic()
     while harness.execute(LEFT)[0][0] and time.monotonic() - start < seconds:
         time.sleep(0.5)
@@ -98,7 +98,7 @@ def settle(seconds: float) -> None:
 
 
 def judge(storm: Any) -> list[str]:
-    """Count everything; what is not as it must be."""
+    """Count everything; return the faults."""
     _write("bench_enqueued (id uuid)", [(name,) for name in storm.enqueued])
     _write("bench_cancelled (id uuid)", [(name,) for name in storm.cancelled])
     _write("bench_pauses (since timestamptz, until timestamptz)", storm.pauses)
@@ -112,7 +112,7 @@ def judge(storm: Any) -> list[str]:
 
 
 def _slots() -> list[str]:
-    """Each schedule has one task for each of its minutes since the first."""
+    """Check that each schedule has one task for each of its minutes since the first."""
     from tasks.models import Schedule, Task
 
     faults, count = [], 0
@@ -143,7 +143,9 @@ def _print_counts() -> None:
     kinds = harness.execute("SELECT kind, count(*) FROM tasks_taskevent GROUP BY 1 ORDER BY 1")
     print("  events: " + ", ".join(f"{number:,} {kind}" for kind, number in kinds))
     twice = "SELECT count(*) FROM (SELECT task FROM bench_marks GROUP BY 1 HAVING count(*) > 1) x"
-    print(f"  {harness.execute(twice)[0][0]} had run to their end twice (as handlers must bear)")
+    print(
+        f"  {harness.execute(twice)[0][0]} ran to completion twice (handlers must allow for that)"
+    )
 
 
 def _write(table: str, rows: list[tuple[Any, ...]]) -> None:

@@ -1,4 +1,4 @@
-"""What the storm does: enqueue, cancel, pause, kill, stop, deploy, and crash the database."""
+"""Load of the storm: enqueue, cancel, pause, kill, stop, deploy, and crash the database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEDULES, MISSED_MINUTES = 5, 60
 FUTURE_SECONDS = 86_400
 LOG = harness.ROOT / ".local" / "tasks_storm.log"
 
-# Of a thousand tasks: how many of which type, and what they do.
+# Of a thousand tasks: how many of each type, and their behaviour.
 KINDS = [
     (10, "bench.mixed", {"then": "poison"}),
     (10, "bench.mixed", {"then": "hog"}),
@@ -44,7 +44,7 @@ CANCELLED_OF = {"bench.slow": 0.5, "bench.paused": 0.2, "bench.mixed": 0.005}
 
 
 class Storm:
-    """The storm, and what it knows: what was enqueued for sure, what was cancelled, what paused."""
+    """Storm, with its records of enqueued and cancelled tasks and of pauses."""
 
     def __init__(self, seconds: float, rate: int, workers: int, cluster: Any) -> None:
         self._seconds, self._rate, self._cluster = seconds, rate, cluster
@@ -60,7 +60,7 @@ class Storm:
         self._workers = [self._start() for _ in range(workers)]
 
     def run(self) -> None:
-        """Enqueue at the rate, and let everything happen at its times."""
+        """Enqueue at the rate, and trigger each incident at its time."""
         start, count = time.monotonic(), 0
         happenings = self._happenings()
         at, happen = next(happenings)
@@ -77,7 +77,7 @@ class Storm:
         print("  " + ", ".join(f"{times} x {what}" for what, times in sorted(self.done.items())))
 
     def calm_down(self) -> None:
-        """Wake who sleeps, resume what is paused; workers go on."""
+        """Resume stopped workers and paused types; workers continue."""
         self._wake()
         self._resume()
 
@@ -90,7 +90,7 @@ class Storm:
             worker.wait(120)
 
     def _happenings(self) -> Iterator[tuple[float, Callable[[], None]]]:
-        """When what happens, in order: a kill every 20 s, and so on; without end."""
+        """Iterate without end over the incidents in order of time: a kill every 20 s, and so on."""
         rhythms = {self._kill: (15, 20), self._stop: (4, 20), self._deploy: (9, 20)}
         times = [
             (first + n * every, what)
@@ -131,7 +131,7 @@ class Storm:
         ]
         try:
             made = [found.id for found in enqueue_many(tasks)]
-        except Error:  # the database is away: whether they are there nobody knows
+        except Error:  # the database is unavailable: whether they were written is unknown
             connection.close()
             self.done["refused batch"] += 1
             return
@@ -204,7 +204,7 @@ class Storm:
             self._to_wake.pop().send_signal(signal.SIGCONT)
 
     def _crash_the_database(self) -> None:
-        """As in a loss of power; before it, note what was acknowledged."""
+        """Record the acknowledged tasks, then crash the database as a power failure would."""
         harness.execute(
             "CREATE TABLE bench_before AS SELECT id, finished_at FROM tasks_task"
             " WHERE status = 'SUCCEEDED'"
@@ -229,7 +229,7 @@ class Storm:
 
 
 def make_schedules() -> None:
-    """Schedules of every minute that have missed an hour, and are to make it up."""
+    """Create schedules for every minute that have missed an hour and must make it up."""
     from datetime import timedelta
 
     from tasks.models import Schedule

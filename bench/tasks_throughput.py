@@ -1,12 +1,12 @@
-"""No-op tasks per second through isolated children, beside Procrastinate in the same run.
+"""No-op tasks per second through isolated children, compared with Procrastinate in the same run.
 
     .venv/bin/python bench/tasks_throughput.py [TASKS]
 
-Each task is a row with its events: enqueued, started, succeeded. The clock runs from the first
-start to the last end, by the database's clock, so that starting a process is left out. Neither side
-logs. Two kinds of types: plain ones, as the product's are, each started in a free child; and
-trusted short ones, of which a child gets up to 64 ahead, which no type of the product is. Goals of
-the latter, on two cores: 3,000 a second with one worker process, 5,000 with two.
+Each task is a row with its events: enqueued, started, succeeded. Time runs from the first start to
+the last end by the database's clock, which leaves out the start of processes. Neither side logs.
+There are two kinds of type: ordinary ones, like all of the product's, each started in a free child;
+and trusted short ones, of which up to 64 queue at a child. Goals of the latter, on two cores: 3,000
+a second with one worker process, 5,000 with two.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def engine(workers: int, type_key: str) -> float:
-    """Our tasks per second."""
+    """Measure our tasks per second."""
     from tasks.enqueue import NewTask, enqueue_many
 
     execute("TRUNCATE tasks_task, tasks_taskevent")
@@ -56,7 +56,7 @@ def engine(workers: int, type_key: str) -> float:
 
 
 def procrastinate(count: int) -> float:
-    """Procrastinate's tasks per second, with one worker process that runs ten at a time."""
+    """Measure Procrastinate's tasks per second, with one worker process running ten at a time."""
     import procrastinate_noop
     from procrastinate.contrib.django.models import ProcrastinateJob
 

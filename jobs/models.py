@@ -75,6 +75,9 @@ class Membership(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
+    # The emails that the member wants: every morning what happened, and at once what went wrong.
+    digest = models.BooleanField(default=True, db_default=True)
+    alerts = models.BooleanField(default=True, db_default=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("company", "user", name="one_role_per_company")]

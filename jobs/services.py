@@ -115,6 +115,15 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
     return member
 
 
+def choose_member_emails(
+    *, membership_id: int, digest: bool | None = None, alerts: bool | None = None
+) -> None:
+    """Choose which emails a member gets for a company; None leaves a choice as it is."""
+    chosen = {"digest": digest, "alerts": alerts}
+    changes = {name: value for name, value in chosen.items() if value is not None}
+    Membership.objects.filter(id=membership_id).update(**changes)
+
+
 def _ids_for_security_log(member: Membership) -> dict[str, str]:
     return {"company": str(member.company_id), "member": str(member.user_id)}
 

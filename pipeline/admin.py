@@ -1,4 +1,4 @@
-"""The back office: the line's rows and its log, to look at; and people who apply."""
+"""Back office: read-only views of the line's rows and its log, and of people who apply."""
 
 from __future__ import annotations
 

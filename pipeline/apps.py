@@ -9,16 +9,18 @@ class PipelineConfig(AppConfig):
     verbose_name = "The line"
 
     def ready(self) -> None:
-        """Connect emails and live pages to committed changes, and the schedule to migrations.
+        """Connect emails and live pages to changes, and the schedules to migrations.
 
-        In tests the fixtures do it.
+        In tests, the fixtures do this.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications.delivery import start_notifying
+        from pipeline.notifications.outbox import start_event_emails
+        from pipeline.notifications.tracking import start_tracking_emails
         from pipeline.webhooks.follow_up import start_queueing_webhooks
 
-        start_notifying()
+        start_event_emails()
+        start_tracking_emails()
         start_queueing_webhooks()
         if not env.TESTING:
             start_announcing()
@@ -28,13 +30,15 @@ class PipelineConfig(AppConfig):
 
 
 def ensure_upkeep_after_migrate(**_: Any) -> None:
-    """Every database that was migrated has what is to be done regularly for the site."""
+    """Schedule the site's regular tasks in every migrated database."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task
+    from pipeline.notifications.company_task import ensure_company_emails
     from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
     from pipeline.webhooks.task import ensure_webhooks_tasks
 
     ensure_maintenance_task()
     ensure_anchoring_task()
     ensure_end_of_retention()
+    ensure_company_emails()
     ensure_webhooks_tasks()

@@ -1,7 +1,7 @@
-"""The application that gunicorn serves: pages and API by Django, all else in the event loop.
+"""The application that gunicorn serves: pages and API by Django, the rest in the event loop.
 
-A request has a thread and that thread's database connection for itself, as under a WSGI server, for
-as long as Django works on it. Live streams, static files and the liveness check hold neither.
+As under a WSGI server, a request has a thread and its database connection to itself while Django
+works on it. Live streams, static files and the liveness check hold neither.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
 
-_django = get_wsgi_application()  # sets Django up, before what follows uses its settings
+_django = get_wsgi_application()  # sets Django up before the following imports use its settings
 
 from django.conf import settings  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
@@ -39,7 +39,7 @@ _remembered = Remembered()
 
 
 async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
-    """Answer one request."""
+    """Respond to one request."""
     path = scope["path"]
     if path.startswith(PREFIX):
         await stream(process_hub(), scope, receive, send)

@@ -1,4 +1,7 @@
-"""Django's settings: one module for every environment; `pipeline.config.env` holds what differs."""
+"""Django's settings, one module for all environments.
+
+`pipeline.config.env` holds the differences.
+"""
 
 import warnings
 from typing import Any
@@ -13,7 +16,7 @@ from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
 
 BASE_DIR = env.BASE_DIR
-# A wheel carries templates and static files inside the package; in a checkout they lie beside it.
+# A wheel has templates and static files inside the package; in a checkout, they are beside it.
 _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
@@ -27,7 +30,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.humanize",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # read with the addresses: workers have none
+    "django.contrib.admin.apps.SimpleAdminConfig",  # loaded with the URLs; workers have none
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
@@ -109,17 +112,17 @@ AUTH_PASSWORD_VALIDATORS.append(
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRF` there
-    "security.W002",  # X-Frame-Options: the policy's frame-ancestors says it
+    "security.W002",  # X-Frame-Options: the policy's frame-ancestors covers it
     "security.W005",  # other names below this one, and
     "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses
     "security.W008",  # the proxy that ends TLS redirects; SECURE_SSL_REDIRECT does where it cannot
 ]
 STAFF_IDLE_HOURS = env.STAFF_IDLE_HOURS
-STAFF_SESSION_SECONDS = 14 * 86_400  # of a session that is used all the time
+STAFF_SESSION_SECONDS = 14 * 86_400  # of a session in constant use
 CSRF_FAILURE_VIEW = "pipeline.server.error_views.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.SECURE_COOKIES
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-# A browser takes a cookie with this prefix only over TLS, from this very host and for all paths.
+# Browsers accept a cookie with this prefix only over TLS, from this exact host and for all paths.
 _PREFIX = "__Host-" if env.SECURE_COOKIES else ""
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
@@ -127,13 +130,13 @@ SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.HSTS_INCLUDE_SUBDOMAINS
 SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD
 SECURE_SSL_REDIRECT = env.SSL_REDIRECT
-# Who watches the site asks it directly, past the proxy that ends TLS.
+# Monitoring connects directly, past the proxy that ends TLS.
 SECURE_REDIRECT_EXEMPT = ["^health/", "^metrics$"]
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.trusted_origins()
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [_ASSETS / "static"]
-# Nothing has to be collected before the first start; files that were collected have hashed names.
+# Nothing needs to be collected before the first start. Collected files have hashed names.
 STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
 WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
 STORAGES = {
@@ -163,19 +166,20 @@ LANGUAGE_CODE = "en"
 vars().update(env.mail_settings_from_env())
 DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
-NOTIFY = not env.TESTING  # whether events are told by mail; a test that wants it switches it on
+NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
 SITE_URL = env.SITE_URL
 EMAIL_TIMEOUT = 10  # seconds
+EMAIL_RATE_PER_MINUTE = env.EMAIL_RATE_PER_MINUTE
 DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
-# A change waits at most this long for a job's lock (then BUSY), and a client that hangs with the
-# lock in its hands loses it.
+# A change waits at most this long for a job's lock (then BUSY), and a client that hangs while
+# holding the lock loses it.
 _SESSION = (
     "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
-    " -c plan_cache_mode=force_generic_plan"  # a prepared statement is planned once
+    " -c plan_cache_mode=force_generic_plan"  # prepared statements are planned once
 )
-# A network that swallows everything is noticed after ten seconds, not after minutes; sockets of
-# this machine ignore it.
+# A network that silently drops packets is noticed after ten seconds instead of minutes. Local
+# sockets ignore this.
 _NETWORK = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -192,8 +196,8 @@ def _database_settings(**config: Any) -> dict[str, Any]:
 
 
 EMBEDDED_POSTGRES: Cluster | None = None
-# By what of the connection migrations differ: their role owns the tables, the application's does
-# not. None: one role for both.
+# Connection settings for migrations: their role owns the tables, the application's does not. None
+# means one role for both.
 MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
 if env.DATABASE_URL:
     DATABASES = {
@@ -244,8 +248,8 @@ PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 
-# The default is shared by all processes, because allauth counts in it; every look is a query. What
-# one process may keep for itself goes into "local".
+# All processes share the default cache, because allauth counts in it; every access is a query. Data
+# that one process may keep for itself goes into "local".
 CACHES = {
     "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "default": {
@@ -258,7 +262,7 @@ vars().update(allauth_settings(THROTTLE_RATES))
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 
-# What the children in which tasks run see of the environment, besides paths and locale.
+# The environment variables that task child processes see, besides paths and locale.
 TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
 LOGGING_CONFIG = None

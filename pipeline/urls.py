@@ -1,5 +1,6 @@
-"""Every address of the site."""
+"""URLs of the site."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
 
@@ -17,6 +18,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("pipeline.pages.urls")),
 ]
+if settings.EMAIL_BACKEND.startswith("anymail."):  # where a provider reports bounces
+    urlpatterns.insert(0, path("anymail/", include("anymail.urls")))
 
 handler400 = "pipeline.server.error_views.bad_request"
 handler403 = "pipeline.server.error_views.permission_denied"

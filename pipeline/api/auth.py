@@ -25,7 +25,6 @@ from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL
 from tasks.sql.prepared import PreparedStatement, run_prepared
 
 CONFIRM = (
@@ -61,7 +60,6 @@ class BearerAuthentication(BaseAuthentication):
         caller = _authenticate_secret(bearer[1], named) if bearer else None
         if caller is None:
             raise AuthenticationFailed
-        request._request.META[ACCEPTED_CREDENTIAL] = True
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:

@@ -31,7 +31,7 @@ class JSONRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """Return the bytes of a payload; nothing for None."""
+        """Return a payload's bytes, or no bytes for None."""
         return b"" if data is None else self.encode(data)
 
     def encode(self, data: Any) -> bytes:

@@ -1,7 +1,7 @@
 """Fold of a log, row by row, that refuses the first row that cannot follow the one before it.
 
-It shares no rule with the code that writes the log: it knows the table of moves, the hash and the
-form of a row, and takes everything else from the rows themselves.
+It shares no rule with the code that writes the log. It knows the table of moves, the hash and the
+form of a row; everything else comes from the rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pipeline.selectors.past_states import PastPlace
 
 
 class BadRow(Exception):
-    """Row of the log that was changed, removed, inserted or reordered; `seq` is the first such."""
+    """A log row was changed, removed, inserted or reordered. `seq` is the first such row's."""
 
     def __init__(self, seq: int, what: str) -> None:
         super().__init__(what)
         self.seq = seq
 
 
-# Every (status before, event, status after, outcome) that a log can hold.
+# Every possible (status before, event, status after, outcome) of a log.
 LEGAL = {
     (None if before is None else before.value, EVENTS[move].value, to.value, OUTCOMES.get(move))
     for (before, move), to in MOVES.items()
@@ -48,7 +48,7 @@ _COUNTED = {
 
 
 class Fold:
-    """Sum of the rows taken so far."""
+    """State of a line after the rows taken so far."""
 
     def __init__(self, job_id: UUID) -> None:
         self.job_id = job_id
@@ -74,7 +74,7 @@ class Fold:
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
             counters = {name: self.counts[status] for name, status in _COUNTED.items()}
-            counters["unverified"] = len(self.unverified)  # which older rows do not say
+            counters["unverified"] = len(self.unverified)  # older rows do not hold it
             for name, counted in counters.items():
                 said = event.data.get(name, None if name in _COUNTED else 0)
                 if said != counted:
@@ -88,15 +88,15 @@ class Fold:
         if bytes(event.prev_hash) != self.head:
             raise BadRow(event.seq, "it does not chain to the row before it")
         if bytes(event.hash) != chained_hash(self.head, event):
-            raise BadRow(event.seq, "its content does not give its hash")
+            raise BadRow(event.seq, "its hash does not match its content")
         if self.at is not None and event.at < self.at:
             raise BadRow(event.seq, "it was recorded before the row before it")
         self.seq, self.head, self.at = event.seq, bytes(event.hash), event.at
 
     def _take_job(self, event: Event) -> None:
         if (event.seq == 1) != (event.event == EventType.JOB_CREATED):
-            raise BadRow(event.seq, "a log starts with JOB_CREATED, once")
-        # The status follows the table or stays; the policy is in range.
+            raise BadRow(event.seq, "JOB_CREATED must be the first event, and only the first")
+        # The status follows the table or stays. The policy is in range.
         before, after = self.job.get("status"), event.data["status"]
         move = JOB_MOVES.get((before, after))
         said = (event.from_status, event.to_status)
@@ -145,19 +145,21 @@ class Fold:
     def _check_verification(
         self, event: Event, place: PastPlace, stood: tuple[int | None, int | None]
     ) -> None:
-        """Check that nobody unverified holds a seat, and that being verified moves nobody."""
+        """Check that nobody unverified holds a seat, and that verification moves nobody in line."""
         was_unverified = place.application_id in self.unverified
         is_unverified = place.verify_by is not None
         self.unverified.discard(place.application_id)
         if is_unverified and place.status is Status.WAITLIST:
             self.unverified.add(place.application_id)
         if is_unverified and place.status.holds_seat:
-            raise BadRow(event.seq, "nobody unverified holds a seat")
+            raise BadRow(event.seq, "an unverified application holds a seat")
         if event.event == EventType.VERIFIED:
             if not was_unverified or is_unverified or stood != (place.ticket, place.tie):
-                raise BadRow(event.seq, "it verifies a place that was verified, or another place")
+                raise BadRow(event.seq, "it verifies a verified place, or changes the place")
         elif event.from_status and was_unverified != is_unverified:
-            raise BadRow(event.seq, f"{event.event} verifies nobody and makes nobody unverified")
+            raise BadRow(
+                event.seq, f"{event.event} must not change whether an application is verified"
+            )
         lapsed_unverified = event.data.get("reason") == UNVERIFIED
         if event.event == EventType.LAPSED and lapsed_unverified != was_unverified:
             raise BadRow(event.seq, "its reason is not that of the application")

@@ -21,7 +21,7 @@ COMPARED = (
 
 
 def reconcile(fold: Fold, job: Job) -> list[str]:
-    """Return every difference as a sentence: applications, counters, the job's row, the hints."""
+    """Return every difference as a sentence: in applications, counters, the job's row and hints."""
     rows = {
         row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
     }

@@ -1,6 +1,7 @@
 """Replay of a job's whole line, at any past moment, from its log alone.
 
-The fold is that of `pipeline.selectors.past_states`, unbounded: a million people come back whole.
+It uses the fold of `pipeline.selectors.past_states` without its limits, so it returns even a
+million people.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pipeline.selectors.past_states import (
 
 @dataclass(slots=True)
 class Line:
-    """A job's line as it stood after one event; each list in its order."""
+    """A job's line after one event, each list in order."""
 
     job_id: UUID
     seq: int
@@ -34,7 +35,7 @@ class Line:
     active: list[PastPlace] = field(default_factory=list)
     pending: list[PastPlace] = field(default_factory=list)
     waitlist: list[PastPlace] = field(default_factory=list)
-    # The number of people before the next page of those who waited; None on the last page.
+    # The number of people before the next page of the waitlist; None on the last page.
     next_after: int | None = None
 
 
@@ -46,9 +47,10 @@ def replay_page(
     after: int = 0,
     limit: int,
 ) -> Line:
-    """Return the same as `replay`, but of the waitlist only who stood behind the first `after`.
+    """Return the same as `replay`, but only one page of the waitlist.
 
-    At most `limit` of them, and only with the first of them who held a seat.
+    The page has at most `limit` people after the first `after`. Only the first page includes the
+    seats.
     """
     line = _replayed_line_at(job_id, seq, as_of)
     places = past_stretch_after(job_id, line.seq, after=after, limit=limit + 1)
@@ -60,10 +62,10 @@ def replay_page(
 
 
 def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None) -> Line:
-    """Return the line after event `seq`, or as it was at a time; with neither, as it is now.
+    """Return the line after event `seq`, or at time `as_of`, or now.
 
-    A change that is being committed at this moment may have been recorded before `as_of`, so a time
-    that has only just passed can still gain an event; a `seq` never changes.
+    A change that commits right now may have been recorded before `as_of`, so the line at a time
+    that has only just passed can still gain an event. The line after a `seq` never changes.
 
     Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
     """

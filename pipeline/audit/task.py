@@ -1,4 +1,4 @@
-"""Appending of anchors every few minutes, for the whole site."""
+"""Task that appends anchors every few minutes, for the whole site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 @site_task(key=KEY, timeout_seconds=240)
 def anchor_logs(_: Context) -> dict[str, int]:
-    """Append the heads of the logs that have grown to the file of anchors; says how many."""
+    """Append the heads of all logs that have grown to the anchor file, and report their number."""
     try:
         return {"anchors": append_anchors()}
     except (OSError, BadAnchors) as error:
@@ -25,5 +25,5 @@ def anchor_logs(_: Context) -> dict[str, int]:
 
 
 def ensure_anchoring_task() -> None:
-    """Schedule it. Safe to call at every start, and by many processes at once."""
+    """Create the schedule. Safe to call at every start and from many processes at once."""
     schedules.ensure_schedule("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

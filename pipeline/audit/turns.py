@@ -1,4 +1,4 @@
-"""Turns of reads that go through a long log: one at a time for each company, over all processes."""
+"""Turns for reading long logs: one read at a time per company, across all processes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pipeline.database.statement_time import limit_statement_time
 from pipeline.domain.errors import LogReadersBusy
 from tasks.advisory_locks import HEAVY_READ_TURN
 
-# A shorter log is read at once.
+# Shorter logs need no turn.
 LONG_LOG = 5_000
 LONGEST_SECONDS = 5.0  # for one statement
 
 
 @contextmanager
 def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
-    """Read a log of that many events; a long one as of one instant, within bounds, in a turn.
+    """Run a read of a log of that many events. A long one gets a snapshot, a time limit and a turn.
 
-    Raises LogReadersBusy when another read of the company's has the turn.
+    Raises LogReadersBusy if another read for the company has the turn.
     """
     if events <= LONG_LOG:
         yield
@@ -34,7 +34,7 @@ def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
 
 
 def take_turn(company_id: UUID) -> None:
-    """Take the company's turn until this transaction ends. Raises LogReadersBusy."""
+    """Take the company's turn until the transaction ends. Raises LogReadersBusy."""
     number = int.from_bytes(company_id.bytes[-4:], signed=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [HEAVY_READ_TURN, number])

@@ -1,4 +1,4 @@
-"""Proof of a log: nothing changed, missing, inserted or reordered, and the rows agree with it."""
+"""Verification of a log: nothing changed, missing, inserted or reordered, and the rows agree."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pipeline.models import Event
 from tasks.advisory_locks import VERIFY_TURN
 
 MOST_DIFFERENCES = 100
-# Logs verified at once for callers of the API, over all processes.
+# Limit of logs verified at once with `in_turn`, across all processes.
 TURNS = 2
 
 
 @dataclass(slots=True)
 class Verdict:
-    """Result of verifying a job's log. `differences` are sentences, the earliest first.
+    """Result of verifying a job's log. `differences` are sentences, earliest first.
 
-    `known` tells if the hash noted earlier is that of the seq noted with it; None without a note.
+    `known` tells whether the noted hash is that of the noted seq; None without a note.
     """
 
     chain: str
@@ -36,12 +36,12 @@ class Verdict:
 
     @property
     def replay_matches(self) -> bool:
-        """Tell if the live rows are what the log adds up to."""
+        """Tell whether the live rows equal what the log adds up to."""
         return not self.differences
 
     @property
     def is_sound(self) -> bool:
-        """Tell if the chain is whole and the rows agree."""
+        """Tell whether the chain is intact and the rows agree."""
         return self.chain == "ok" and self.replay_matches
 
 
@@ -50,10 +50,10 @@ def verify_job(
 ) -> Verdict:
     """Check a job's whole chain, then its live rows against what the log adds up to.
 
-    `noted`: a seq and the hash (hex) that a reader wrote down earlier. Log and rows are read as of
-    one instant; nothing waits for it. With `in_turn`, at most TURNS verifications run at once, over
-    all processes, and more raise VerifierBusy; of one company's long logs, one, and more raise
-    LogReadersBusy. Raises JobNotFound.
+    `noted`: a seq and the hash (hex) that a reader noted earlier. Log and rows are read as of one
+    instant, without blocking anything. With `in_turn`, at most TURNS verifications run at once
+    across all processes; more raise VerifierBusy. Only one of a company's long logs is verified at
+    a time; more raise LogReadersBusy. Raises JobNotFound.
     """
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
@@ -92,11 +92,11 @@ def _take_turn_to_verify() -> None:
 
 
 def _verify_events(fold: Fold, job: Job) -> None:
-    """Fold the whole log, up to the job's own seq and chain head. Raises BadRow."""
+    """Fold the whole log and compare its end with the job's seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.take(event)
     if not fold.seq:
-        raise BadRow(1, "the log is empty; it starts with JOB_CREATED")
+        raise BadRow(1, "the log is empty; it must start with JOB_CREATED")
     if fold.seq != job.seq:
         first_missing = min(fold.seq, job.seq) + 1
         raise BadRow(first_missing, f"the log ends at {fold.seq}, the job's row at {job.seq}")

@@ -22,28 +22,28 @@ class CompanyType:
 
 @dataclass(frozen=True, slots=True)
 class KnownType:
-    """A type as people see it, as the newest version of it is run, and how it fares at present."""
+    """A type as people see it: its newest version's rules, and its current state."""
 
     about: CompanyType
     kind: TaskSpec
-    row: TaskType | None  # None until the type is used, or a worker has started
+    row: TaskType | None  # None until the type is used or a worker has started
 
 
 _ALL = (
     CompanyType(
         "applications.import",
         "Import of applications",
-        "Takes in the people of a CSV file, row by row, and keeps what it had to refuse.",
+        "Imports the people in a CSV file, row by row, and keeps the refused rows.",
     ),
     CompanyType(
         "applications.export",
         "Export of applications",
-        "Writes everybody who ever applied to a job into a file, as CSV or JSON lines.",
+        "Writes everybody who has ever applied to a job to a file, as CSV or JSON lines.",
     ),
     CompanyType(
         "log.export",
         "Export of the log",
-        "Writes the log of a job into a file, as CSV or JSON lines.",
+        "Writes a job's log to a file, as CSV or JSON lines.",
     ),
     CompanyType(
         "report.weekly",
@@ -53,16 +53,16 @@ _ALL = (
     CompanyType(
         "demo.sleep",
         "Sleep",
-        "Does nothing but wait, for trying things out; can be told to fail in several ways."
-        " Only where the site has switched it on.",
+        "Only waits, to try things out. It can be made to fail in several ways. Available "
+        "only if the site has switched it on.",
     ),
 )
 
-# What a company may start, by the type's key, in the order in which it is offered.
+# The types that a company may start, by key, in display order.
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
-# Types that only try the engine out: offered where the site switches them on (DEMO_TASKS).
+# Types that only try the engine out, offered if the site switches them on (DEMO_TASKS).
 DEMO_TYPES = {"demo.sleep"}
 
 
@@ -73,12 +73,12 @@ def catalogued_company_types() -> list[CompanyType]:
 
 
 def is_switched_off_in_catalog(key: str) -> bool:
-    """Tell whether a type is for trying out, on a site that has switched those off."""
+    """Tell whether a type is a demo type on a site that has switched those off."""
     return key in DEMO_TYPES and not settings.DEMO_TASKS
 
 
 def catalogued_types() -> list[KnownType]:
-    """Return the types that a company may start, with their rows; in one query."""
+    """Return the types that a company may start, with their rows, in one query."""
     kinds = [registry.find_registered_type(about.key) for about in catalogued_company_types()]
     found = TaskType.objects.filter(key__in=COMPANY_TYPES)
     rows = {(row.key, row.version): row for row in found}
@@ -89,5 +89,5 @@ def catalogued_types() -> list[KnownType]:
 
 
 def catalogued_type(key: str) -> KnownType | None:
-    """Return one of `catalogued_types`; None if a company may not start it."""
+    """Return one of `catalogued_types`, or None if a company may not start it."""
     return next((each for each in catalogued_types() if each.about.key == key), None)

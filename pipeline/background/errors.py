@@ -13,22 +13,22 @@ class TypeNotAllowed(WorkError):
     """The API key may not start work of this type."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"This key may not start {key}. An owner can change what it may start.")
+        super().__init__(f"This key may not start {key}. An owner can change the key's limits.")
         self.key = key
 
 
 class DemoSwitchedOff(WorkError, UnknownType):
-    """The type is for trying the engine out, and this site has switched such types off."""
+    """The type is a demo type, and this site has switched those off."""
 
     def __init__(self, key: str) -> None:
         UnknownType.__init__(self, key)
         self.args = (
-            f"{key} is for trying things out and is switched off on this site (DEMO_TASKS=off).",
+            f"{key} is a demo type, and those are switched off on this site (DEMO_TASKS=off).",
         )
 
 
 class Backlogged(WorkError):
-    """Too many tasks are waiting, of this company or in all. `wait` is in seconds."""
+    """Too many tasks are waiting, for this company or in total. `wait` is in seconds."""
 
     def __init__(self, *, own: bool, limit: int, wait: int) -> None:
         whose = "of your tasks" if own else "tasks"
@@ -39,7 +39,7 @@ class Backlogged(WorkError):
 
 
 class RateExceeded(WorkError):
-    """The caller has started too many tasks in this time. `wait` is in seconds."""
+    """The caller has started too many tasks recently. `wait` is in seconds."""
 
     def __init__(self, *, limit: int, seconds: int, wait: int) -> None:
         super().__init__(f"You can start at most {limit} tasks in {seconds} seconds.")
@@ -49,7 +49,10 @@ class RateExceeded(WorkError):
 
 
 class TooManyAtOnce(WorkError, OutOfRange):
-    """More tasks at once than the caller's rate limit ever allows. Waiting does not help."""
+    """The caller requests more tasks at once than its rate limit ever allows.
+
+    Waiting does not help.
+    """
 
     def __init__(self, *, count: int, limit: int, seconds: int) -> None:
         OutOfRange.__init__(self, "tasks", count, 1, limit)
@@ -66,7 +69,7 @@ class TaskRequestRefused(WorkError):
 
 
 class TooManySchedules(WorkError):
-    """The company has as many schedules as it may have."""
+    """The company has reached its limit of schedules."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"A company can have {limit} schedules. Delete one that is not needed.")

@@ -19,10 +19,10 @@ MOST_A_MINUTE = 1_000_000
 def limit_key(
     *, key_id: UUID, types: Sequence[str] | None = None, per_minute: int | None = None
 ) -> None:
-    """Say which types of background work a key may start, and how many tasks in a minute.
+    """Set the types of background work that a key may start, and its tasks per minute.
 
-    Of types, None means all that a company may start; of the rate, the site's. Raises UnknownType,
-    OutOfRange.
+    For types, None means all that a company may start; for the rate, None means the site's. Raises
+    UnknownType, OutOfRange.
     """
     for key in types or ():
         if key not in COMPANY_TYPES:
@@ -49,7 +49,7 @@ def create_limited_key(
     key_id: UUID | None = None,
     expires_in_days: int | None = None,
 ) -> tuple[ApiKey, str]:
-    """Return a new key of a company with its limits; see `create_api_key` and `limit_key`."""
+    """Create a key of a company with limits. See `create_api_key` and `limit_key`."""
     row, key = create_api_key(
         company_id=company_id,
         name=name,
@@ -62,10 +62,10 @@ def create_limited_key(
 
 
 def limits_of_key(key_id: UUID | None) -> Producer | None:
-    """Return the limits that an owner set for a key; None without a key or without limits."""
+    """Return the limits that an owner set for a key, or None without a key or limits."""
     return Producer.objects.filter(key_id=key_id).first() if key_id else None
 
 
 def limits_of_keys(key_ids: Iterable[UUID]) -> dict[UUID, Producer]:
-    """Return the limits of some keys' background work, where set; in one query."""
+    """Return the limits of some keys' background work, if set, in one query."""
     return Producer.objects.in_bulk(list(key_ids))

@@ -10,12 +10,12 @@ from jobs.models import Job
 from pipeline.models import StoredFile
 from tasks.errors import InvalidPayload
 
-# The fields of payloads that name something of a company's, and what a foreign one is told.
+# Payload fields that hold ids of a company's objects, and the messages for foreign ids.
 NAMES = {"job_id": "There is no such job.", "import_id": "There is no such import."}
 
 
 def ids_not_owned(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[int, InvalidPayload]:
-    """Return a refusal for each payload with a foreign id, by number; one query per kind of id."""
+    """Return a refusal for each payload with a foreign id, by index. One query per kind of id."""
     named: list[tuple[int, str, UUID | None]] = []
     for number, (_key, payload) in enumerate(works):
         for field in NAMES:

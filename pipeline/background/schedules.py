@@ -1,4 +1,4 @@
-"""A company's schedules: work that starts again and again."""
+"""A company's schedules: work that starts repeatedly."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
 
-# How many a company can have.
+# The most schedules that a company can have.
 MOST_SCHEDULES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Work of a schedule and its times: five fields of cron, in a time zone."""
+    """Plan of a schedule: the work, and its times as five cron fields in a time zone."""
 
     name: str
     cron: str
@@ -51,10 +51,10 @@ def create_schedule(
     schedule_id: UUID | None = None,
     actor: str = "",
 ) -> Schedule:
-    """Make a schedule of a company, in the name of `actor`; it first runs at its next time.
+    """Create a company's schedule in the name of `actor`. It first runs at its next time.
 
-    With a `schedule_id` it is made once, however often it is asked for. Raises TooManySchedules,
-    BadSchedule, and what `pipeline.background.start.start_tasks` raises of type and payload.
+    With a `schedule_id`, repeating the call is harmless. Raises TooManySchedules, BadSchedule, and
+    the errors of `pipeline.background.start.start_tasks` about type and payload.
     """
     Company.objects.select_for_update(no_key=True).get(id=company_id)
     theirs = Schedule.objects.filter(owner_id=company_id)
@@ -78,7 +78,7 @@ def change_schedule(
     key_id: UUID | None = None,
     actor: str = "",
 ) -> Schedule:
-    """Change some fields of a plan; all or nothing.
+    """Change some fields of a plan, all or nothing.
 
     Its next time stays unless the times change. Raises ScheduleNotFound, and the errors of
     `create_schedule`.
@@ -98,7 +98,7 @@ def change_schedule(
 
 @transaction.atomic
 def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
-    """Delete a schedule; the tasks it has started stay. Raises ScheduleNotFound."""
+    """Delete a schedule. Tasks that it has started remain. Raises ScheduleNotFound."""
     schedules.delete_schedule(_lock_schedule(company_id, schedule_id), actor=actor)
 
 
@@ -112,7 +112,10 @@ def _lock_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
 
 
 def _check_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
-    """Refuse what this company, or this key, may not start; the engine checks the rest."""
+    """Refuse a type or payload that the company or key may not start.
+
+    The engine checks the rest.
+    """
     check_type_to_start(schedule.type_key, limits_of_key(key_id))
     foreign = ids_not_owned(company_id, [(schedule.type_key, schedule.payload)])
     if foreign:

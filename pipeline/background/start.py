@@ -35,9 +35,9 @@ from tasks.stats.site import site_backlog
 
 security = logging.getLogger("security")
 
-# The name under which starts are counted, in settings.THROTTLE_RATES too.
+# The name under which starts are counted, also in settings.THROTTLE_RATES.
 RATE = "tasks"
-# When to try again after a full backlog: an estimate, as nobody knows better.
+# When to try again after a full backlog: a rough estimate.
 ROOM_AGAIN_SECONDS = 30
 
 OnCount = Callable[[Rate, Tally], None]
@@ -65,14 +65,14 @@ def start_tasks(
     key_id: UUID | None = None,
     on_count: OnCount | None = None,
 ) -> list[Enqueued]:
-    """Enqueue all requested tasks for a company, or none; the results are in the same order.
+    """Enqueue all requested tasks for a company, or none. The results are in the same order.
 
-    `producer` is "member:<user id>" or "key:<key id>". `key_id` is the API key, whose owner may
-    have narrowed what it may start. `on_count` receives what remains of the producer's rate.
+    `producer` is "member:<user id>" or "key:<key id>". `key_id` is the API key, whose limits an
+    owner may have set. `on_count` receives the remainder of the producer's rate.
 
     Raises UnknownType (also for what no company may start), InvalidPayload (also for ids that are
     not the company's), PayloadTooLarge, OutOfRange, TypeNotAllowed, Backlogged, RateExceeded,
-    TooManyAtOnce; for one of several requests TaskRequestRefused, with its number and the reason.
+    TooManyAtOnce; for one of several requests TaskRequestRefused, with its index and the reason.
     """
     allowed = limits_of_key(key_id)
     now = database_now() if any(request.run_after for request in requests) else None
@@ -105,7 +105,7 @@ def _check_task_to_start(
 ) -> NewTask | TaskError | WorkError:
     """Return the task to enqueue, or the error that refuses it.
 
-    A time in the past counts as now, so that a task cannot get ahead of others by it.
+    A time in the past counts as now, so that a task cannot use it to get ahead of others.
     """
     run_after, delay_seconds = request.run_after, request.delay_seconds
     try:
@@ -134,15 +134,15 @@ def _check_task_to_start(
 
 
 def types_to_start(key_id: UUID | None) -> Container[str]:
-    """Return the types that an API key may start; without a key, all that companies may start."""
+    """Return the types that an API key may start, or without a key all that companies may start."""
     allowed = limits_of_key(key_id)
     return COMPANY_TYPES if allowed is None or allowed.types is None else allowed.types
 
 
 def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
-    """Refuse a type that no company may start, or not with this key.
+    """Refuse a type that no company may start, or that this key may not start.
 
-    Raises UnknownType (DemoSwitchedOff for one that is there to try things out), TypeNotAllowed.
+    Raises UnknownType (DemoSwitchedOff for a demo type), TypeNotAllowed.
     """
     if key not in COMPANY_TYPES:
         raise UnknownType(key)
@@ -153,7 +153,7 @@ def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
 
 
 def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
-    """Refuse work behind a full backlog, of this company or of all. Counts only to the limit."""
+    """Refuse work if the backlog of this company or of all is full. Counts only up to the limit."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
     if waiting_tasks_of(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
@@ -164,7 +164,10 @@ def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
 def _count_started(
     producer: str, cost: int, allowed: Producer | None, on_count: OnCount | None
 ) -> None:
-    """Count against the key's own rate, or the site's. Raises RateExceeded, TooManyAtOnce."""
+    """Count started tasks against the key's own rate or the site's.
+
+    Raises RateExceeded, TooManyAtOnce.
+    """
     given = settings.THROTTLE_RATES[RATE]
     if allowed is not None and allowed.per_minute is not None:
         given = (allowed.per_minute, 60)

@@ -11,12 +11,12 @@ from jobs.models import JobPosting
 from pipeline.models import ImportRun
 from tasks.models import Task
 
-# How many jobs are offered to choose from.
+# How many jobs are offered as choices.
 MOST_JOBS = 200
 
 
 class Import(NamedTuple):
-    """An import: of which job, and of how many rows, when that is known."""
+    """An import: its job, and its number of rows once known."""
 
     job_id: UUID
     rows: int | None
@@ -31,12 +31,12 @@ class Subjects:
 
 
 def subjects_of(company_id: UUID, tasks: Iterable[Task]) -> Subjects:
-    """Return the subjects of a company's tasks; two queries at most."""
+    """Return the subjects of a company's tasks, in at most two queries."""
     return subjects_of_payloads(company_id, [task.payload for task in tasks])
 
 
 def subjects_of_payloads(company_id: UUID, given: Iterable[object]) -> Subjects:
-    """Return the subjects of payloads; two queries at most."""
+    """Return the subjects of payloads, in at most two queries."""
     payloads = [payload for payload in given if isinstance(payload, dict)]
     imports = {}
     if ids := _subject_ids(payloads, "import_id"):

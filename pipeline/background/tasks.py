@@ -19,7 +19,7 @@ from tasks.control import find_task
 from tasks.models import EventKind, Schedule, Task, TaskEvent, TaskType
 from tasks.models.statuses import HELD, Breaker, Status
 
-# How many of a company's newest tasks are looked at to count those that ended lately.
+# How many of a company's newest tasks are searched to count those that ended recently.
 MOST_READ = 2_000
 # Dead letters of a type are counted up to this number, and one more.
 MOST_COUNTED = 1_000
@@ -42,7 +42,7 @@ def tasks_of(
     after: UUID | None = None,
     limit: int,
 ) -> Page[Task]:
-    """Return a company's tasks with their types, newest first; `after` continues behind a task."""
+    """Return a company's tasks with their types, newest first. `after` continues after a task."""
     found = _owned_tasks(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
@@ -54,7 +54,7 @@ def tasks_of(
 def dead_tasks_of(
     company_id: UUID, *, type_key: str | None = None, after: UUID | None = None, limit: int
 ) -> Page[Task]:
-    """Return a company's dead letters with their types, the oldest first."""
+    """Return a company's dead letters with their types, oldest first."""
     found = _owned_tasks(company_id, type_key).filter(status=Status.DEAD).order_by("id")
     if after:
         found = found.filter(id__gt=after)
@@ -72,7 +72,7 @@ def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
 
 
 def events_of_task(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
-    """Return a task's events, oldest first; `after` continues after an event's id."""
+    """Return a task's events, oldest first. `after` continues after an event's id."""
     found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
     if after:
         found = found.filter(id__gt=after)
@@ -101,10 +101,10 @@ def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
 
 
 def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
-    """Return each actor of tasks as text: key, member or schedule; in three queries.
+    """Return the names of keys, members and schedules that are actors of tasks, in three queries.
 
-    A worker is called just that, and our own people are the site: the names of our machines and
-    theirs are nobody's business.
+    A worker is called just that, and operators are called the site: companies do not see the names
+    of our machines and staff.
     """
     parts = {actor: task_actor_parts(actor) for actor in actors}
 
@@ -119,7 +119,7 @@ def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
         ),
     }
     return {
-        actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that is gone")
+        actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that was deleted")
         for actor, (kind, thing) in parts.items()
     }
 
@@ -139,13 +139,16 @@ def _owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
 
 
 def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
-    """Return the company's tasks that workers have now, the one that began last first."""
+    """Return the company's running tasks, most recently started first."""
     held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
     return list(held.order_by("-started_at", "-id")[:limit])
 
 
 class RecentlyDone(NamedTuple):
-    """Number of a company's tasks done within the hour; `more` if there may be more."""
+    """Number of a company's tasks done within the last hour.
+
+    `more` means that there may be more.
+    """
 
     done: int
     more: bool
@@ -163,7 +166,7 @@ FROM clock LEFT JOIN LATERAL (
 
 
 def recently_done_tasks(company_id: UUID) -> RecentlyDone:
-    """Count the done tasks among the company's newest; also read the database's time."""
+    """Count the done tasks among the company's newest, and read the database's time."""
     with connection.cursor() as cursor:
         cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
         done, more, now = cursor.fetchone()
@@ -171,7 +174,7 @@ def recently_done_tasks(company_id: UUID) -> RecentlyDone:
 
 
 class DeadOfType(NamedTuple):
-    """A company's dead letters of a type: how many (up to MOST_COUNTED + 1), and the newest."""
+    """A company's dead letters of a type: their number (up to MOST_COUNTED + 1) and the newest."""
 
     key: str
     is_sensitive: bool
@@ -194,7 +197,7 @@ WHERE d.count > 0 GROUP BY k.key ORDER BY max(d.at) DESC
 
 
 def dead_tasks_by_type(company_id: UUID) -> list[DeadOfType]:
-    """Return the company's dead letters, type by type; that with the newest first."""
+    """Return the company's dead letters by type, the type with the newest one first."""
     with connection.cursor() as cursor:
         cursor.execute(_DEAD, {"owner": company_id, "most": MOST_COUNTED + 1})
         rows = cursor.fetchall()
@@ -211,7 +214,7 @@ def last_event_id_of_task(task_id: UUID) -> int:
 
 
 def paused_task_types(company_id: UUID) -> set[str]:
-    """Return the types that do not start for this company: paused by it.
+    """Return the types that do not start for this company.
 
     A type may be paused by the company or stopped for everyone.
     """
@@ -235,8 +238,8 @@ def task_events_for_people(
 ) -> Page[TaskEvent]:
     """Return a task's events for people, oldest first.
 
-    Of progress that follows on progress only the last is told: work that takes long tells of it
-    twice a second. `after` continues behind an event's id. Reads all events of the task.
+    Of consecutive progress events, only the last is returned, since long tasks report progress
+    twice a second. `after` continues after an event's id. Reads all events of the task.
     """
     following = Window(Lead("kind", default=Value("")), order_by="id")
     happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)

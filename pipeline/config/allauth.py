@@ -1,4 +1,4 @@
-"""Settings of django-allauth, by which staff sign in: password, code by mail, passkey, TOTP."""
+"""Settings of django-allauth for staff sign-in: password, emailed code, passkey, TOTP."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from pipeline.config import env
 
 Rates = dict[str, tuple[int, int] | None]
-# How long a code to sign in is good.
+# How long a sign-in code is valid.
 CODE_SECONDS = 600
 
 _STAFF = "pipeline.pages.staff"
 
 
 def allauth_settings(rates: Rates) -> dict[str, Any]:
-    """Return Django's settings for allauth; `rates` are the site's, for codes.
+    """Return Django's settings for allauth. `rates` are the site's rates for codes.
 
-    Emails caused by one client are limited here, those to one address by `sign_in_forms.MailForm`.
-    allauth counts in the default cache, so that must be one that all processes share.
+    Emails are limited per client here, and per address by `sign_in_forms.MailForm`. allauth counts
+    in the default cache, so all processes must share that cache.
     """
     rate = rates["code_request"]
     limit = f"{rate[0]}/{rate[1]}s/ip" if rate else None
@@ -36,7 +36,7 @@ _SIGNING_IN: dict[str, Any] = {
     },
     "ACCOUNT_LOGIN_METHODS": {"email"},
     "ACCOUNT_USER_MODEL_USERNAME_FIELD": None,
-    "ACCOUNT_SIGNUP_FIELDS": ["email*", "password1*"],  # though nobody can sign up: see the adapter
+    "ACCOUNT_SIGNUP_FIELDS": ["email*", "password1*"],  # nobody can sign up: see the adapter
     "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
     "ACCOUNT_CHANGE_EMAIL": True,
     "ACCOUNT_EMAIL_CONFIRMATION_AUTHENTICATED_REDIRECT_URL": "account",
@@ -57,7 +57,8 @@ _SECOND_STEP: dict[str, Any] = {
     "MFA_PASSKEY_LOGIN_ENABLED": True,
     "MFA_FORMS": {"add_webauthn": f"{_STAFF}.sign_in_forms.AddPasskeyForm"},
     "MFA_TOTP_ISSUER": "Next in Line",
-    "MFA_TOTP_TOLERANCE": 1,  # clocks of telephones are half a minute off
-    # Else nobody with a second step could change their address: the new one is not proved yet.
+    "MFA_TOTP_TOLERANCE": 1,  # phone clocks are up to half a minute off
+    # Otherwise nobody with a second step could change their address, since the new one is not
+    # proved yet.
     "MFA_ALLOW_UNVERIFIED_EMAIL": True,
 }

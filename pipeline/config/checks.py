@@ -1,4 +1,4 @@
-"""System checks of what must not be open by accident."""
+"""System checks against accidentally exposed sites."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
 @register(Tags.security)
 def public_site_has_a_database(**_: Any) -> list[CheckMessage]:
-    """Warn at every start when others are to reach the site, but nothing says where its data is."""
+    """Warn at every start if the site looks public but DATABASE_URL is not set."""
     if settings.EMBEDDED_POSTGRES is None or not _is_public_site():
         return []
     text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
-    what = " So this is a site for one machine: its database is embedded, its cookies are plain"
-    what += " and its emails, with the codes that sign in, are kept for whoever sits here."
+    what = " So it runs as a site for one machine: its database is embedded, its cookies are "
+    "not secure"
+    what += " and its emails, with their sign-in codes, are kept on this machine."
     return [Warning(text + what, hint=_HINT, id="pipeline.W001")]
 
 
 @register(Tags.security, deploy=True)
 def deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
-    """Fail when a deployed site would use what is there for one machine only."""
+    """Fail if a deployed site would use features meant for one machine only."""
     found: list[CheckMessage] = []
     if settings.EMBEDDED_POSTGRES is not None:
         found.append(Error("The embedded database would be used.", hint=_HINT, id="pipeline.E001"))
     if settings.DEV_MAIL:
-        text = "Emails would be kept on this machine, codes that sign in among them."
+        text = "Emails, with their sign-in codes, would be kept on this machine."
         found.append(Error(text, hint=_HINT, id="pipeline.E002"))
     if not _is_public_site():
-        hint = "Set SITE_URL to the public address: links in emails lead there."
+        hint = "Set SITE_URL to the public address, which links in emails use."
         found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
     return found
 

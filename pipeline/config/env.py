@@ -1,4 +1,4 @@
-"""Values that differ between environments, each read, typed and checked here."""
+"""Environment variables: each is read, typed and checked here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
 
-# What makes a key too weak to sign with: fewer characters, or fewer different ones.
+# A signing key is too weak with fewer characters, or fewer different ones.
 LEAST_KEY_LENGTH = 32
 LEAST_KEY_CHARACTERS = 10
 LOG_FORMATS = ("json", "console")
@@ -27,30 +27,30 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 class _Env(environ.Env):
-    """The environment, where an empty variable is one that is not set."""
+    """The environment. An empty variable counts as not set."""
 
     def get_value(self, var: str, cast: Any = None, default: Any = "", **options: Any) -> Any:
-        """Return a variable's value, read as `cast` says; else the default."""
+        """Return a variable's value, converted by `cast`, or the default."""
         if not self.ENVIRON.get(var, "").strip():
             return default
         return super().get_value(var, cast, default, **options)
 
     def one_of(self, var: str, choices: tuple[str, ...], default: str) -> str:
-        """Return one of some words. Raises ImproperlyConfigured when it is another."""
+        """Return one of the choices. Raises ImproperlyConfigured for any other value."""
         value = str(self.str(var, default=default))
         if value not in choices:
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
         return value
 
     def at_least_one(self, var: str, default: int) -> int:
-        """Return a whole number from 1. Raises ImproperlyConfigured when it is none."""
+        """Return a whole number of at least 1. Raises ImproperlyConfigured for any other value."""
         text = str(self.str(var, default=str(default))).strip()
         if not text.isascii() or not text.isdecimal() or int(text) < 1:
             raise ImproperlyConfigured(f"{var} must be a whole number from 1; not {text!r}.")
         return int(text)
 
 
-# The variables that are read here, except for the rate limits.
+# The variables read here, except for the rate limits.
 NAMES = (
     "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG"
     " ALLOWED_HOSTS METRICS_TOKEN"
@@ -58,7 +58,7 @@ NAMES = (
     " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
-    " STATEMENT_SECONDS STREAMS_PER_ADDRESS WEBHOOK_ALLOW_PRIVATE"
+    " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
 ).split()
 
 _env = _Env()
@@ -75,20 +75,22 @@ LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
 SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
-# Whether emails are kept on this machine, to be read at /dev/mail/: only where none is sent.
+# How many emails of imports and closed lines go out in a minute; the others are not held back.
+EMAIL_RATE_PER_MINUTE = _env.at_least_one("EMAIL_RATE_PER_MINUTE", 600)
+# Whether emails are kept on this machine and shown at /dev/mail/. Only if none is sent.
 DEV_MAIL: bool = not (DATABASE_URL or EMAIL_BACKEND or _env.str("EMAIL_URL", default=""))
 STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
-# With the embedded database, source folders are served: a developer edits them all the time.
+# With the embedded database, static files come from the source folders, which developers edit.
 STATIC_FILES_COLLECTED = bool(DATABASE_URL) and (STATIC_ROOT / "staticfiles.json").is_file()
 SECURE_COOKIES: bool = _env.bool("SECURE_COOKIES", default=bool(DATABASE_URL) and not DEBUG)
-# Browsers are told for a year that the site is reached over TLS only, unless it may not be so.
+# Browsers are told for a year to use only TLS, unless the settings say otherwise.
 HSTS_SECONDS: int = _env.int("SECURE_HSTS_SECONDS", default=31_536_000 if SECURE_COOKIES else 0)
 HSTS_INCLUDE_SUBDOMAINS: bool = _env.bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
 HSTS_PRELOAD: bool = _env.bool("SECURE_HSTS_PRELOAD", default=False)
 SSL_REDIRECT: bool = _env.bool("SECURE_SSL_REDIRECT", default=False)
-# How long one statement of a web server may take.
+# The time limit of a web server's statements.
 STATEMENT_SECONDS = _env.at_least_one("STATEMENT_SECONDS", 10)
-# How many live streams one network address may hold, in each process.
+# How many live streams a network address may hold per process.
 STREAMS_PER_ADDRESS = _env.at_least_one("STREAMS_PER_ADDRESS", 200)
 
 _RATES = {
@@ -100,20 +102,20 @@ _RATES = {
     "verify": "120/min",
     "tasks": "6000/min",
 }
-# How many tasks may wait before companies can start no more.
+# How many tasks may wait before companies cannot start more.
 TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
-# How many of them may be one company's, so that none takes all the room.
+# How many of them may belong to one company, so that none takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
-# How many bytes of waiting imports and of files to download may be one company's.
+# How many bytes of waiting imports and download files a company may have.
 FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
 # After how many hours without a request a staff account is signed out.
 STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
-# The signed file of the logs' heads, and the key that signs it.
+# The file of the logs' signed heads, and the signing key.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
-# Off: for a pooler in transaction mode that knows no prepared statements.
+# Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
-# Whether companies may start the types that only try the engine out; some take memory on purpose.
+# Whether companies may start demo types, some of which use up memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 # Whether webhooks may go to addresses inside this machine and its networks, and without TLS.
 WEBHOOK_ALLOW_PRIVATE: bool = _env.bool("WEBHOOK_ALLOW_PRIVATE", default=not DATABASE_URL)
@@ -122,9 +124,9 @@ _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
 def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
-    """Return each named rate as (limit, seconds); None where THROTTLE_… says off.
+    """Return each named rate as (limit, seconds), or None if THROTTLE_… is off.
 
-    Raises ImproperlyConfigured when one is neither off nor like 5/15min.
+    Raises ImproperlyConfigured if a rate is neither off nor like 5/15min.
     """
     rates: dict[str, tuple[int, int] | None] = {}
     for name, usual in _RATES.items():
@@ -144,7 +146,7 @@ def throttle_rates_from_env() -> dict[str, tuple[int, int] | None]:
 
 
 def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
-    """Return the networks of the proxies in front. Raises ImproperlyConfigured when one is none."""
+    """Return the networks of trusted proxies. Raises ImproperlyConfigured if one is malformed."""
     networks = []
     for text in (each.strip() for each in _env.list("TRUSTED_PROXIES", default=[])):
         try:
@@ -157,10 +159,10 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
 
 
 def secret_key() -> str:
-    """Return SECRET_KEY; with the embedded database, a key that is kept in a file.
+    """Return SECRET_KEY, or with the embedded database a key that is kept in a file.
 
-    Raises ImproperlyConfigured when a database is given but no key: a made-up key would differ
-    between processes and sign everybody out at each restart. Also when the key is weak.
+    Raises ImproperlyConfigured if the key is weak, or missing with DATABASE_URL: a generated key
+    would differ between processes and sign everybody out at each restart.
     """
     if given := _env.str("SECRET_KEY", default=""):
         return _strong_secret_key("SECRET_KEY", given)
@@ -171,7 +173,8 @@ def secret_key() -> str:
     path = STATE_DIR / "secret_key"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        # Written whole or not at all: of several processes that start together, one wins.
+        # The file is written completely or not at all. If several processes start together, one
+        # wins.
         mine = path.with_suffix(f".{os.getpid()}")
         mine.touch(mode=0o600)
         mine.write_text(secrets.token_urlsafe(50))
@@ -182,9 +185,9 @@ def secret_key() -> str:
 
 
 def secret_key_fallbacks() -> list[str]:
-    """Return the keys before SECRET_KEY, whose signatures are still accepted.
+    """Return former keys whose signatures are still accepted.
 
-    Raises ImproperlyConfigured when one is weak: whoever guesses it could sign.
+    Raises ImproperlyConfigured if one is weak, since anyone who guesses it could sign.
     """
     name = "SECRET_KEY_FALLBACKS"
     return [_strong_secret_key(name, key.strip()) for key in _env.list(name, default=[])]
@@ -200,7 +203,10 @@ def _strong_secret_key(name: str, key: str) -> str:
 
 
 def debug_from_env() -> bool:
-    """Return DEBUG. Raises ImproperlyConfigured with a database: its pages show settings."""
+    """Return DEBUG.
+
+    Raises ImproperlyConfigured with DATABASE_URL, because error pages show settings.
+    """
     if DEBUG and DATABASE_URL:
         raise ImproperlyConfigured(
             "DEBUG=on shows settings and data on error pages, so it cannot be used with"
@@ -210,19 +216,19 @@ def debug_from_env() -> bool:
 
 
 def database_from_url() -> dict[str, Any]:
-    """Return Django's settings of the database in DATABASE_URL.
+    """Return Django's settings for the database in DATABASE_URL.
 
-    A socket's directory stands in the place of the path, postgres://user@//directory/name, or of
-    the host, as libpq has it: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured when
-    it is no PostgreSQL.
+    For a socket, put its directory in the path, postgres://user@//directory/name, or like libpq in
+    the host: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured if it is not
+    PostgreSQL.
     """
     return _database_of("DATABASE_URL", DATABASE_URL)
 
 
 def migration_database_from_url() -> dict[str, Any] | None:
-    """Return user, password and place of MIGRATION_DATABASE_URL; None if it is not set.
+    """Return user, password and location from MIGRATION_DATABASE_URL, or None if it is not set.
 
-    Raises ImproperlyConfigured when it is no PostgreSQL.
+    Raises ImproperlyConfigured if it is not PostgreSQL.
     """
     if not MIGRATION_DATABASE_URL:
         return None
@@ -239,16 +245,16 @@ def _database_of(name: str, url: str) -> dict[str, Any]:
                 found["HOST"] = unquote(host)
             return found
     raise ImproperlyConfigured(
-        f"{name} must name a PostgreSQL: postgres://user:password@host:5432/name"
+        f"{name} must name a PostgreSQL database: postgres://user:password@host:5432/name"
     )
 
 
 def mail_settings_from_env() -> dict[str, Any]:
-    """Return Django's EMAIL_ settings: the server of EMAIL_URL, and the class of EMAIL_BACKEND.
+    """Return Django's EMAIL_ settings: the server in EMAIL_URL, and the class in EMAIL_BACKEND.
 
-    EMAIL_BACKEND may be any of Django's or a library's; ANYMAIL holds that library's settings as a
-    JSON object. Without either variable emails are kept on this machine (DEV_MAIL), or, with a
-    DATABASE_URL, discarded; a system check warns about that. Raises ImproperlyConfigured.
+    EMAIL_BACKEND may be one of Django's or a library's; ANYMAIL holds that library's settings as a
+    JSON object. Without either variable, emails are kept on this machine (DEV_MAIL) or, with
+    DATABASE_URL, discarded, which a system check warns about. Raises ImproperlyConfigured.
     """
     if DEV_MAIL:
         return {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.Backend"}
@@ -263,7 +269,7 @@ def mail_settings_from_env() -> dict[str, Any]:
 
 
 def trusted_origins() -> list[str]:
-    """Return the origins that forms may come from when TLS ends at a proxy."""
+    """Return the origins that forms may come from if TLS ends at a proxy."""
     if not SECURE_COOKIES:
         return []
     names = [f"*{name}" if name.startswith(".") else name for name in ALLOWED_HOSTS if name != "*"]

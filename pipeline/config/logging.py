@@ -1,4 +1,4 @@
-"""Logging: one shape for every process, with the request's or the run's fields on each line."""
+"""Logging: one format for every process, with the request's or run's fields on each line."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import psycopg
 from tasks.log_context import log_fields
 
 _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']+")
-# What every record has; all else on it was given by whoever logged it.
+# Attributes of every record. Any others were passed by the code that logged it.
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 def log_without_secrets(text: str) -> str:
-    """Remove the secrets in addresses from a text: those of the links in emails."""
+    """Remove secrets in URLs from a text, such as those of links in emails."""
     return _SECRET.sub(r"\1…", text)
 
 
 def is_expected_log_record(record: logging.LogRecord) -> bool:
-    """Return whether a traceback says nothing: of a refusal, or of a lock that was not free."""
+    """Return whether a traceback is of no use: after a refusal, or for a lock that was not free."""
     status, error = getattr(record, "status_code", None), (record.exc_info or (None, None))[1]
     is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
     cause = getattr(error, "__cause__", None)
@@ -32,7 +32,7 @@ def is_expected_log_record(record: logging.LogRecord) -> bool:
 
 
 class JSONFormatter(logging.Formatter):
-    """One JSON object per line; an exception's traceback is one of its fields."""
+    """Formatter of records as one JSON object per line, with the traceback as a field."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line."""
@@ -40,10 +40,13 @@ class JSONFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A line for a person, with its fields behind it; a traceback follows below."""
+    """Formatter of records as text, with the fields at the end and the traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as text. Local variables are not shown: they hold keys and addresses."""
+        """Return a record as text.
+
+        Local variables are left out because they hold keys and addresses.
+        """
         fields = _fields_of_log_record(record)
         names = ("timestamp", "level", "event", "logger")
         at, level, event, logger = (fields.pop(name) for name in names)
@@ -53,7 +56,7 @@ class TextFormatter(logging.Formatter):
 
 
 def configure_logging(*, level: str, as_json: bool) -> None:
-    """Send every record to standard error, as JSON lines or as text for a person."""
+    """Send every record to standard error, as JSON lines or as text."""
     logging.config.dictConfig(
         {
             "version": 1,
@@ -67,7 +70,7 @@ def configure_logging(*, level: str, as_json: bool) -> None:
 
 def _fields_of_log_record(record: logging.LogRecord) -> dict[str, Any]:
     given = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
-    given.pop("request", None)  # Django adds it to its lines; as text it is the address again
+    given.pop("request", None)  # Django adds it to its lines; as text it would repeat the URL
     fields = {
         "event": log_without_secrets(record.getMessage()),
         **log_fields(),

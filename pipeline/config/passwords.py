@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 
 
 class MaximumLengthValidator:
-    """Refuses passwords that nobody remembers and whose hashing would take long."""
+    """Validator that refuses very long passwords, which would take long to hash."""
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
@@ -20,5 +20,5 @@ class MaximumLengthValidator:
             )
 
     def get_help_text(self) -> str:
-        """Return what people read about it."""
+        """Return the rule for people."""
         return f"Your password can have at most {self.max_length} characters."

@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend for when DATABASE_URL is not set: it brings the server up itself."""
+"""Django's PostgreSQL backend without DATABASE_URL: it starts the server itself."""

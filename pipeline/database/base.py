@@ -1,4 +1,4 @@
-"""The backend's `DatabaseWrapper`; Django looks for it in a module of this name."""
+"""The backend's `DatabaseWrapper`, in a module with the name that Django expects."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from django.db.backends.postgresql import base
 
 from pipeline.database.cluster import PORT
 
-# A connection that was alive so long ago is used without being asked whether it still is.
+# A connection that was alive this recently is used without another check.
 TRUSTED_SECONDS = 1.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """PostgreSQL, embedded or not, whose health is checked at most once a second.
 
-    A request that meets a connection lost within that second is answered with 503, and the next
-    request gets a new connection.
+    If a connection is lost within that second, the request gets 503, and the next request gets a
+    new connection.
     """
 
     _alive_at = float("-inf")
 
     def close_if_health_check_failed(self) -> None:
-        """Close a connection that is lost, unless it was alive a moment ago."""
+        """Close a lost connection, unless it was alive a moment ago."""
         if monotonic() - self._alive_at < TRUSTED_SECONDS:
-            self.health_check_done = True  # of this request: never in the middle of a transaction
+            self.health_check_done = True  # in this request: never in the middle of a transaction
         super().close_if_health_check_failed()
 
     def is_usable(self) -> bool:
-        """Ask whether the connection is alive, and note when it was."""
+        """Check whether the connection is alive, and note when it was."""
         usable = super().is_usable()
         self._alive_at = monotonic() if usable else float("-inf")
         return usable
@@ -40,14 +40,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Connect to the database. Raises ClusterError if the embedded one cannot be started."""
         if cluster := settings.EMBEDDED_POSTGRES:
             cluster.ensure()
-            # Given explicitly, or libpq would take it from the environment's PGPORT.
+            # Given explicitly, because libpq would otherwise take it from PGPORT.
             conn_params = {"port": PORT, **conn_params}
         try:
             connection = super().get_new_connection(conn_params)
         except psycopg.OperationalError as error:
             if not cluster or 'role "' not in str(error):
                 raise
-            cluster.prepare_roles()  # an earlier release has started this server, and runs it still
+            cluster.prepare_roles()  # an earlier release started this server, and it still runs
             connection = super().get_new_connection(conn_params)
         self._alive_at = monotonic()
         return connection

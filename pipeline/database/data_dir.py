@@ -1,7 +1,7 @@
-"""Location of a cluster's data, and who can reach it.
+"""Location of a cluster's data, and access to it.
 
-PostgreSQL refuses to run as root, so root hands the server to an ordinary user. That user must be
-able to reach the files, and no existing directory's mode is ever loosened for it.
+PostgreSQL refuses to run as root, so root runs the server as an ordinary user. That user must be
+able to reach the files, but no existing directory's permissions are ever loosened.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pipeline.database.errors import ClusterError
 ROOTS_FOLDER = Path("/var/lib")  # only root can create names there
 SHORT_FOLDER = Path("/tmp")  # noqa: S108 -- what is found there is checked by `make_dir_private`
 
-# Bytes of a socket's path, without the closing zero: sun_path has 108 on Linux, 104 elsewhere.
+# Bytes of a socket's path, without the final zero: sun_path has 108 on Linux, 104 elsewhere.
 SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
 SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
 
 
 def is_dir_open_to_all(path: Path) -> bool:
-    """Return whether any user can walk to `path`; directories still to be made count as open."""
+    """Return whether any user can reach `path`. Directories not yet created count as open."""
     return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
 
 
 def data_dir_of(base: Path, user: pwd.struct_passwd | None) -> Path:
-    """Return `base`, or a folder under /var/lib when `user` cannot reach `base`."""
+    """Return `base`, or a folder under /var/lib if `user` cannot reach `base`."""
     base = base.resolve()
     if user is None or is_dir_open_to_all(base):
         return base
@@ -38,9 +38,9 @@ def data_dir_of(base: Path, user: pwd.struct_passwd | None) -> Path:
 
 
 def socket_dir_of(base: Path) -> Path:
-    """Return `base`/run, or a short folder when that path is too long for a socket.
+    """Return `base`/run, or a shorter path if that one is too long for a socket.
 
-    libpq splits a host at commas, and quotes have a meaning in PostgreSQL's own settings.
+    libpq splits a host at commas, and quotes have a meaning in PostgreSQL's settings.
     """
     inside = base / "run"
     too_long = len(os.fsencode(inside)) + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES
@@ -54,10 +54,10 @@ def _dir_tag(path: Path) -> str:
 
 
 def make_dir_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
-    """Create `path` with its parents; `user`, if given, can walk there whatever the umask says.
+    """Create `path` with its parents. `user`, if given, can reach it whatever the umask.
 
-    Raises ClusterError if `path` belongs to somebody else: PostgreSQL would refuse it, and root
-    must not write where another user decides what a name means.
+    Raises ClusterError if `path` belongs to another user: PostgreSQL would refuse it, and root must
+    not write where another user can replace names by links.
     """
     for folder in [*reversed(path.parents), path]:
         if not folder.exists():
@@ -69,10 +69,10 @@ def make_dir_reachable(path: Path, user: pwd.struct_passwd | None) -> None:
 
 
 def make_dir_private(path: Path, user: pwd.struct_passwd | None) -> Path:
-    """Create the directory `path` for the server alone: mode 0700, owned by `user` if given.
+    """Create the directory `path` for the server only: mode 0700, owned by `user` if given.
 
-    Inside it everybody is trusted, which is safe because nobody else gets in. Raises ClusterError
-    if something there belongs to somebody else, or is a link.
+    Every connection inside it is trusted, which is safe because nobody else has access. Raises
+    ClusterError if the path belongs to another user or is a link.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     _check_dir_owner(path, {os.geteuid(), user.pw_uid} if user else {os.geteuid()})

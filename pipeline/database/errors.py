@@ -2,4 +2,4 @@
 
 
 class ClusterError(RuntimeError):
-    """The embedded PostgreSQL cannot run here; the text says why and what to do about it."""
+    """The embedded PostgreSQL cannot run here. The text says why, and what to do about it."""

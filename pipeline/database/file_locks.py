@@ -1,4 +1,4 @@
-"""Locks on files: the kernel drops them with their process, even after kill -9."""
+"""File locks. The kernel releases them with their process, even after kill -9."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 
 def open_lock_file(path: Path) -> int:
-    """Open the lock file `path`, which no other user may open, or they could block us."""
+    """Open the lock file `path`, closed to other users so that they cannot block us."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 @contextmanager
 def hold_file_lock(path: Path) -> Iterator[int]:
-    """Hold the exclusive lock on `path` while the block runs; yield its descriptor.
+    """Hold the exclusive lock on `path` while the block runs, and yield its descriptor.
 
-    A child that inherits the descriptor keeps the lock for as long as it lives.
+    A child that inherits the descriptor keeps the lock while it lives.
     """
     lock = open_lock_file(path)
     try:
@@ -29,7 +29,7 @@ def hold_file_lock(path: Path) -> Iterator[int]:
 
 
 class SharedFileLock:
-    """Seat of this process among the users of a shared server."""
+    """Shared lock of this process as one of a server's users."""
 
     def __init__(self, path: Path) -> None:
         self._lock = open_lock_file(path)
@@ -37,15 +37,15 @@ class SharedFileLock:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def is_mine(self) -> bool:
-        """Return whether this process holds the seat; a forked child needs its own."""
+        """Return whether this process holds the lock. A forked child needs its own."""
         return self._owner == os.getpid()
 
     def forget(self) -> None:
-        """Close the inherited descriptor in a forked child; the parent's seat stays taken."""
+        """Close the inherited descriptor in a forked child. The parent keeps its lock."""
         os.close(self._lock)
 
     def leave(self) -> bool:
-        """Release the seat; return whether it was the last one."""
+        """Release the lock, and return whether it was the last one."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

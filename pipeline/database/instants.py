@@ -1,4 +1,4 @@
-"""Reads as of one instant, and the time on the database's clock."""
+"""Reads as of one instant, and the database's time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_instant() -> Iterator[None]:
-    """Read everything inside as of one instant; writing fails."""
+    """Read everything in the block as of one instant. Writing fails."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -1,7 +1,7 @@
-"""Roles of the database: one owns the tables and migrates, another is the application's.
+"""Database roles: one owns the tables and migrates, the other is the application's.
 
-The application's role owns nothing. It may read and append to the log, and neither change nor
-remove its rows, nor switch its triggers off.
+The application's role owns nothing. It may read the log and append to it, but not change or remove
+its rows or switch off its triggers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DO $$ BEGIN
     END IF;
 END $$
 """
-# Everything in the schema that is another role's; sequences of columns follow their tables.
+# Everything in the schema that another role owns. Column sequences follow their tables.
 _HAND_OVER = """
 DO $$
 DECLARE each record;
@@ -55,9 +55,9 @@ GRANT SELECT ON django_migrations TO {role}
 
 
 def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
-    """Create both roles in an embedded cluster, and hand its database over to them.
+    """Create both roles in an embedded cluster, and give them its database.
 
-    What an earlier release has created as superuser becomes the owner's.
+    Objects that an earlier release created as superuser become the owner's.
     """
     host = str(socket_dir)
     with psycopg.connect(host=host, port=port, user=superuser, dbname="postgres") as server:
@@ -71,9 +71,9 @@ def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> 
 
 @contextmanager
 def in_migrating_role() -> Iterator[None]:
-    """Let Django's connection be that of the role that migrates, if the site has one of its own.
+    """Use the migrating role for Django's connection in the block, if the site has a separate one.
 
-    Afterwards the application's role exists, and has its rights on every table.
+    Afterwards, the application's role exists and has its rights on every table.
     """
     given = settings.MIGRATION_DATABASE
     if not given:
@@ -96,7 +96,7 @@ def in_migrating_role() -> Iterator[None]:
 
 
 def role_may_rewrite_log() -> bool:
-    """Tell whether the role of this connection could change what the log says."""
+    """Tell whether the role of this connection could change the log."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT rolsuper OR has_table_privilege(%s, 'UPDATE') OR has_table_privilege(%s,"

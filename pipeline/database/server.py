@@ -1,6 +1,6 @@
-"""One PostgreSQL server: its files, its settings, its start and its end.
+"""One PostgreSQL server: its files, settings, start and stop.
 
-Nothing here guards against two processes doing it at once; `Cluster` does.
+Nothing here prevents two processes from doing this at once; `Cluster` does.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pipeline.database.data_dir import make_dir_private
 from pipeline.database.errors import ClusterError
 from pipeline.database.stale_locks import remove_stale_lock
 
-PORT = 5432  # no port is opened; it is only a part of the socket's name
+PORT = 5432  # no port is opened; the number is only part of the socket's name
 SUPERUSER = "postgres"
 BUILTIN_LOCALE_SINCE = 17
 
-# "Do you speak TLS?", the shortest question that the server answers (with one letter).
+# The SSLRequest message, the shortest one that the server answers (with one letter).
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 CONNECT_SECONDS = 5
 START_SECONDS = 60
 STOP_SECONDS = 30
-# The backends of a killed server need a moment to notice; only then is its memory free.
+# The backends of a killed server need a moment to notice. Only then is its memory free.
 START_ATTEMPTS = 40
 REST_SECONDS = 0.25
 PASSING = ("pre-existing shared memory block", "lock file")
@@ -42,12 +42,12 @@ DEFAULTS = {
     "port": str(PORT),
     "unix_socket_permissions": "0700",
     "max_connections": "200",
-    "jit": "off",  # compiling costs more than our short queries do
+    "jit": "off",  # compiling takes longer than our short queries
 }
 
 
 def server_user() -> pwd.struct_passwd | None:
-    """Return the user who runs the server in root's place; None when this process is not root."""
+    """Return the user who runs the server instead of root, or None if this process is not root."""
     if os.geteuid() != 0:
         return None
     try:
@@ -60,8 +60,8 @@ def server_user() -> pwd.struct_passwd | None:
 class Server:
     """The server of `base`/data-<major>, reached through a socket in `socket_dir`.
 
-    `user` is who runs it, None for this process's own user; `conf` are settings that go before
-    the defaults.
+    `user` runs it; None means this process's own user. `conf` holds settings that override the
+    defaults.
     """
 
     binaries: Binaries
@@ -72,26 +72,29 @@ class Server:
 
     @property
     def data(self) -> Path:
-        """Return a directory for each major version: a new one starts afresh instead of failing."""
+        """Return the data directory, one per major version, so that a new version starts empty."""
         return self.base / f"data-{self.binaries.major}"
 
     @property
     def socket(self) -> Path:
-        """Return the socket's file, there while the server runs."""
+        """Return the socket's path. The file exists while the server runs."""
         return self.socket_dir / f".s.PGSQL.{PORT}"
 
     @property
     def log(self) -> Path:
-        """Return the server's log file; the previous start's log is kept beside it."""
+        """Return the server's log file. The previous start's log is kept beside it."""
         return self.base / "log" / "postgres.log"
 
     def is_ready(self) -> bool:
-        """Return whether it takes queries: during crash recovery it listens but takes none."""
+        """Return whether the server accepts queries.
+
+        During crash recovery it listens but accepts none.
+        """
         with socket.socket(socket.AF_UNIX) as client, suppress(OSError, IndexError):
             status = (self.data / "postmaster.pid").read_text().splitlines()[7].strip()
             if status != "ready":  # it is starting or stopping
                 return False
-            # A server that was killed a moment ago can still accept connections, but never replies.
+            # A server that was just killed may still accept connections, but never replies.
             client.settimeout(CONNECT_SECONDS)
             client.connect(str(self.socket))
             client.sendall(SSL_REQUEST)
@@ -99,16 +102,16 @@ class Server:
         return False
 
     def start(self, *, lock: int) -> None:
-        """Start the server and wait until it is ready; its files are created the first time.
+        """Start the server and wait until it is ready. The first start creates its files.
 
-        A first start that is cut off holds on to `lock` until it has really ended. Raises
-        ClusterError with the end of the log.
+        An interrupted first start keeps `lock` until it has really ended. Raises ClusterError with
+        the end of the log.
         """
         make_dir_private(self.log.parent, self.user)
         make_dir_private(self.socket_dir, self.user)
         if not self.data.exists():
             self._create(lock)
-        # At each start, so that changes of `conf` or the folder apply.
+        # At each start, so that changes to `conf` or the folder apply.
         durability = (
             {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
         )
@@ -116,18 +119,18 @@ class Server:
         settings = DEFAULTS | folder | durability | dict(self.conf)
         path = self.base / "embedded.conf"
         path.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
-        path.chmod(0o644)  # whatever the umask says: the server may be another user
+        path.chmod(0o644)  # despite the umask: the server may run as another user
         with suppress(FileNotFoundError):
             self.log.replace(self.log.with_suffix(".log.1"))
         self._start_patiently()
 
     def _create(self, lock: int) -> None:
-        """Run initdb in a side folder, then rename: an interrupted run leaves nothing half-made."""
+        """Run initdb in a temporary folder, then rename it: an interrupted run leaves nothing."""
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
         make_dir_private(half_made, self.user)
         options = [] if self._is_durable() else ["--no-sync"]
-        # The same order of letters on every machine, and lower() beyond ASCII.
+        # The same collation on every machine, and lower() beyond ASCII.
         if self.binaries.major >= BUILTIN_LOCALE_SINCE:
             options += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         else:
@@ -167,8 +170,8 @@ class Server:
         return "(nothing)"
 
     def stop(self) -> None:
-        """Stop the server and wait for its end; open connections are closed."""
-        self._forget_foreign_locks()  # or a stranger would be told to stop
+        """Stop the server and wait for its end. Open connections are closed."""
+        self._forget_foreign_locks()  # otherwise another program might be told to stop
         if (self.data / "postmaster.pid").exists() and not self._control(
             "stop", "-m", "fast", "-t", STOP_SECONDS
         ):
@@ -184,9 +187,9 @@ class Server:
     def _run(
         self, program: str, *options: object, pass_fds: tuple[int, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of PostgreSQL's programs as the server's user, out of reach of our Ctrl-C.
+        """Run one of PostgreSQL's programs as the server's user, shielded from our Ctrl-C.
 
-        Its environment has no PGPORT, PGDATA or the like, and the locale C.
+        Its environment has no PGPORT, PGDATA or similar, and the locale C.
         """
         plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         identity: dict[str, Any] = {}

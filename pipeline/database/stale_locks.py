@@ -1,7 +1,7 @@
 """Stale lock files of a killed server, which name a process id.
 
-PostgreSQL forgets such a file when no process has the number. It refuses to start when the number
-has meanwhile gone to another program, so that case is ours.
+PostgreSQL ignores such a file if no process has the id. It refuses to start if the id now belongs
+to another program, so that case is handled here.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ PROC = Path("/proc")
 
 
 def remove_stale_lock(lock_file: Path, base: Path) -> None:
-    """Remove `lock_file` if the process it names is alive and no server of a folder in `base`."""
+    """Remove `lock_file` if its process is alive but is not a server of a folder in `base`."""
     with suppress(OSError, ValueError, IndexError):
         process_id = abs(int(lock_file.read_text().split()[0]))
         with suppress(PermissionError):  # then it is alive
-            os.kill(process_id, 0)  # raises ProcessLookupError when it is not
+            os.kill(process_id, 0)  # raises ProcessLookupError if it is not
         if not _is_lock_in_use(process_id, base):
             lock_file.unlink()
 
 
 def _is_lock_in_use(process_id: int, base: Path) -> bool:
-    """Return whether that process is a server of ours, working in a data folder in `base`.
+    """Return whether a process is one of our servers, working in a data folder in `base`.
 
-    A process that is dead but not yet collected has no working directory, and serves nothing.
+    A dead process that is not yet reaped has no working directory and serves nothing.
     """
     if not (PROC / "self").exists():
         command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(process_id)]

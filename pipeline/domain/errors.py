@@ -1,4 +1,7 @@
-"""Refusals, each a named fact with its data. HTTP lives in `pipeline.api.problems`."""
+"""Refusals by the rules of the line, with their data.
+
+Their HTTP form is in `pipeline.api.problems`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any
 
 
 class LineError(Exception):
-    """Refusal by the rules of the line. `facts` is its data, by name."""
+    """Refusal by the rules of the line. `facts` holds its data by name."""
 
     message = "The line refuses this."
 
@@ -37,8 +40,8 @@ class ImportFileRefused(LineError):
 
 class FilesFull(LineError):
     message = (
-        "Your company's waiting imports and its files to download already take {used} of the"
-        " {limit} bytes that they may. Wait until imports have ended, or files have expired."
+        "Your company's waiting imports and download files already use {used} of {limit} "
+        "bytes. Wait until imports have ended or files have expired."
     )
 
 
@@ -75,11 +78,12 @@ class AlreadyApplied(LineError):
 
 
 class AlreadyDecided(LineError):
-    message = "The company has decided on this applicant; only the company can add them again."
+    message = "The company has already decided on this applicant. Only the company can add "
+    "them again."
 
 
 class JobNotOpen(LineError):
-    message = "This job takes no applications: it is {status}."
+    message = "This job does not take applications because it is {status}."
 
 
 class IllegalMove(LineError):
@@ -87,23 +91,23 @@ class IllegalMove(LineError):
 
 
 class IllegalJobMove(LineError):
-    message = "A job that is {status} cannot be changed in this way ({verb})."
+    message = "A job that is {status} does not allow this change ({verb})."
 
 
 class AcknowledgmentExpired(LineError):
-    message = "The time to acknowledge this seat has run out."
+    message = "The deadline to acknowledge this seat has passed."
 
 
 class StaleVersion(LineError):
-    message = "The job has changed since you read it; read it again."
+    message = "The job has changed since you read it. Read it again."
 
 
 class NoSuchMoment(LineError):
-    message = "The job did not exist at that time or sequence number."
+    message = "The job did not exist at that time or seq."
 
 
 class FutureMoment(LineError):
-    message = "That lies in the future."
+    message = "That time is in the future."
 
 
 class UnknownPlace(LineError):
@@ -111,8 +115,8 @@ class UnknownPlace(LineError):
 
 
 class LogReadersBusy(LineError):
-    message = "Another long log of your company is being read; try again when that has ended."
+    message = "Another of your company's long logs is being read. Try again when that has finished."
 
 
 class VerifierBusy(LineError):
-    message = "Other logs are being verified; try again in a moment."
+    message = "Other logs are being verified. Try again in a moment."

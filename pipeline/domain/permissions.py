@@ -1,8 +1,7 @@
-"""Table of permissions: each action, and who may take it. Pure.
+"""Table of permissions: every action and who may take it. Pure.
 
-The API and the pages let callers through by this table alone, and the API's documentation is
-written from it. A person's or a company's own things are looked up beside it: what belongs to
-somebody else does not exist.
+The API and the pages decide only by this table, and the API's documentation is made from it.
+Ownership is checked separately: anything that belongs to somebody else does not exist.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _RANKS = list(Role)
 
 
 class Action(Enum):
-    """Something that callers do, if the table lets them."""
+    """Action of a caller, if the table allows it."""
 
     SEE_JOBS = auto()
     APPLY = auto()
@@ -50,17 +49,17 @@ class Action(Enum):
 class Rule:
     """Roles, scopes and persons that may take an action."""
 
-    role: Role | None = None  # a member's least role; None: no member
+    role: Role | None = None  # the lowest role of a member; None: no member
     scope: Scope | None = None  # a key's scope; None: no key
-    applicant: bool = False  # a signed-in applicant, with what is their own
-    public: bool = False  # anyone, also without a credential
+    applicant: bool = False  # a signed-in applicant, on their own data
+    public: bool = False  # anyone, even without a credential
 
     def allows_member(self, role: Role) -> bool:
-        """Return whether a member in that role may act; a role includes those below it."""
+        """Return whether a member in a role may act. A role includes those below it."""
         return self.role is not None and _RANKS.index(role) >= _RANKS.index(self.role)
 
     def allows_key(self, scopes: Collection[str]) -> bool:
-        """Return whether a key with those scopes may act; the scope `write` includes `read`."""
+        """Return whether a key with these scopes may act. The scope `write` includes `read`."""
         return self.scope is not None and (self.scope in scopes or Scope.WRITE in scopes)
 
 
@@ -69,7 +68,7 @@ _APPLICANT = Rule(applicant=True)
 _BOTH_SIDES = Rule(Role.VIEWER, Scope.READ, applicant=True)
 _VIEWER = Rule(Role.VIEWER, Scope.READ)
 _RECRUITER = Rule(Role.RECRUITER, Scope.WRITE)
-_OWNER = Rule(Role.OWNER, Scope.WRITE)  # a key that may write does what an owner does …
+_OWNER = Rule(Role.OWNER, Scope.WRITE)  # a key with `write` may do what an owner may …
 _OWNER_IN_PERSON = Rule(Role.OWNER)  # … except for these
 
 RULES: dict[Action, Rule] = {

@@ -1,6 +1,6 @@
 """Statuses of an application, and every legal move between them: one table. Pure.
 
-Services, replay, the API and the documentation are driven by `MOVES`; what is not in it is illegal.
+`MOVES` drives services, replay, the API and the documentation. Any other move is illegal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import IllegalMove
 
-# How long an application is kept whose address nobody proves, and the reason of its end.
+# How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
 
@@ -22,12 +22,12 @@ class Status(StrEnum):
 
     WAITLIST = "WAITLIST"  # moved on by the system, when a seat opens
     PENDING_ACKNOWLEDGMENT = "PENDING_ACKNOWLEDGMENT"  # by the applicant, or by the deadline
-    ACTIVE = "ACTIVE"  # by the company, or by the applicant who leaves
+    ACTIVE = "ACTIVE"  # by the company, or by the applicant on leaving
     INACTIVE = "INACTIVE"  # terminal: by nobody
 
     @property
     def holds_seat(self) -> bool:
-        """Tell if an application in this status takes one of the job's seats."""
+        """Tell whether an application in this status holds one of the job's seats."""
         return self in (Status.ACTIVE, Status.PENDING_ACKNOWLEDGMENT)
 
 
@@ -140,7 +140,7 @@ OUTCOMES: dict[Move, Outcome] = {
     Move.CLOSE_OUT: Outcome.JOB_CLOSED,
 }
 
-# The outcomes that a company can decide on, and the move that each of them is.
+# The outcomes that a company can choose, and the move of each.
 DECISIONS: dict[Outcome, Move] = {
     Outcome.REMOVED: Move.REMOVE,
     Outcome.REJECTED: Move.REJECT,
@@ -148,7 +148,7 @@ DECISIONS: dict[Outcome, Move] = {
 }
 
 
-# Every legal change of a job's own status, and the event that it is.
+# Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {
     (None, "DRAFT"): EventType.JOB_CREATED,
     ("DRAFT", "OPEN"): EventType.JOB_OPENED,
@@ -160,9 +160,10 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 
 
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
-    """Return the status after a move; None is before the application. Raises IllegalMove.
+    """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: if the application is. Nobody unverified gets a seat, and only they are verified.
+    `verified`: whether the application is. Unverified ones get no seat, and only they can be
+    verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
@@ -181,7 +182,7 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Actor of a change: an applicant, a company's key or member, or the system (without an id)."""
+    """Actor of a change: an applicant, a company's key or member, or the system, without an id."""
 
     kind: ActorKind
     id: UUID | None = None
@@ -191,7 +192,7 @@ SYSTEM = Actor(ActorKind.SYSTEM)
 
 
 class Reason(StrEnum):
-    """Reason of a company's decision; the log holds this code, never free text."""
+    """Reason for a company's decision. The log holds this code, never free text."""
 
     NOT_A_MATCH = "NOT_A_MATCH"
     POSITION_FILLED = "POSITION_FILLED"

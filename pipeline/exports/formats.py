@@ -1,7 +1,7 @@
 """Whole lines and logs as text: CSV for spreadsheets, JSON lines for programs.
 
-One truth for files that are streamed to a browser and for those that are made in the background.
-Nothing is held in memory but one slice of rows.
+The same code makes files that are streamed to a browser and files made in the background. Only one
+batch of rows is held in memory.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ LOG_COLUMNS = (
     "prev_hash",
     "hash",
 )
-# What a file is, by the format that is asked for.
+# The content type and extension of each format.
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-# From this number of events on, a file is better made in the background than waited for.
+# From this number of events on, pages offer to prepare the file in the background.
 LONG_LOG = 5_000
 
 Row = dict[str, Any]
@@ -48,9 +48,8 @@ Row = dict[str, Any]
 def formatted_lines(job: Job, what: str, format: str) -> Iterator[str]:
     """Return the lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
 
-    As of one instant: the job's log up to the head that `job` has, its applications as they are
-    when the first line is read. The first line of CSV names the columns. Raises KeyError for
-    anything else.
+    All lines are as of one instant: the log up to the head in `job`, the applications when the
+    first line is read. The first line of CSV names the columns. Raises KeyError for anything else.
     """
     if not is_known_format(what, format):
         raise KeyError(f"{what}.{format}")
@@ -70,7 +69,7 @@ def is_known_format(what: str, format: str) -> bool:
 
 
 def formatted_file_name(job: Job, what: str, format: str) -> str:
-    """Return a file's name: the job's title, the content and the time, in plain letters."""
+    """Return a file's name: the job's title, the content and the time, in ASCII letters."""
     title = slugify(job.posting.title)[:60] or "job"
     return f"{title}-{what}-{timezone.localtime():%Y-%m-%d-%H%M}.{format}"
 
@@ -78,9 +77,9 @@ def formatted_file_name(job: Job, what: str, format: str) -> str:
 def formatted_pieces(
     lines: Iterable[str], *, characters: int, first_at_once: bool
 ) -> Iterator[bytes]:
-    """Join lines into pieces of about that many characters; no line is split.
+    """Join lines into pieces of about `size` characters. No line is split.
 
-    `first_at_once` gives out the first line alone, for whoever waits for a sign that it begins.
+    `first_at_once` yields the first line alone, as an early sign that the download has started.
     """
     piece: list[str] = []
     size = characters if first_at_once else 0
@@ -94,12 +93,12 @@ def formatted_pieces(
         yield "".join(piece).encode()
 
 
-# Spreadsheets read the full-width forms as the plain ones.
+# Spreadsheets read full-width forms like the plain ones.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
-    """Write rows as RFC 4180 CSV; the first line names the columns."""
+    """Yield rows as RFC 4180 CSV. The first line names the columns."""
     writer = csv.writer(_CSVLine())
     yield writer.writerow(columns)
     for row in rows:
@@ -107,7 +106,7 @@ def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
 
 
 def safe_csv_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet runs: a formula gets an apostrophe in front."""
+    """Return a cell that no spreadsheet runs: a formula gets a leading apostrophe."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
@@ -118,7 +117,7 @@ def safe_csv_cell(value: Any) -> Any:
 
 
 def plain_csv_cell(text: str) -> str:
-    """Return a cell without the apostrophe of `safe_csv_cell`, to import what was exported."""
+    """Return a cell without the apostrophe of `safe_csv_cell`, so that exports can be imported."""
     return text[1:] if text.startswith("'") and safe_csv_cell(text[1:]) == text else text
 
 
@@ -137,7 +136,7 @@ def _format_applications(job: Job) -> Iterator[Row]:
 
 
 def _format_log(job: Job) -> Iterator[Row]:
-    """Return the fields that the hash covers, exactly as it covers them, and the two hashes."""
+    """Return the fields that the hash covers, exactly as hashed, and the two hashes."""
     for event in rows_of_log(job.id, job.seq):
         hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
         yield json.loads(canonical_log_row(event)) | hashes

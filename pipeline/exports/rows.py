@@ -1,7 +1,6 @@
-"""Reads of whole lines and logs, however long, a slice at a time: for files to take away.
+"""Reads of whole lines and logs for exports, in batches, however long.
 
-Nothing here holds a transaction open while a slow client reads, and nothing is held in memory but
-one slice.
+Nothing here holds a transaction open while a slow client reads. Only one batch is held in memory.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from django.db import connection
 from applicants.models import ERASED
 from pipeline.models import Event
 
-# How many rows are read at a time.
+# Rows per batch.
 SLICE = 2_000
 
-# `reason` is the code of a decision, if one was given; `policy_version` is that of the rules under
-# which the last thing happened to the application.
+# `reason` is the code of a decision, if there is one. `policy_version` is that of the rules at the
+# application's last event.
 APPLICATION_COLUMNS = (
     "application_id",
     "applicant_id",
@@ -65,7 +64,7 @@ ORDER BY a.applied_at, a.id
 def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
 
-    As of one instant: the database keeps the answer to the one statement until it has been read.
+    As of one instant: the database keeps the result of the single statement until it has been read.
     """
     with connection.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
@@ -74,9 +73,9 @@ def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
 
 def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
-    """Read a job's log up to a seq, oldest first. Its rows never change.
+    """Yield a job's log up to a seq, oldest first.
 
-    The log is therefore read as of one instant.
+    Log rows never change, so this reads the log as of one instant.
     """
     last = 0
     while last < head:

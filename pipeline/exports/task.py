@@ -1,4 +1,4 @@
-"""Exports in the background: a job's applications, or its log, as a file to take away."""
+"""Export tasks: a job's applications or its log as a file to download."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = {
     "required": ["job_id", "format"],
     "additionalProperties": False,
 }
-# A million rows take minutes; two exports at a time leave the database to the line.
+# A million rows take minutes. A limit of two exports at a time leaves the database to the line.
 LIMITS: dict[str, Any] = {
     "queue": "files",
     "timeout_seconds": 3_600,
@@ -33,19 +33,19 @@ LIMITS: dict[str, Any] = {
 
 @task_type(key="applications.export", **LIMITS)
 def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """Write every application to a job into a file: {"file_id", "rows"}."""
+    """Write every application to a job to a file: {"file_id", "rows"}."""
     return _export_in_task("applications", payload, context)
 
 
 @task_type(key="log.export", **LIMITS)
 def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """Write a job's log with its hashes into a file: {"file_id", "rows"}."""
+    """Write a job's log with its hashes to a file: {"file_id", "rows"}."""
     return _export_in_task("log", payload, context)
 
 
 def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     if context.owner_id is None:
-        raise Fatal("an export is made for a company")
+        raise Fatal("an export must be for a company")
     try:
         file = write_export(
             job_id=UUID(payload["job_id"]),
@@ -59,5 +59,7 @@ def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dic
     except (JobNotFound, FilesFull) as error:
         raise Fatal(str(error)) from None
     except StoredFileNotFound:
-        raise Retry("somebody was erased meanwhile: it is written anew", after_seconds=1) from None
+        raise Retry(
+            "somebody was erased meanwhile; the file is written again", after_seconds=1
+        ) from None
     return {"file_id": str(file.id), "rows": file.rows} if file else None

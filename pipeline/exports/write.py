@@ -1,4 +1,4 @@
-"""Writing a whole line or log into a file that its company can take away later."""
+"""Export of a whole line or log to a file that its company can download later."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pipeline.files.write import FileWriter, remove_files
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
 
-# About how many characters are written, and told of, at a time.
+# About how many characters are written and reported at a time.
 PIECE = 128 * 1_024
 
-# Told how many rows are written, and how many there will be.
+# Callback with the number of written rows and the expected total.
 Tell = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
 class _Counted:
-    """Lines with a counter of rows; a line of column names does not count."""
+    """Lines with a counter of rows. The line of column names does not count."""
 
     lines: Iterator[str]
     rows: int
@@ -42,12 +42,12 @@ def write_export(
     tell: Tell,
     is_cancelled: Callable[[], bool],
 ) -> StoredFile | None:
-    """Write `applications` or `log` of a job as `csv` or `jsonl`, of one instant; gives the file.
+    """Write a job's `applications` or `log` as `csv` or `jsonl`, as of one instant.
 
-    A task has one file: writing again replaces what an earlier attempt has left. None when it was
-    cancelled, and then nothing is left. Raises JobNotFound, also for another company's job;
-    StoredFileNotFound when the file went while it was written, because somebody who may stand in it
-    was erased: begin again.
+    Returns the file, or None after a cancellation, which leaves no file. A task has one file:
+    writing again replaces what an earlier attempt left. Raises JobNotFound, also for another
+    company's job. Raises StoredFileNotFound if the file was removed while it was written, because
+    somebody who may be in it was erased: start again.
     """
     job = read_job(job_id)
     if job.company_id != company_id:
@@ -60,7 +60,7 @@ def write_export(
         name=formatted_file_name(job, what, format),
         content_type=TYPES[format],
     )
-    # About how many rows there will be: the line goes on while it is read.
+    # The approximate number of rows: the line keeps moving while it is read.
     total = job.seq if what == "log" else Application.objects.filter(job_id=job_id).count()
     counted = _Counted(formatted_lines(job, what, format), rows=-1 if format == "csv" else 0)
     for piece in formatted_pieces(counted, characters=PIECE, first_at_once=False):

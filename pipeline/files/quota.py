@@ -1,4 +1,4 @@
-"""Bound of the bytes that one company may have waiting in imports, and in files to download."""
+"""Limit of the bytes that a company may have in waiting imports and download files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pipeline.models import StoredFile
 
 
 def refuse_beyond_quota(company_id: UUID, *, more_bytes: int = 1) -> None:
-    """Refuse a file for which a company has no room. Raises FilesFull.
+    """Refuse another file if the company has no room for it. Raises FilesFull.
 
-    The rows of an ended import are gone, so it does not count. Files that are stored at the same
-    time do not see each other: together they may pass the limit once.
+    An ended import has no rows left, so it does not count. Files stored at the same time do not see
+    each other, so together they may exceed the limit once.
     """
     waiting = Q(purpose=StoredFile.Purpose.EXPORT) | Q(import_run__finished_at=None)
     theirs = StoredFile.objects.filter(waiting, company_id=company_id, is_complete=True)

@@ -1,4 +1,4 @@
-"""Reads of the files that lie in the database for a company."""
+"""Reads of the files that the database holds for a company."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pipeline.models import StoredFile, StoredPart
 
 
 def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
-    """Return a file that was made for a company to take away. Raises StoredFileNotFound.
+    """Return a file that was made for a company to download. Raises StoredFileNotFound.
 
-    One that is not complete yet, or whose time is over, is not there either.
+    Incomplete and expired files count as not found.
     """
     theirs = StoredFile.objects.filter(id=file_id, company_id=company_id, is_complete=True)
     exports = theirs.filter(purpose=StoredFile.Purpose.EXPORT, expires_at__gt=Now())
@@ -25,10 +25,10 @@ def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
 
 
 def read_file_pieces(file_id: UUID) -> Iterator[bytes]:
-    """Read a file part by part: one part in memory, one short query each.
+    """Yield a file part by part, with one part in memory and one short query each.
 
-    Raises StoredFileNotFound when the file goes while it is read (its time is over, or somebody in
-    it was erased): who downloads it must not take a beginning for the whole.
+    Raises StoredFileNotFound if the file is removed while it is read (it expired, or somebody in it
+    was erased), so that a partial download is not taken for the whole.
     """
     parts = StoredPart.objects.filter(file_id=file_id).order_by("number")
     number, size = -1, 0

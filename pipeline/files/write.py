@@ -1,7 +1,7 @@
-"""Writing files into the database, in parts that end where lines end.
+"""Storage of files in the database, in parts that end at line ends.
 
-A part is at most PART_BYTES long (a longer line is a part of its own), and no more than one is held
-in memory. That every line lies in one part makes it possible to search parts for an address.
+A part has at most PART_BYTES (a longer line is a part of its own), and only one is held in memory.
+Every line lies within one part, so parts can be searched for an address.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def write_file_parts(file_id: UUID, parts: Iterable[tuple[int, bytes]]) -> None:
 
 
 def hold_file_writes() -> None:
-    """Hold back new files until this transaction ends; their writers then read its changes."""
+    """Block new files until this transaction ends. Their writers then read its changes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [BEGIN_FILE])
 
 
 @transaction.atomic
 def remove_files(files: QuerySet[StoredFile]) -> None:
-    """Remove files and their parts, also those that are being written.
+    """Remove files and their parts, even files that are being written.
 
     A writer of a part locks its file first, so no part is added in between.
     """
@@ -54,9 +54,9 @@ def remove_files(files: QuerySet[StoredFile]) -> None:
 class FileWriter:
     """Writer of a file for a company, which can download it after `finish`.
 
-    Each part is committed by itself unless the caller has a transaction open. Whoever reads people
-    into the file begins it before reading: erasing somebody removes every file that is just being
-    written, and the writer then raises StoredFileNotFound (start again).
+    Each part is committed separately unless the caller has an open transaction. Begin a file of
+    people before reading them: erasing somebody removes every file that is being written, and the
+    writer then raises StoredFileNotFound (start again).
     """
 
     def __init__(self, file: StoredFile) -> None:
@@ -78,13 +78,13 @@ class FileWriter:
         name: str,
         content_type: str,
     ) -> FileWriter:
-        """Begin the file of that id; anything that an earlier attempt has written is removed.
+        """Begin a file with a given id. Anything that an earlier attempt wrote is removed.
 
         Raises FilesFull.
         """
         with transaction.atomic():
             refuse_beyond_quota(company_id)
-            with connection.cursor() as cursor:  # waits until an erasing is over
+            with connection.cursor() as cursor:  # waits until a running erasure is over
                 cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
             remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
@@ -101,31 +101,31 @@ class FileWriter:
         return cls(file)
 
     def write(self, data: bytes) -> None:
-        """Add to the file; pieces may end anywhere. Raises StoredFileNotFound if it is gone."""
+        """Append to the file. Pieces may end anywhere. Raises StoredFileNotFound if it is gone."""
         self._kept.append(data)
         self._kept_bytes += len(data)
         if self._kept_bytes >= PART_BYTES:
             self._keep_parts(whole=False)
 
     def finish(self, *, rows: int) -> StoredFile:
-        """Say that the file is complete; how many rows it has. Raises StoredFileNotFound."""
+        """Mark the file as complete, with its number of rows. Raises StoredFileNotFound."""
         self._keep_parts(whole=True)
         if not self._mine.update(size_bytes=self._size_bytes, rows=rows, is_complete=True):
             raise StoredFileNotFound
         return self._mine.get()
 
     def _keep_parts(self, *, whole: bool) -> None:
-        """Store full parts; with `whole` everything that is left too."""
+        """Store full parts, and with `whole` also the rest."""
         data = b"".join(self._kept)
         while len(data) > PART_BYTES or (whole and data):
             end = len(data)
-            if end > PART_BYTES:  # behind the last line that fits, or behind the first
+            if end > PART_BYTES:  # after the last line that fits, or after the first
                 end = data.rfind(b"\n", 0, PART_BYTES) + 1 or data.find(b"\n") + 1
             if not end and not whole:
-                break  # a line that has not ended yet
+                break  # an unfinished line
             end = end or len(data)
             with transaction.atomic():
-                if not self._mine.select_for_update().exists():  # another run began it anew
+                if not self._mine.select_for_update().exists():  # another run began the file again
                     raise StoredFileNotFound
                 write_file_parts(self.file_id, [(self._number, data[:end])])
             self._number += 1

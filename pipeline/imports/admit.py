@@ -1,8 +1,8 @@
-"""Admission of imported people to a job's line: many under one lock, by the rules of applying.
+"""Admission of imported people to a job's line: many under one lock, by the same rules as applying.
 
 A batch is one transaction: its rows leave the file, become applications or refusals, and are
-counted. So wherever a process dies, whatever was committed was taken in once, and the next run goes
-on behind it; of two runs at once each takes other rows.
+counted. So wherever a process dies, every committed row was imported once, and the next run
+continues after it. Two runs at once take different rows.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from pipeline.line.write import write
 from pipeline.models import ImportRun
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# About how long a batch may hold the job's lock; others come in between two batches.
+# About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
-# Parts of the file in a batch, at most; the first batch takes FIRST_PARTS.
+# The most parts of the file in a batch. The first batch takes FIRST_PARTS.
 MOST_PARTS = 20
 FIRST_PARTS = 2
 
@@ -43,7 +43,7 @@ _ENDINGS = {
     JobStatus.CLOSED: ImportRun.Ending.JOB_CLOSED,
 }
 
-# The next rows of a file, which leave it with this transaction.
+# The next rows of a file, which this transaction removes from it.
 _TAKE_PARTS = """
 WITH taken AS (
     DELETE FROM pipeline_storedpart WHERE file_id = %(file)s AND number <= (
@@ -67,7 +67,7 @@ FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 
 @dataclass(slots=True)
 class Batch:
-    """Some rows and their results, in the order of the file."""
+    """Batch of rows and their results, in the order of the file."""
 
     rows: list[ImportRow]
     accepted: int = 0
@@ -81,13 +81,13 @@ def admit_rows(
     is_cancelled: Callable[[], bool] = lambda: False,
     after_batch: Callable[[ImportRun], None] = lambda run: None,
 ) -> ImportRun:
-    """Take in the rows of an import that are left, and say how far it is then.
+    """Import the remaining rows of a file, and return the import's progress.
 
-    It ends when nothing is left, when the job takes no applications any more, or between two
-    batches when `is_cancelled`; then a later call goes on. `after_batch` is told after each commit.
-    Raises ImportRun.DoesNotExist, and django.db.OperationalError when the line was too busy: what
-    was committed stays, and it can be called again. Must not be called inside a transaction.
-    The file is read first, if it is not yet.
+    Reads the file first if necessary. Stops when no rows are left, when the job no longer takes
+    applications, or between two batches if `is_cancelled`; a later call then continues.
+    `after_batch` is called after each commit. Raises ImportRun.DoesNotExist, and
+    django.db.OperationalError if the line was too busy: committed rows stay, and it can be called
+    again. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
         read_file(_lock_import_to_admit(import_id))
@@ -106,7 +106,7 @@ def admit_rows(
 
 
 def parts_to_admit(parts: int, seconds: float) -> int:
-    """Return the number of parts for the next batch, from the time that this one held the lock."""
+    """Return the number of parts for the next batch, from how long this one held the lock."""
     most = min(2 * parts, MOST_PARTS)
     return max(1, min(most, int(parts * LOCK_SECONDS / max(seconds, 0.001))))
 
@@ -146,7 +146,7 @@ def _lock_import_to_admit(import_id: UUID) -> ImportRun:
 def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     """Find or create the rows' applicants, by address, before the job is locked.
 
-    Raises JobNotOpen, before anything of anybody is kept.
+    Raises JobNotOpen before any personal data is stored.
     """
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     if status != JobStatus.OPEN:
@@ -162,7 +162,7 @@ def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
 def _admit_rows_of_batch(
     job: LockedJob, batch: Batch, people: dict[str, UUID], actor: Actor
 ) -> None:
-    """Take the rows in, in their order, each by the rule by which one applies.
+    """Admit the rows in order, each by the same rule as a single application.
 
     Raises JobNotOpen.
     """
@@ -215,7 +215,7 @@ def _count_admitted(run: ImportRun, batch: Batch) -> None:
 
 @transaction.atomic(durable=True)
 def _end_admission_early(import_id: UUID) -> ImportRun:
-    """End an import into a closed or paused job; the remaining rows stay in the file."""
+    """End an import into a closed or paused job. The remaining rows stay in the file."""
     run = _lock_import_to_admit(import_id)
     if run.finished_at:
         return run

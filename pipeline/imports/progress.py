@@ -1,4 +1,4 @@
-"""Reads of imports: their progress, and the rows that they refused."""
+"""Reads of imports: their progress and their refused rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.models.statuses import Status
 
 _ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
 SLICE = 2_000
-# Two of the columns are those of an import, so that a corrected file can be imported.
+# Two columns have the names that an import expects, so that a corrected file can be imported.
 REPORT_COLUMNS = ("row", "name", "email", "reason")
 PIECE = 64 * 1_024  # characters, roughly
 
@@ -36,26 +36,26 @@ class ImportProgress:
 
     @property
     def is_over(self) -> bool:
-        """Return True if nothing more is imported unless the task is started again."""
+        """Return True if no more rows are imported unless the task is started again."""
         return self.run.finished_at is not None or self.task_status in ("", *_ENDED)
 
 
 def import_of(company_id: UUID, import_id: UUID) -> ImportProgress:
-    """Return an import of a company's. Raises StoredFileNotFound."""
+    """Return an import of a company. Raises StoredFileNotFound."""
     return _import_progress(
         ImportRun.objects.filter(file_id=import_id, file__company_id=company_id)
     )
 
 
 def import_of_task(company_id: UUID, task_id: UUID) -> ImportProgress:
-    """Return the import that a task takes in. Raises StoredFileNotFound."""
+    """Return the import of a task. Raises StoredFileNotFound."""
     return _import_progress(
         ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id)
     )
 
 
 def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
-    """Return the last imports into a job of a company's, newest first."""
+    """Return the last imports into a company's job, newest first."""
     runs = ImportRun.objects.filter(file__company_id=company_id, file__job_id=job_id)
     return list(runs.select_related("file").order_by("-file_id")[:limit])
 
@@ -66,10 +66,10 @@ def refusals_of_import(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
 
 
 def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
-    """Read every row that was not imported: number, name, address and reason.
+    """Yield every row that was not imported: number, name, address and reason.
 
-    Once the import is over, those to which it did not come, too. In the order of the file; a slice
-    of it in memory at a time.
+    After the end of the import, this includes rows that it did not reach. Rows come in the order of
+    the file, with one batch in memory at a time.
     """
     last = -1
     refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
@@ -92,7 +92,7 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
 
 
 def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
-    """Return the report as CSV, in UTF-8.
+    """Yield the report as CSV in UTF-8.
 
     It begins with the byte order mark that spreadsheets look for.
     """
@@ -102,7 +102,10 @@ def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
 
 
 def words_for_import_refusal(reason: str) -> str:
-    """Return the text of a refusal; an unknown reason, from a later release, as it is."""
+    """Return the text of a refusal.
+
+    An unknown reason, from a later release, is returned as it is.
+    """
     return WORDS[Refusal(reason)] if reason in WORDS else reason
 
 

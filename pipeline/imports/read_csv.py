@@ -1,4 +1,4 @@
-"""Reads of the file of people that a company wants to import. Nothing of it is stored here."""
+"""Parser of CSV files of people to import. Stores nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 16 * 2**20
 MOST_ROWS = 100_000
 MOST_LINES = 1_000_000  # blank ones included
 LONGEST_LINE = 2**16
-LONGEST_KEPT_ADDRESS = 320  # what is longer is no address; this much of it is told
+LONGEST_KEPT_ADDRESS = 320  # anything longer is not an address; this much of it is reported
 NAMES = {"name", "full name"}
 EMAILS = {"email", "e-mail", "email address", "e-mail address"}
 
@@ -31,9 +31,9 @@ _NOT_TEXT = (
 
 
 def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
-    """Return the rows of a CSV file, in their order; blank ones are left out.
+    """Yield the rows of a CSV file in order, without blank ones.
 
-    Raises ImportFileRefused when the file as a whole cannot be read, which may be after some rows.
+    Raises ImportFileRefused if the file as a whole cannot be read, possibly after some rows.
     """
     seen: set[str] = set()
     for number, name, email in _csv_cells(_csv_lines(_csv_texts(content))):
@@ -46,16 +46,16 @@ def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
 
 
 def check_csv_size(size: int) -> None:
-    """Refuse a file of that many bytes if it is too large. Raises ImportFileRefused."""
+    """Refuse a file that is too large. Raises ImportFileRefused."""
     if size > MOST_BYTES:
         megabytes = MOST_BYTES // 2**20
         raise ImportFileRefused(
-            what=f"The file is larger than {megabytes} MB. Cut it into smaller files."
+            what=f"The file is larger than {megabytes} MB. Split it into smaller files."
         )
 
 
 def check_csv_start(start: bytes) -> None:
-    """Look at the beginning of a file: text, with known columns. Raises ImportFileRefused."""
+    """Check that a file starts as text with known columns. Raises ImportFileRefused."""
     decoder = getincrementaldecoder("utf-8-sig")()
     _csv_columns(next(_csv_lines([_csv_text(decoder, start[:LONGEST_LINE])]), ""))
 
@@ -75,7 +75,7 @@ def _csv_row_refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
 
 
 def _csv_cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-    """Return the number, the name and the address of each row that is not blank."""
+    """Yield the number, name and address of each row that is not blank."""
     delimiter, name_at, email_at = _csv_columns(next(lines, ""))
     number, found = 1, 0
     try:
@@ -88,14 +88,14 @@ def _csv_cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
             found += 1
             if found > MOST_ROWS:
                 raise ImportFileRefused(
-                    what=f"The file has more than {MOST_ROWS:,} rows. Cut it into smaller files."
+                    what=f"The file has more than {MOST_ROWS:,} rows. Split it into smaller files."
                 )
             yield number, _csv_cell(row, name_at), normal_address(_csv_cell(row, email_at))
     except csv.Error:
         quotes = "a quotation mark is misplaced or never closed"
         raise ImportFileRefused(what=f"Row {number + 1:,} cannot be read: {quotes}.") from None
     if not found:
-        raise ImportFileRefused(what="The file has no rows below the names of the columns.")
+        raise ImportFileRefused(what="The file has no rows below the column names.")
 
 
 def _csv_cell(row: list[str], at: int) -> str:
@@ -125,7 +125,7 @@ def _csv_columns(header: str) -> tuple[str, int, int]:
 
 
 def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Return the lines of a text, each with its end: LF, CR LF, or CR alone."""
+    """Yield the lines of a text, each with its end: LF, CR LF or CR."""
     kept = ""
     for text in texts:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)

@@ -1,4 +1,4 @@
-"""Reading of a stored file by a worker: its bytes become rows, in the place of the bytes."""
+"""Reading of a stored file by a worker: rows replace the file's bytes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pipeline.imports.read_csv import read_csv_rows
 from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredPart
 
-# The fewest rows that are taken in at a time; with the longest names still a small part.
+# The fewest rows in a part, which stays small even with the longest names.
 ROWS_IN_PART = 100
 PARTS_AT_ONCE = 20
 
 
 def read_file(run: ImportRun) -> None:
-    """Turn the bytes of an import's file into rows, once; end the import if that cannot be done.
+    """Turn the bytes of an import's file into rows, once. End the import if that is impossible.
 
-    The import must be locked, in the transaction in which this is called.
+    The current transaction must have locked the import.
     """
     if run.is_read:
         return
@@ -56,9 +56,9 @@ def unread_files() -> QuerySet[ImportRun]:
 
 
 def unread_file_may_hold(run: ImportRun, address: str) -> bool:
-    """Tell if an address, in its one spelling, may stand in an unread file in any spelling.
+    """Tell whether an unread file may contain an address, given in its normal form, in any form.
 
-    Looks for the part before the @ only: a domain has more spellings than can be listed.
+    Searches only for the part before the @: a domain has more forms than can be listed.
     """
     whole = same_letters(b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace"))
     local = address.rpartition("@")[0]
@@ -66,13 +66,13 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
 
 def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:
-    """Read the rows of a file as they will be imported, up to where it cannot be read."""
+    """Yield the rows of a file as they will be imported, up to the first unreadable place."""
     with suppress(ImportFileRefused):
         yield from read_csv_rows(_bytes_of_unread_file(run.file_id))
 
 
 def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
-    """Read a stored file as it came; one part in memory at a time."""
+    """Yield a stored file's bytes, one part in memory at a time."""
     parts = StoredPart.objects.filter(file_id=file_id, number__lt=0).order_by("number")
     last: int | None = None
     while part := (parts if last is None else parts.filter(number__gt=last)).first():
@@ -81,7 +81,7 @@ def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
 
 
 def _store_read_rows(file_id: UUID, rows: Iterator[ImportRow]) -> tuple[int, int]:
-    """Store the rows in parts; return how many rows and bytes there are."""
+    """Store the rows in parts, and return the numbers of rows and bytes."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
     while some := list(islice(rows, ROWS_IN_PART)):

@@ -1,4 +1,4 @@
-"""Rows of an imported file while they wait, and the reasons to refuse one. Pure."""
+"""Waiting rows of an imported file, and the reasons to refuse a row. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Refusal(StrEnum):
     ERASED = "ERASED"
 
 
-# What is said of a row, by its reason.
+# The text for each reason.
 WORDS = {
     Refusal.NO_NAME: "The row has no name.",
     Refusal.NAME_TOO_LONG: "The name is longer than 200 characters.",
@@ -32,7 +32,7 @@ WORDS = {
     Refusal.ERASED: "This person has asked for their data to be erased.",
 }
 
-# What is said of a row to which an import did not come, by how the import ended.
+# The text for rows that an import did not reach, by how the import ended.
 LEFT_WORDS = {
     "": "The import has not reached this row.",
     "JOB_PAUSED": "The job was paused before this row was imported.",
@@ -41,10 +41,10 @@ LEFT_WORDS = {
 
 
 class ImportRow(NamedTuple):
-    """A row of the file. `number` is counted as a spreadsheet counts; the columns' names are 1.
+    """A row of the file. `number` is that of a spreadsheet; the row of column names is 1.
 
-    `email` is in the spelling under which addresses are kept, whether it is one or not. `refusal`
-    says what is wrong with the row, as far as the file alone shows it.
+    `email` is normalized as addresses are stored, even if it is not valid. `refusal` says what is
+    wrong with the row, as far as the file alone shows it.
     """
 
     number: int
@@ -58,7 +58,7 @@ class ImportRow(NamedTuple):
 
 
 def rows_in(part: bytes) -> list[ImportRow]:
-    """Return the rows in a stored piece of lines that `as_line` gave."""
+    """Return the rows in a stored part of lines that `as_line` made."""
     rows = (json.loads(line) for line in part.split(b"\n") if line)
     return [
         ImportRow(number, name, email, why and Refusal(why)) for number, name, email, why in rows

@@ -28,15 +28,15 @@ def start_import(
     key_id: UUID | None = None,
     file_id: UUID | None = None,
 ) -> Enqueued:
-    """Keep a CSV file of people and have it imported; nothing is kept when it raises.
+    """Store a CSV file of people and start its import. If it raises, nothing is stored.
 
-    `content` is the file in pieces, `name` what it is called, `actor` the member or key that the
-    log will name. With a `file_id` it is done once, however often it is asked for. Raises what
-    `store_import` and `start_tasks` raise.
+    `content` is the file in pieces, `name` its name, `actor` the member or key for the log. With a
+    `file_id`, repeating the call is harmless. Raises the errors of `store_import` and
+    `start_tasks`.
     """
     if first := _import_started_before(company_id, file_id):
         return first
-    check_type_to_start(IMPORT, limits_of_key(key_id))  # before all that reading
+    check_type_to_start(IMPORT, limits_of_key(key_id))  # before reading everything
     try:
         with transaction.atomic():
             import_id = store_import(
@@ -52,7 +52,7 @@ def start_import(
                 company_id=company_id, producer=producer, requests=[order], key_id=key_id
             )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
-    except IntegrityError:  # another try was still at it
+    except IntegrityError:  # another attempt was still running
         if first := _import_started_before(company_id, file_id):
             return first
         raise
@@ -60,7 +60,7 @@ def start_import(
 
 
 def _import_started_before(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
-    """Return the task that an earlier try started. File and task are committed together."""
+    """Return the task that an earlier attempt started. File and task are committed together."""
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
     return Enqueued(found.task_id, is_new=False) if found and found.task_id else None

@@ -19,7 +19,7 @@ from pipeline.imports.read_csv import check_csv_size, check_csv_start
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import job_facts
 
-# Bytes as they came are numbered from here on, so below the parts with rows.
+# Unread bytes are numbered from here on, below the parts with rows.
 FIRST_RAW = -1_000_000
 RAW_BYTES = 262_144
 
@@ -34,12 +34,12 @@ def store_import(
     actor: Actor,
     file_id: UUID | None = None,
 ) -> UUID:
-    """Keep a CSV file as it is; gives the id of the file, which is that of the import.
+    """Store a CSV file unread, and return its id, which is also the import's.
 
-    Only its size and its first line are looked at: reading the rest may take long.
-    `content` is the file's bytes in pieces, `name` what the company calls it, `actor` the member or
-    key in whose name people are taken in, `file_id` the id if it is to have a certain one. Nothing
-    is kept when it raises: JobNotFound, JobNotOpen, ImportFileRefused, FilesFull.
+    Only its size and first line are checked, since reading the rest may take long. `content` is the
+    file's bytes in pieces, `name` the company's name for it, `actor` the member or key that the log
+    names, `file_id` an id for it if given. Raises JobNotFound, JobNotOpen, ImportFileRefused,
+    FilesFull; then nothing is stored.
     """
     job = job_facts(job_id)
     if job.company_id != company_id:
@@ -47,7 +47,7 @@ def store_import(
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)
     if actor.id is None:
-        raise ValueError("somebody must answer for an import")
+        raise ValueError("an import needs a member or a key as its actor")
     plain = "".join(letter for letter in name if letter.isprintable())
     file = StoredFile.objects.create(
         id=file_id or uuid7(),
@@ -67,7 +67,7 @@ def store_import(
 
 
 def _store_import_parts(file_id: UUID, content: Iterable[bytes]) -> int:
-    """Store the bytes in parts; return how many there are. Raises ImportFileRefused."""
+    """Store the bytes in parts, and return their number. Raises ImportFileRefused."""
     size, number, kept = 0, FIRST_RAW, b""
     for piece in content:
         size += len(piece)

@@ -1,8 +1,8 @@
-"""Doing what a client asks for only once, however often it asks under one key.
+"""Idempotency keys: a request repeated under one key is carried out once.
 
-A claim is taken before the work and settled after it, each in a commit of its own that does not
-wait for the disk: what a crash of the database loses here, the id of the row that was made (see
-`IdempotencyClaim.row_id`) makes good, because the log on disk keeps the order of commits.
+A claim is taken before the work and settled after it, each in its own commit that does not wait for
+the disk. If a database crash loses one, the id of the created row (see `IdempotencyClaim.row_id`)
+still identifies it, because the log on disk keeps the order of commits.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 KEPT_SECONDS = 24 * 3_600
-# After so long without an answer a request counts as lost with its process; longer than any request
-# takes.
+# After this long without a response, a request counts as lost with its process; longer than any
+# request takes.
 LEASE_SECONDS = 60
 
-# Takes a key that is new, expired, released, or whose request was lost; no row if it is none. Of
-# several at the same moment one gets it: the others wait for that row, and then see the claim.
+# Claims a key that is new, expired, released, or whose request was lost; otherwise returns no row.
+# Of several concurrent requests, one gets it: the others wait for that row and then see the claim.
 _CLAIM = """
 INSERT INTO pipeline_idempotencyrecord AS r
        (id, fingerprint, run, created_at, leased_until, expires_at, released)
@@ -61,7 +61,7 @@ _WITHOUT_WAITING_FOR_THE_DISK = "SET LOCAL synchronous_commit TO off"
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyClaim:
-    """The right to do what was asked under a key, until it is kept or released."""
+    """Claim to carry out a request under a key, until its response is kept or the key released."""
 
     id: bytes
     fingerprint: bytes
@@ -70,10 +70,10 @@ class IdempotencyClaim:
 
     @property
     def row_id(self) -> UUID:
-        """Return the id of the row that the request makes: the same each time it is tried.
+        """Return the id for the row that the request creates, the same for each attempt.
 
-        A UUIDv7 of the first try's time, so that it sorts among the others; all else in it comes
-        from who asked, for what, under which key.
+        It is a UUIDv7 with the first attempt's time, so that it sorts among the others. The rest is
+        derived from the caller, the request and the key.
         """
         milliseconds = int(self.created_at.timestamp() * 1_000)
         digest = sha256(self.id + self.fingerprint).digest()
@@ -85,7 +85,7 @@ class IdempotencyClaim:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The answer that was given."""
+    """The kept response."""
 
     status: int
     headers: dict[str, str]
@@ -94,12 +94,12 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """The key was used for something else."""
+    """The key was used for a different request."""
 
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The request is being worked on."""
+    """The first request is still running."""
 
 
 def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept | Reused | InUse:
@@ -119,7 +119,7 @@ def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept |
             return IdempotencyClaim(record_id, fingerprint, run, taken[0])
         cursor.execute(_READ, parameters)
         row = cursor.fetchone()
-    if row is None:  # it has just been removed: the client comes again
+    if row is None:  # it has just been removed; the client will retry
         return InUse()
     theirs, status, headers, body = row
     if bytes(theirs) != fingerprint:
@@ -130,12 +130,12 @@ def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept |
 def keep_answer(
     claim: IdempotencyClaim, *, status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
-    """Keep the answer. Does nothing if the claim was lost to a later try."""
+    """Keep the response. Does nothing if a later attempt took over the claim."""
     _write(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
 
 
 def release_key(claim: IdempotencyClaim) -> None:
-    """Release the key for any request; the same request still makes the same row."""
+    """Release the key for any request. The same request still creates the same row."""
     _write(_RELEASE, claim)
 
 

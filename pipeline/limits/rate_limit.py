@@ -1,8 +1,8 @@
-"""Rate limits, counted for all processes together by the database's clock.
+"""Rate limits, counted across all processes by the database's clock.
 
-A rate refills evenly (the generic cell rate algorithm): `limit` at once, and one more with every
-`seconds / limit` that pass. One row per subject is enough, and no moment lets twice the limit
-through.
+A rate refills evenly (the generic cell rate algorithm): `limit` calls at once, and one more every
+`seconds / limit`. One row per subject is enough, and there is no moment at which twice the limit
+gets through.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from django.conf import settings
 
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# Take some, and return in how many seconds all are back; no row if too few are left.
+# Take some calls, and return the seconds until all are available again; no row if too few are left.
 #
-# Of several statements at once, an earlier one may have waited for a later one; seen from the
-# moment of its answer, the remainder is right all the same.
+# Of concurrent statements, an earlier one may have waited for a later one, but the remainder is
+# right at the time of its result.
 #
-# The table has no write-ahead log, so the commit waits for no disk. Every call of the API runs
-# this, so it is prepared: that takes a third off its time.
+# The table has no write-ahead log, so the commit does not wait for the disk. Every API call runs
+# this, so it is prepared, which saves a third of its time.
 _COUNT = PreparedStatement(
     """
 INSERT INTO pipeline_throttle AS t (id, empty_at)
@@ -54,7 +54,7 @@ class Rate:
 
     @property
     def step_seconds(self) -> float:
-        """Return how long it takes until one more call is allowed."""
+        """Return the seconds after which one more call is allowed."""
         return self.seconds / self.limit
 
 
@@ -78,9 +78,9 @@ class CountedRate:
 
 
 def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
-    """Count one against a rate of settings.THROTTLE_RATES; None if the setting switches it off.
+    """Count a call against a rate of settings.THROTTLE_RATES. Returns None if the rate is off.
 
-    The API and the pages count alike, so their calls add up.
+    The API and the pages share these counts.
     """
     given = settings.THROTTLE_RATES[name]
     if given is None:
@@ -90,9 +90,9 @@ def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
 
 
 def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
-    """Count one against the rate of that name for that subject; a refused call does not count.
+    """Count a call of a subject against a named rate. A refused call does not count.
 
-    `cost`: the number of calls that it counts as. All are taken or none; never more than the limit.
+    `cost`: the number of calls it counts as, at most the limit. All are taken or none.
     """
     row: dict[str, Any] = {
         "id": sha256(f"{name}\n{subject}".encode()).digest(),

@@ -1,4 +1,4 @@
-"""Admission of a person to a line: one rule for a single application and for an import."""
+"""Admission of a person to a line: one rule for single applications and imports."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def admit(
     verified: bool,
     application_id: UUID | None = None,
 ) -> Application:
-    """Admit a person to a settled line; misses and a cool-down of earlier applications follow them.
+    """Admit a person to a settled line.
+
+    Misses and a cool-down from earlier applications still count.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
     Nobody unverified gets a seat. An unverified application of the same person is taken over: it
-    keeps its place under the new name. Writes nothing of the line yet. Raises JobNotOpen,
+    keeps its place and gets the new name. Does not write the line. Raises JobNotOpen,
     AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:
@@ -54,7 +56,7 @@ def admit(
         "eligible_at": history.eligible_at if cooling else None,
         "verify_by": None if verified else job.now + VERIFY_WITHIN,
     }
-    application = Application(*values.values())  # by place: twice as fast as by name
+    application = Application(*values.values())  # positional: twice as fast as by name
     if not job.seats_free or cooling or not verified:
         move = Move.QUEUE
     elif job.policy.acknowledge_first_seat:
@@ -71,7 +73,7 @@ def admit(
 def _admit_own_application(
     job: LockedJob, application_id: UUID, *, name: str, actor: Actor
 ) -> Application:
-    """Verify a person's application at its place and rename it; a free seat is theirs at once.
+    """Verify and rename a person's application. It keeps its place, or gets a free seat at once.
 
     The person cannot be erased before this change is committed.
     """

@@ -1,4 +1,4 @@
-"""Effects of a move on the application's own row, beside its status; and the order of the line.
+"""Effects of a move on the application's own row, besides its status; and the order of the line.
 
 The order is (ticket, tie), drawn under the job's lock. Nothing is ever renumbered.
 """
@@ -14,9 +14,9 @@ from pipeline.models import Application, ApplicationRow
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
-    """Bring an application's row in line with a move that was just made (it has its new status).
+    """Update the rest of an application's row after a move that has set its new status.
 
-    An extension's caller has set the new deadline already.
+    The caller of an extension has already set the new deadline.
     """
     if move is Move.VERIFY:  # the place stays
         application.verify_by = None
@@ -60,7 +60,7 @@ def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
 
 
 def effects_for_replay(application: Application) -> dict[str, Any]:
-    """Return what the log's data holds of an application after a move: all that replay needs."""
+    """Return an application's data for the log after a move: everything that replay needs."""
     known = {
         "decay_count": application.decay_count,
         "ticket": application.ticket,
@@ -73,6 +73,9 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
 
 
 def has_just_missed(application: Application | ApplicationRow) -> bool:
-    """Tell if a person's last event is a miss: whoever waits after an offer has missed it."""
+    """Tell whether a person's last event is a miss.
+
+    Waiting after an offer means that they missed it.
+    """
     back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
     return back_in_line or application.outcome == Outcome.LAPSED

@@ -1,4 +1,4 @@
-"""Rows of the log before they are written: their canonical form, and the chain of hashes."""
+"""Log rows before they are written: their canonical form and the chain of hashes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-# The hash to which the first row of each log chains.
+# The previous hash of each log's first row.
 GENESIS = bytes(32)
 
 
 @dataclass(slots=True, kw_only=True)
 class LogEntry:
-    """One row of the log. `sealed` chains it to the row before it."""
+    """One log row. `sealed` chains it to the row before."""
 
     job_id: UUID
     seq: int
@@ -41,22 +41,22 @@ class LogEntry:
 
 
 def logged_time(moment: datetime) -> str:
-    """Write a time as the log's data holds it: UTC, always with six digits of microseconds."""
+    """Format a time as the log's data holds it: in UTC, always with six digits of microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def parse_logged_time(text: str | None) -> datetime | None:
-    """Read a time that `logged_time` wrote."""
+    """Parse a time that `logged_time` formatted."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def chained_hash(prev_hash: bytes, row: Any) -> bytes:
-    """Hash a previous hash and the canonical form of this Entry or Event with SHA-256."""
+    """Return the SHA-256 of the previous hash and the canonical form of this LogEntry or Event."""
     return sha256(prev_hash + canonical_log_row(row)).digest()
 
 
 def canonical_log_row(row: Any) -> bytes:
-    """Encode what a row's hash covers: every field but the row's id and the two hashes.
+    """Encode what a row's hash covers: every field except the row's id and the two hashes.
 
     Sorted keys, no spaces, UTF-8, whole numbers, times in UTC with microseconds, no floats.
     """

@@ -1,4 +1,4 @@
-"""Filling of free seats with the next in line, strictly in order."""
+"""Offers of free seats to the next in line, strictly in order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pipeline.line.round_trips import fetch_in_one_trip
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
-    """Offer every free seat of an open job to the first eligible people; return how many.
+    """Offer every free seat of an open job to the first eligible people, and return the number.
 
-    Each promotion names the event that opened its seat, oldest first; else `cause_seq`. If seats
-    stay free because everybody waiting is in a cool-down, the job becomes due when the first
-    cool-down ends.
+    Each promotion names as its cause the event that opened its seat, oldest first, or else
+    `cause_seq`. If seats stay free because everybody waiting is in a cool-down, the job becomes due
+    when the first cool-down ends.
     """
     if job.status is not JobStatus.OPEN or not job.seats_free or not job.people_waiting:
         return 0
@@ -30,9 +30,9 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         for application in chosen:
             cause = job.freed_by.popleft() if job.freed_by else cause_seq
             make_move(job, application, Move.PROMOTE, cause_seq=cause)
-        # The next promotion looks from here on. The last promoted ticket alone would pass over
-        # people in a cool-down or unverified, who stay behind when later ones are promoted, and
-        # over newcomers: a miss can give a ticket beyond the next newcomer's.
+        # The next promotion searches from here. The last promoted ticket would be too late: people
+        # in a cool-down or unverified stay behind when later ones are promoted, and a miss can give
+        # a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
     if job.seats_free and job.people_waiting:
         cooldown: Any = {"job": job.id, "now": job.now}

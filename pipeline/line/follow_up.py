@@ -1,6 +1,6 @@
-"""Follow-up of a change: tasks derived from its events, written in the statement that logs them.
+"""Follow-up of a change: tasks derived from its events, written in the same statement.
 
-Rooms above the line register what they derive (emails, webhooks); the line imports none of them.
+Packages above the line register what they derive (emails, webhooks). The line imports none of them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _derivations: list[Derive] = []
 
 
 def register(derive: Derive) -> None:
-    """Write the tasks of `derive` with every change from now on; registering twice is harmless.
+    """Write the tasks of `derive` with every later change. Registering twice is harmless.
 
-    It is called under the job's lock with the events that are about to be written, so it must be
-    quick and must not use the database; what it raises fails the change. A task holds ids only,
-    and its type is registered in `pipeline.tasks`: for a type without a row nothing is written.
+    `derive` is called under the job's lock with the events about to be written, so it must be quick
+    and must not use the database. If it raises, the change fails. A task holds only ids, and its
+    type is registered in `pipeline.tasks`: for a type without a row, nothing is written.
     """
     if derive not in _derivations:
         _derivations.append(derive)
@@ -32,6 +32,6 @@ def unregister(derive: Derive) -> None:
     _derivations.remove(derive)
 
 
-def tasks_after(job: LockedJob) -> list[NewTask]:
-    """Derive the tasks that follow from the events which are not written yet."""
+def follow_up_tasks(job: LockedJob) -> list[NewTask]:
+    """Derive the tasks that follow from the unwritten events."""
     return [task for derive in _derivations for task in derive(job, job.entries)]

@@ -1,4 +1,4 @@
-"""Lock of a job: the one way into its line. Nothing is read or written before the row is locked.
+"""Lock of a job, the only way into its line. Nothing is read or written before the row is locked.
 
 `FOR NO KEY UPDATE` because `FOR UPDATE` deadlocks with the foreign keys' `FOR KEY SHARE`. A lock
 that is not obtained within the session's `lock_timeout` raises django.db.OperationalError.
@@ -25,9 +25,9 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A person's past at a job; `eligible_at` is the end of the last cool-down.
+    """A person's past at a job. `eligible_at` is the end of the last cool-down.
 
-    `unverified` is the id of their live application if its address is not proved.
+    `unverified` is the id of their live application if it is unverified.
     """
 
     live: bool
@@ -47,7 +47,7 @@ class Person:
 
 
 class LockedPeople:
-    """People who apply to a job, by id and by address. Nobody erased is among them.
+    """People who apply to a job, by id and by address, without erased people.
 
     None of them can be erased until the change ends.
     """
@@ -93,10 +93,10 @@ def lock_job_for(
     emails: Collection[str] = (),
     application_ids: Collection[UUID] = (),
 ) -> tuple[LockedJob, LockedPeople]:
-    """Lock a job, and read people's histories there, by their ids or their addresses.
+    """Lock a job and read people's histories there, by id or address.
 
-    An address that nobody has becomes an applicant. Applications of the given ids that exist
-    already are attached to the job. Raises JobNotFound.
+    An unknown address becomes an applicant. Existing applications with the given ids are attached
+    to the job. Raises JobNotFound.
     """
     values = {
         "job": job_id,
@@ -125,7 +125,10 @@ def lock_and_read_people(
 
 
 def read_locked_application(job: LockedJob, application_id: UUID) -> Application:
-    """Return an application of a locked job, read if need be. Raises ApplicationNotFound."""
+    """Return an application of a locked job, reading it if necessary.
+
+    Raises ApplicationNotFound.
+    """
     if known := job.people.get(application_id):
         return known
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
@@ -135,7 +138,7 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
-    """Lock the job that has been due for longest and is not locked, if there is one."""
+    """Lock the unlocked job that has been due for longest, if there is one."""
     (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
     return _locked_job(rows) if rows else None
 
@@ -164,5 +167,5 @@ def _locked_job(rows: list[Row]) -> LockedJob:
 
 @lru_cache(maxsize=1_024)
 def _policy_of_locked_job(*values: Any) -> Policy:
-    """Cache policies: they are few and frozen, so each is checked once, not at every lock."""
+    """Return the policy, cached: policies are few and frozen, so each is validated once."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))

@@ -1,7 +1,7 @@
-"""State of a job whose row is locked: the hot row, the clock, and what this change read and logged.
+"""State of a locked job: its hot row, the clock, and what this change has read and logged.
 
 Only `pipeline.line.lock` makes a `LockedJob`, so a function that takes one can rely on the lock.
-Moves made on it stand in `pipeline.line.moves`; `pipeline.line.write` brings it to the database.
+`pipeline.line.moves` makes moves on it; `pipeline.line.write` writes it to the database.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALL_WEBHOOKS = "*"
 class LockedJob:
     """Hot row of a job, read under its lock, and the changes made to it since.
 
-    `now` is the only clock: the database's, read after the lock, never before the last event.
+    `now` is the only clock: the database's, read after the lock and never before the last event.
     """
 
     id: UUID
@@ -51,38 +51,38 @@ class LockedJob:
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
-    # `next_due_at` as the database has it: the decay workers are woken only when it changes.
+    # `next_due_at` as stored: decay workers are woken only when it changes.
     announced_due_at: datetime | None
 
-    # Applications read so far, and those of them to insert and to update.
+    # Applications read so far, and which of them to insert and update.
     people: dict[UUID, Application] = field(default_factory=dict)
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.signals`.
     entries: list[LogEntry] = field(default_factory=list)
     announced_entries: list[LogEntry] = field(default_factory=list)
-    # Tells if this transaction writes tasks (`pipeline.line.follow_up`): it then wakes workers.
+    # Whether this transaction writes tasks (`pipeline.line.follow_up`), and so wakes workers.
     wrote_tasks: bool = False
-    # Events that opened a seat in this change, oldest first; a promotion takes one as its cause.
+    # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
 
     @property
     def seats_free(self) -> int:
-        """Count the seats that nobody holds; 0 while a lowered capacity drains."""
+        """Return the number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
 
     @property
     def people_waiting(self) -> int:
-        """Count the verified people on the waitlist."""
+        """Return the number of verified people on the waitlist."""
         return self.waitlist_count - self.unverified_count
 
     @property
     def is_due(self) -> bool:
-        """Tell if something may have to be settled before anything else is decided."""
+        """Tell whether something may have to be settled before any other decision."""
         return self.next_due_at is not None and self.next_due_at <= self.now
 
     def due(self, moment: datetime) -> None:
-        """Make the job due at `moment`, unless it is due before."""
+        """Make the job due at `moment`, unless it is due earlier."""
         self.next_due_at = min(moment, self.next_due_at or moment)
 
     def application(self, application_id: UUID) -> Application:
@@ -93,7 +93,7 @@ class LockedJob:
             raise ApplicationNotFound from None
 
     def attach(self, application: Application) -> Application:
-        """Keep an application that was just read; return the one already attached, if any."""
+        """Attach an application that was just read. Returns the one already attached, if any."""
         return self.people.setdefault(application.id, application)
 
     def mark_written(self) -> None:

@@ -1,7 +1,7 @@
-"""Moves made on a locked job: each changes rows in memory, counts, and logs one event.
+"""Moves on a locked job. Each changes rows in memory, updates the counters and logs one event.
 
-A move of an application goes through `make_move`, a change of the job itself through
-`record_job_move`. Nothing is in the database until `pipeline.line.write.write`.
+Moves of applications go through `make_move`, changes of the job itself through `record_job_move`.
+`pipeline.line.write.write` then writes them to the database.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def make_move(
     effective_at: datetime | None = None,
     facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> LogEntry:
-    """Make a move with an application (a new one has no status yet), count it and log it.
+    """Move an application (a new one has no status yet), update the counters and log the event.
 
-    `facts` go into the log's data beside those that replay needs. Raises IllegalMove.
+    `facts` go into the log's data, in addition to what replay needs. Raises IllegalMove.
     """
     before = Status(application.status) if application.status else None
     was_unverified = before is Status.WAITLIST and not application.is_verified
@@ -74,7 +74,7 @@ def record_job_move(
     actor: Actor,
     statuses: tuple[JobStatus | None, JobStatus | None] = (None, None),
 ) -> LogEntry:
-    """Log a change of the job itself, with all that replay needs of the job from here on."""
+    """Log a change of the job itself, with the job data that replay needs from here on."""
     data = {
         "status": job.status.value,
         "capacity": job.capacity,
@@ -94,7 +94,7 @@ def _record_move(
     cause_seq: int | None = None,
     effective_at: datetime | None = None,
 ) -> LogEntry:
-    """Append one row to the log: the next `seq`, with the counters, chained to the row before."""
+    """Append a log row: the next `seq`, the counters, and the chain to the row before."""
     counters = {
         "active": job.active_count,
         "pending": job.pending_count,

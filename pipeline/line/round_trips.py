@@ -1,7 +1,7 @@
 """Round trips of the line's hot path: several prepared statements in each.
 
-While a job's lock is held, every trip to the database and back makes all others on that job wait.
-So BEGIN and the first look travel with the lock, and the COMMIT with the write.
+While a job's lock is held, every round trip makes all other changes to that job wait. So BEGIN and
+the first reads travel with the lock, and COMMIT with the write.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ Row = tuple[Any, ...]
 
 
 def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False) -> list[list[Row]]:
-    """Fetch the rows of each statement in one round trip; each sees what was committed before it.
+    """Fetch the rows of each statement in one round trip. Each sees what was committed before it.
 
-    With `commit` the transaction ends with it. Django then finds it committed and does nothing
-    more. Inside an outer transaction (a test's) there is only a savepoint, which is left to Django.
-    Raises django.db.OperationalError when a lock is not obtained in time, IntegrityError.
+    With `commit`, the round trip also commits; Django then finds nothing left to commit. Inside an
+    outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
+    IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
     """
     return run_prepared([_statement_of_trip(text) for text in texts], parameters, commit=commit)
 
 
 @cache
 def _statement_of_trip(text: str) -> PreparedStatement[Row]:
-    """Keep the statements: the texts are few, and put together from names in the code alone."""
+    """Return the statement, cached: texts are few, and built only from names in the code."""
     return PreparedStatement(text, prepared_row)

@@ -1,8 +1,8 @@
-"""Settling of a job: overdue acknowledgements decay or lapse, then free seats are filled.
+"""Settlement of a job: overdue offers decay or lapse, then free seats are filled.
 
-Applications that nobody verified in time lapse too, without a miss.
+Applications that were not verified in time lapse too, without a miss.
 
-A closed job is closed out instead, in slices.
+A closed job is closed out instead, in batches.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SLICE = 5_000
 
 
 def settle_due(job: LockedJob) -> int:
-    """Settle and write whatever is due at `job.now`; return how many events that took.
+    """Settle and write everything due at `job.now`, and return the number of events.
 
-    Leaves `next_due_at` exact. A closed job has nothing to settle: the worker closes it out.
+    Leaves `next_due_at` exact. Does nothing for a closed job: the worker closes it out.
     """
     if not job.is_due or job.status is JobStatus.CLOSED:
         return 0
@@ -48,15 +48,15 @@ def settle_due(job: LockedJob) -> int:
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
     fill_seats(job)
-    job.freed_by.clear()  # people who come in later have a cause of their own
+    job.freed_by.clear()  # later promotions have causes of their own
     write(job)
     return job.seq - before
 
 
 def close_out(job: LockedJob) -> int:
-    """Close out the next slice of a closed job's line and write it; return how many events.
+    """Close out and write the next batch of a closed job's line, and return the number of events.
 
-    The job stays due at once until nobody is left.
+    The job stays due until nobody is left.
     """
     before = job.seq
     closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
@@ -64,7 +64,7 @@ def close_out(job: LockedJob) -> int:
     people = _read_to_settle(sql.READ_PENDING, job, most=SLICE)
     people += _read_to_settle(sql.READ_WAITING, job, most=SLICE - len(people))
     for application in people:
-        if application.ticket is not None:  # a miss can give one beyond the next newcomer's
+        if application.ticket is not None:  # a miss can give a ticket beyond the next newcomer's
             job.head_ticket = min(application.ticket, job.next_ticket)
         make_move(job, application, Move.CLOSE_OUT, cause_seq=cause, effective_at=job.closed_at)
     job.next_due_at = job.now if job.pending_count or job.waitlist_count else None

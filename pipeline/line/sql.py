@@ -1,6 +1,6 @@
-"""Statements of the hot path, each with a name and a sentence. Everything else uses the ORM.
+"""SQL of the hot path, one constant per statement. Everything else uses the ORM.
 
-Columns are listed here once. The module that runs a statement turns its rows into objects.
+Columns are listed here once. The modules that run the statements turn rows into objects.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
 from pipeline.models import Application
 
-# The columns of the job's row that a change reads.
+# Columns of the job's row that a change reads.
 HOT = (
     "id company_id status capacity active_count pending_count waitlist_count unverified_count "
     "next_ticket head_ticket seq chain_head next_due_at policy_version opened_at closed_at "
     "last_event_at last_txid"
 ).split() + list(POLICY_FIELDS)
 
-# The columns of it that a change writes.
+# Columns of the job's row that a change writes.
 WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")]
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
@@ -48,16 +48,16 @@ LOCK_JOB_OF = _LOCKED.format(
     " FOR NO KEY UPDATE"
 )
 
-# Lock the job that has been due for longest, of the jobs that are not locked.
+# Lock the job that has been due for longest among the unlocked ones.
 #
-# The clock is a sub-select, so that the index scan stops at it. Compared with a volatile function,
-# every job that is due at some later time would be read.
+# The clock is a sub-select so that the index scan stops there. A comparison with a volatile
+# function would read every job that is due at any later time.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"
 )
 
-# One application; a statement of its own, so that its snapshot is newer than the lock.
+# One application. A separate statement, so that its snapshot is newer than the lock.
 READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
 
 # Some applications to a job, by their ids.
@@ -66,8 +66,8 @@ SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND id = ANY(%(applications)s::uuid[])
 """
 
-# Make applicants of addresses that nobody has. They go in by their order, so that two transactions
-# with the same new addresses do not wait for each other in a ring.
+# Create applicants for unknown addresses, in sorted order, so that two transactions with the same
+# new addresses cannot deadlock.
 MAKE_PEOPLE = """
 INSERT INTO applicants_applicant (id, email, name, created_at)
 SELECT id, email, '', statement_timestamp()
@@ -75,17 +75,17 @@ FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER
 ON CONFLICT (email) DO NOTHING
 """
 
-# Keep people from being erased, before the job is locked: an erasure under way is waited for
-# without holding up everybody else at the job.
+# Protect people from erasure before the job is locked: waiting here for a running erasure does not
+# hold up everybody else at the job.
 HOLD_PEOPLE = """
 SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 """
 
-# People by their ids or addresses, each with their history at this job: live, the live application
-# that is not verified, decided, misses, end of the last cool-down; also people without a past here.
-# None of them can be erased before this change is committed. A decision on an application that
-# nobody verified was about whoever used the address, and does not count.
+# People by id or address, each with their history at this job, which may be empty: number of live
+# applications, the unverified live one, number decided, misses, end of the last cool-down. None of
+# them can be erased before this change commits. A decision on a never verified application does not
+# count, since somebody else may have used the address.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant
@@ -103,7 +103,7 @@ LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.jo
 GROUP BY people.id, people.email
 """
 
-# The overdue applications, offered or not verified, in the order in which they are settled.
+# Overdue applications, offered or unverified, in the order in which they are settled.
 READ_DUE = f"""
 SELECT * FROM (
     SELECT {_application} FROM pipeline_application
@@ -114,7 +114,7 @@ SELECT * FROM (
 ) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
 """
 
-# The first deadline that has not passed, to acknowledge or to verify.
+# The next deadline to acknowledge or to verify.
 READ_NEXT_DEADLINE = """
 SELECT least((
     SELECT min(acknowledge_by) FROM pipeline_application
@@ -125,7 +125,7 @@ SELECT least((
 ))
 """
 
-# The first eligible people in line, and the first ticket passed over.
+# The first eligible people in line, and the first ticket that was skipped.
 READ_NEXT_IN_LINE = f"""
 WITH next AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
@@ -141,21 +141,21 @@ SELECT {_application}, (
 ) FROM next ORDER BY ticket, tie
 """
 
-# The end of the first cool-down in line of somebody verified.
+# The earliest end of a cool-down among verified people in line.
 READ_NEXT_COOLDOWN = """
 SELECT min(eligible_at) FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
   AND verify_by IS NULL
 """
 
-# The people with an offered seat, by deadline.
+# People with an offered seat, by deadline.
 READ_PENDING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY acknowledge_by, id LIMIT %(most)s
 """
 
-# The people on the waitlist, in order, eligible or not.
+# People on the waitlist, in order, eligible or not.
 READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
@@ -178,16 +178,16 @@ CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id
     source=_recordset.format(table="pipeline_application", rows="changed"),
 )
 
-# The same for a few, with their ids beside them: of the function that unpacks the rows the planner
-# expects a hundred, and for that many it would read a whole table of 20,000. With many ids it
-# would be quadratic.
+# The same for a few rows, with a separate list of ids: the planner expects a hundred rows from the
+# function that unpacks them, and for that many it would read a whole table of 20,000. With many
+# ids, this would be quadratic.
 FEW = 10
 CHANGE_FEW = f"{CHANGE} AND a.id = ANY(%(changed_ids)s::uuid[])"
 
 # Append a change's events to the log, each with its place in the feed.
 #
-# A transaction can have got its number before it waited for the lock, and so a lower number than
-# the changes before its own. Then it takes over the number of the event before it.
+# A transaction that got its number before it waited for the lock can have a lower number than the
+# changes before its own. It then takes the number of the event before it.
 APPEND = """
 INSERT INTO pipeline_event ({names}, company_id, txid)
 SELECT {names},
@@ -205,11 +205,11 @@ WHERE id = %(id)s
 
 
 def sql_people_ahead(ticket: str, tie: str) -> str:
-    """Write the expression that counts the verified people before a place in the line of `job`.
+    """Return SQL that counts the verified people before a place in the line of `job`.
 
-    It counts the nearer side, on the index of the waitlist's order: the people ahead, or all the
-    others. Each side also says at which ticket to begin, or the index would be read from the
-    line's first ticket, past the entries of everybody who was promoted.
+    It counts the nearer side, the people ahead or all the others, on the index of the waitlist's
+    order. Each side also names its first ticket; otherwise the index would be read from the line's
+    first ticket, past the entries of everybody who was promoted.
     """
     side = """(
         SELECT count(*) FROM pipeline_application other
@@ -236,5 +236,5 @@ FROM jobs_job job, unnest(%(joined)s::uuid[], %(tickets)s::bigint[], %(ties)s::b
 WHERE job.id = %(job)s
 """
 
-# Wake the decay workers for a job that becomes due before they would look again.
+# Wake the decay workers for a job that becomes due before their next check.
 NOTIFY_DUE = "SELECT pg_notify('line_due', '')"

@@ -1,4 +1,4 @@
-"""Transaction of a service: it keeps the settlement even if the service then refuses."""
+"""Transaction of a service, which keeps the settlement even if the service then refuses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 def line_transaction(service: Callable[P, T]) -> Callable[P, T]:
-    """Run a service in a transaction of its own; it must not be called inside another.
+    """Run a service in its own transaction. It must not be called inside another one.
 
-    A refusal (LineError) is raised after the commit. A service writes its own change last, so the
-    commit then holds only what it settled before. Any other error rolls back.
+    A refusal (LineError) is raised after the commit. A service writes its own change last, so this
+    commit holds only the settlement. Any other error rolls back.
     """
 
     @wraps(service)

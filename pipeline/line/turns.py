@@ -1,13 +1,13 @@
 """Turns at a hot job: threads of one process that want the same job share one transaction.
 
-Changes of a job happen one after another, and each costs a lock, a look, a write and a commit,
-whose price hardly depends on how much is in them. So a thread that finds another of its process at
-the job waits, and the first of those waiting then leads: under one lock it does what all of them
-want, in the order in which they came, and commits once. A thread that comes alone leads a batch of
-one at once; nobody ever waits for others to come.
+Changes to a job happen one after another. Each costs a lock, a read, a write and a commit, almost
+regardless of its size. So a thread that finds another thread of its process at the job waits. The
+first waiting thread then leads: under one lock it handles the requests of all of them, in order of
+arrival, and commits once. A thread that comes alone leads a batch of one immediately; no thread
+waits for others to arrive.
 
-Each request has its own outcome: a refusal concerns no other. An unexpected error rolls the batch
-back, and each of its requests is then tried alone, so that it hurts only the one it belongs to.
+Each request has its own outcome: a refusal does not affect the others. An unexpected error rolls
+the batch back, and each request is then tried alone, so that only the failing one fails.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-# The most requests in one batch: changes made by other processes wait for it.
+# The largest batch. Other processes' changes wait for it.
 LARGEST_BATCH = 64
-# How long a request waits for its turn, in seconds. Leading, it waits for the lock besides.
+# How long a request waits for its turn, in seconds. A leader also waits for the lock.
 LONGEST_WAIT_SECONDS = 3.0
 
 V = TypeVar("V")
@@ -48,22 +48,22 @@ class Turn(Generic[V, R]):
 
 
 class Turns(Generic[V, R]):
-    """Turns of one kind of request at each job, in this process.
+    """Turns for one kind of request at each job, in this process.
 
-    `run` does a batch in one transaction and sets each turn's result or error. It must not be
-    called inside a transaction.
+    `run` handles a batch in one transaction and sets each turn's result or error. `take` must not
+    be called inside a transaction.
     """
 
     def __init__(self, run: Callable[[UUID, Sequence[Turn[V, R]]], None]) -> None:
         self._run = run
         self._guard = threading.Lock()
-        # The turns that wait at a job, first come first; no entry while nobody is at the job.
+        # The waiting turns of each job, in order of arrival. A job without any thread has no entry.
         self._waiting: dict[UUID, deque[Turn[V, R]]] = {}
 
     def take(self, job_id: UUID, request: V) -> R:
-        """Have a request done in its turn and return its result. Raises what it raised.
+        """Wait for the request's turn, and return its result or raise its error.
 
-        Raises OperationalError when the turn does not come in LONGEST_WAIT_SECONDS.
+        Raises OperationalError if the turn does not come within LONGEST_WAIT_SECONDS.
         """
         turn: Turn[V, R] = Turn(request)
         with self._guard:
@@ -79,7 +79,7 @@ class Turns(Generic[V, R]):
         return turn.outcome()
 
     def _leave(self, job_id: UUID, turn: Turn[V, R]) -> None:
-        """Give up waiting, unless somebody has just taken the request along."""
+        """Stop waiting, unless a leader has just taken the request into its batch."""
         with self._guard:
             waiting = self._waiting.get(job_id, ())
             if turn in waiting:
@@ -104,10 +104,10 @@ class Turns(Generic[V, R]):
                 turn.called.set()
 
     def _do(self, job_id: UUID, batch: Sequence[Turn[V, R]]) -> None:
-        """Run a batch; after an unexpected error run its requests one by one.
+        """Run a batch. After an unexpected error, run its requests one by one.
 
-        Not when the job was busy or the connection was lost, because that concerns all of them and
-        may have happened after the commit.
+        There is no second run if the job was busy or the connection was lost: that affects all of
+        them and may have happened after the commit.
         """
         try:
             self._run(job_id, batch)

@@ -1,4 +1,4 @@
-"""Writing of a change: applications, log, hot row and following tasks, in one statement."""
+"""Write of a change: applications, log, hot row and follow-up tasks, in one statement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from pipeline.line import sql
-from pipeline.line.follow_up import tasks_after
+from pipeline.line.follow_up import follow_up_tasks
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.signals import committed
@@ -24,11 +24,10 @@ LOOK_AHEAD = timedelta(seconds=5)
 
 
 def write(job: LockedJob, *, commit: bool = False) -> None:
-    """Write everything that this change did so far; the job can be changed further after it.
+    """Write everything that this change has done so far. The job can still be changed afterwards.
 
-    With `commit`, commit in the same round trip, and give the applications their `standing`. It is
-    then the last act of a service: until it the lock is held, and every other change of this job
-    waits.
+    With `commit`, commit in the same round trip, and set the applications' `standing`. A service
+    does this last: it releases the lock, for which all other changes to the job wait.
     """
     few = len(job.changed) <= sql.FEW
     tables = (
@@ -40,7 +39,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values |= job.policy.values() | {"status": job.status.value}
     values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
-    tasks = tasks_after(job) if job.entries else []
+    tasks = follow_up_tasks(job) if job.entries else []
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
@@ -48,8 +47,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
-    created = job.created.values() if commit else ()
-    joined = [each for each in created if each.ticket and each.is_verified]
+    joined = [each for each in job.created.values() if commit and each.ticket and each.is_verified]
     if joined:
         texts.append(sql.READ_POSITIONS)
         values |= {
@@ -60,14 +58,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         }
     found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
-        positions: dict[UUID, int] = dict(found[-1]) if joined else {}
-        for application in job.people.values():
-            application.standing = Standing(
-                job.people_waiting,
-                job.policy.max_decays,
-                positions.get(application.id),
-                job.now,
-            )
+        _set_standings(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce_written(job))
@@ -75,9 +66,16 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     job.mark_written()
 
 
+def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
+    waiting, max_decays = job.people_waiting, job.policy.max_decays
+    for application in job.people.values():
+        position = positions.get(application.id)
+        application.standing = Standing(waiting, max_decays, position, job.now)
+
+
 @cache
 def joined_writes(*parts: tuple[str, str], with_tasks: bool = False) -> str:
-    """Join statements into one; the same parts give the same text, which is prepared once."""
+    """Join statements into one. The same parts give the same text, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     return f"WITH {', '.join(named)} {sql.WRITE_JOB}" if named else sql.WRITE_JOB
 
@@ -94,7 +92,7 @@ def _announce_written(job: LockedJob) -> None:
 
 
 def _rows_to_write(rows: Any, columns: list[str]) -> str:
-    """Encode rows as the database unpacks them; a column that is left out is NULL."""
+    """Encode rows as the database unpacks them. An omitted column is NULL."""
     records = [
         {name: value for name in columns if (value := getattr(row, name)) is not None}
         for row in rows
@@ -103,9 +101,9 @@ def _rows_to_write(rows: Any, columns: list[str]) -> str:
 
 
 class _Plain:
-    """Encoder of values that JSON does not hold. A value shared by many rows is encoded once.
+    """Encoder of values that JSON does not support. A value shared by many rows is encoded once.
 
-    By identity, which is safe as long as the rows that hold the values live.
+    Values are recognised by identity, which is safe while the rows that hold them exist.
     """
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""Telling open pages that a line has changed: see docs/architecture.md."""
+"""Live updates of open pages when a line changes. See docs/architecture.md."""

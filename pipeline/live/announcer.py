@@ -1,8 +1,8 @@
-"""Telling all processes that lines have changed, after the commits and beside them.
+"""Announcements to all processes that lines have changed, sent after the commits.
 
-A NOTIFY inside a change's transaction would make all commits wait for each other; so a thread sends
-it, on a connection of its own. It may get lost with the process: pages and task workers look again
-by themselves.
+A NOTIFY inside a change's transaction would make all commits wait for each other, so a thread sends
+it on its own connection. It may get lost with the process; pages and task workers also check on
+their own.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tasks.sql.enqueue import WAKE
 
 log = logging.getLogger(__name__)
 
-# How long changes are gathered after a notification, before the next one.
+# How long changes are collected after a notification before the next one.
 GAP_SECONDS = 0.05
 IDLE_SECONDS = 60.0
-# How long a process that ends waits for what it has not told yet.
+# How long an ending process waits for its unsent announcements.
 FLUSH_SECONDS = 1.0
 _SESSION = "-c synchronous_commit=off -c statement_timeout=3000 -c application_name=announcer"
 
 
 class Announcer:
-    """Sends, from a thread of its own, up to which seq the log of each changed job has come.
+    """Thread that announces the latest seq of each changed job's log.
 
-    It also wakes sleeping task workers when a change wrote tasks.
+    It also wakes sleeping task workers after a change that wrote tasks.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -42,7 +42,7 @@ class Announcer:
         self._forget()
 
     def _forget(self) -> None:
-        """Reset the state in a child process: the thread and the connection are its parent's."""
+        """Reset the state in a child process: thread and connection are its parent's."""
         self._news = threading.Condition()
         self._latest: dict[UUID, int] = {}
         self._wakes = self._wakes_next = False
@@ -62,10 +62,10 @@ class Announcer:
             self._news.notify()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
-        """Wait until everything is announced, up to a timeout; return whether it was."""
+        """Wait until everything is announced, up to a timeout. Returns whether it was."""
         end = time.monotonic() + seconds
         while True:
-            with self._news:  # what is being taken is in neither for a moment
+            with self._news:  # changes being taken are in neither for a moment
                 done = not self._latest and not self._sending
             if done or time.monotonic() >= end:
                 return done
@@ -76,13 +76,15 @@ class Announcer:
             try:
                 self._send(latest)
             except Exception:
-                log.warning("pages were not told that %s jobs changed", len(latest), exc_info=True)
+                log.warning(
+                    "changes of %s jobs were not announced to pages", len(latest), exc_info=True
+                )
             finally:
                 self._sending = False
             time.sleep(GAP_SECONDS)
 
     def _take(self) -> dict[UUID, int]:
-        """Return the queued changes; none after a long idle time, and then the thread has ended."""
+        """Return the queued changes, or none after a long idle time, which ends the thread."""
         with self._news:
             if not self._latest:
                 self._news.wait_for(lambda: self._latest, timeout=self.idle_seconds)
@@ -113,7 +115,7 @@ class Announcer:
             session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
     def close(self) -> None:
-        """Close the connection; the next change opens another."""
+        """Close the connection. The next change opens another one."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -124,7 +126,7 @@ os.register_at_fork(after_in_child=announcer._forget)
 
 
 def start_announcing() -> None:
-    """Announce every change that this process commits, including its last."""
+    """Announce every change that this process commits, including the last one."""
     committed.connect(announcer.note, dispatch_uid="announcer")
     atexit.register(announcer.flush)
 

@@ -1,4 +1,4 @@
-"""The channel of the database on which processes tell each other that lines have changed."""
+"""Database channel on which processes tell each other that lines have changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pipeline.database.cluster import PORT
 from tasks.listen import direct_connection_parameters
 
 CHANNEL = "line"
-# How many changes one notification tells: PostgreSQL takes less than 8,000 bytes.
+# How many changes fit in one notification: PostgreSQL accepts less than 8,000 bytes.
 JOBS_IN_ONE = 100
 
 
 def channel_payloads(latest: Mapping[UUID, int]) -> Iterator[str]:
-    """Yield the notifications that tell up to which seq each job's log has come."""
+    """Yield notifications with the latest seq of each job's log."""
     pairs = (f"{job.hex}:{seq}" for job, seq in latest.items())
     while some := list(islice(pairs, JOBS_IN_ONE)):
         yield " ".join(some)

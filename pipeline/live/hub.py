@@ -1,6 +1,6 @@
-"""One process's share of the live pages: what is announced in the database, told to who watches.
+"""Hub of one process's live pages: passes announcements from the database to watchers.
 
-All of it runs in the event loop of the process; nothing of it needs a lock.
+All of it runs in the process's event loop, so it needs no locks.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tasks.listen import ReconnectWaits
 log = logging.getLogger(__name__)
 
 MOST_WATCHERS = 2_000
-# How many streams one page's token may hold: a page has one, and another while it comes back.
+# How many streams one page's token may hold: one, and another while the page reconnects.
 MOST_PER_TOKEN = 4
-# How often sessions are looked up, so how long a stream may outlive its session.
+# How often sessions are checked, and so how long a stream may outlive its session.
 SESSION_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
 CLOCKS_DIFFER_SECONDS = 2
@@ -38,7 +38,7 @@ _SESSIONS = (
 )
 
 STREAMS = Gauge(
-    "nextinline_live_streams", "Pages that are being told of changes.", multiprocess_mode="livesum"
+    "nextinline_live_streams", "Pages that receive live updates.", multiprocess_mode="livesum"
 )
 
 
@@ -47,17 +47,17 @@ class HubFull(Exception):
 
 
 class Watcher:
-    """Somebody who is told when one of their jobs changes."""
+    """Open page that is told when one of its jobs changes."""
 
     def __init__(self, token: StreamToken, address: str = "", session_key: str = "") -> None:
         self.token = token
         self.address = address
-        # The session without which the stream ends; "" if it needs none.
+        # The session that the stream ends with; "" if it needs none.
         self.session_key = session_key if token.session else ""
         self.jobs = token.jobs
         self.issued = token.issued
         self.news: dict[UUID, int] = {}
-        # Whether something may have happened that was not told: they had better look.
+        # Whether changes may have been missed, so that the page should check.
         self.missed = False
         self.is_over = False
         self._wake = asyncio.Event()
@@ -72,7 +72,7 @@ class Watcher:
         self._wake.clear()
 
     def tell(self, job: UUID, seq: int) -> None:
-        """Note that a job has changed; only its latest change counts."""
+        """Note that a job has changed. Only its latest change counts."""
         self.news[job] = seq
         self._wake.set()
 
@@ -87,14 +87,14 @@ class Watcher:
         self._wake.set()
 
     def take(self) -> tuple[dict[UUID, int], bool]:
-        """Return the news since the last time, and whether some may have been missed."""
+        """Return the changes since the last call, and whether some may have been missed."""
         told = self.news, self.missed
         self.news, self.missed = {}, False
         return told
 
 
 class Hub:
-    """Listens, on one connection, from its first watcher until its end."""
+    """Hub that listens on one connection, from its first watcher until its end."""
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class Hub:
     def watching(
         self, token: StreamToken, *, address: str = "", session_key: str = ""
     ) -> Iterator[Watcher]:
-        """Register a watcher of a token's jobs for as long as the block lasts. Raises HubFull.
+        """Register a watcher of a token's jobs while the block runs. Raises HubFull.
 
-        `session_key` is that of the browser; a token that is bound to a session ends with it.
+        `session_key` is the browser's. A token that is bound to a session ends with it.
         """
         is_full = self._is_closed or len(self._watchers) >= self.most_watchers
         takes_too_many = self._held[address] >= self.per_address
@@ -163,7 +163,7 @@ class Hub:
                 del self._of_job[job]
 
     def close(self) -> None:
-        """End all streams and take no new ones."""
+        """End all streams and accept no new ones."""
         self._is_closed = True
         for watcher in list(self._watchers):
             watcher.close_stream()
@@ -172,7 +172,7 @@ class Hub:
                 task.cancel()
 
     async def _listen_on(self) -> None:
-        """Listen until cancelled; after each (re)connection every page reloads."""
+        """Listen until cancelled. After each (re)connection, every page reloads."""
         waits = ReconnectWaits()
         while True:
             try:
@@ -183,13 +183,13 @@ class Hub:
                         watcher.had_better_look()
                     await self._pass_on(session)
             except (psycopg.Error, OSError) as error:
-                log.warning("the live pages' connection to the database is lost: %s", error)
+                log.warning("the live pages lost their database connection: %s", error)
             except Exception:
                 log.exception("listening for changes failed")
             await asyncio.sleep(waits.next_seconds())
 
     async def _check_sessions(self) -> None:
-        """End the streams whose sessions have ended, while there are any that are bound to one."""
+        """End the streams whose sessions have ended, as long as any stream is bound to one."""
         while bound := [watcher for watcher in self._watchers if watcher.session_key]:
             try:
                 keys = list({watcher.session_key for watcher in bound})
@@ -198,7 +198,7 @@ class Hub:
                     found = await session.execute(_SESSIONS, [keys])
                     living = {key for (key,) in await found.fetchall()}
             except (psycopg.Error, OSError):
-                living = {watcher.session_key for watcher in bound}  # nobody knows: later
+                living = {watcher.session_key for watcher in bound}  # unknown: check later
             for watcher in bound:
                 if watcher.session_key not in living:
                     watcher.close_stream()
@@ -210,7 +210,7 @@ class Hub:
             try:
                 told = channel_changes(notification.payload)
             except ValueError:
-                log.warning("somebody else speaks on the channel %s", CHANNEL)
+                log.warning("unknown message on the channel %s", CHANNEL)
                 continue
             self._heard.note(told)
             for job, seq in told.items():
@@ -219,7 +219,7 @@ class Hub:
 
 
 class _HubNews:
-    """Latest changes of jobs, for pages that were made before their stream began."""
+    """Latest changes of jobs, for pages that were rendered before their stream began."""
 
     def __init__(self) -> None:
         self._since = time.time()
@@ -231,7 +231,10 @@ class _HubNews:
         self._changed.update(dict.fromkeys(told, time.time()))
 
     def may_have_changed(self, watcher: Watcher) -> bool:
-        """Return whether a job may have changed after the page was made; may err towards yes."""
+        """Return whether a job may have changed after the page was rendered.
+
+        May err towards yes.
+        """
         last = max(self._changed.get(job, self._since) for job in watcher.jobs)
         return last >= watcher.issued - CLOCKS_DIFFER_SECONDS
 
@@ -246,5 +249,5 @@ async def _hub_connection() -> psycopg.AsyncConnection[Any]:
 
 @cache
 def process_hub() -> Hub:
-    """Return the one hub of this process, which listens from its first stream on."""
+    """Return this process's only hub, which listens from its first stream on."""
     return Hub()

@@ -1,8 +1,8 @@
-"""Signed tokens for streams, so that a stream needs no look-up in the database.
+"""Signed tokens for streams, so that a stream needs no database query.
 
-A token says only which jobs' changes are told, and a change is told without what it was: whoever
-holds one learns when something happens there, and nothing more. A token of somebody who is signed
-in is good only with the cookie of that session, and as long as the session lasts.
+A token only names jobs, and the stream says only that one of them changed, so its holder learns
+when something happens there and nothing more. A signed-in person's token works only with that
+session's cookie, and while the session lasts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST_JOBS = 50
 MAX_AGE = timedelta(hours=24)
 _SALT = "live"
 _BYTES = 16  # of a UUID
-# The end of a token: whether it is bound, and a digest of the session or, so that no two visitors
-# have the same token, something random.
+# The end of a token: whether it is bound, and a digest of the session, or random bytes so that no
+# two visitors have the same token.
 _TAIL_BYTES = 16
 _SESSION, _ANYBODY = b"s", b"a"
 
@@ -31,7 +31,7 @@ _SESSION, _ANYBODY = b"s", b"a"
 def issue_stream_token(jobs: Iterable[UUID], session_key: str | None = None) -> str:
     """Issue a token for the changes of these jobs (at most 50), valid for 24 hours.
 
-    With a `session_key` it is good for that session only.
+    With a `session_key`, it is valid for that session only.
     """
     ids = list(dict.fromkeys(jobs))[:MOST_JOBS]
     holder = (
@@ -46,9 +46,9 @@ def issue_stream_token(jobs: Iterable[UUID], session_key: str | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """The jobs that a page listens to, and when (in seconds since 1970) it was made.
+    """The jobs that a page listens to, and when it was issued, in seconds since 1970.
 
-    `text` is the token itself; `session`, a digest, is empty if it is bound to no session.
+    `text` is the token itself. `session` is a digest, empty if the token is not bound to a session.
     """
 
     jobs: frozenset[UUID]
@@ -57,14 +57,14 @@ class StreamToken:
     session: bytes = b""
 
     def is_for(self, session_key: str) -> bool:
-        """Return whether the holder of this session may use it."""
+        """Return whether the holder of a session may use the token."""
         return not self.session or compare_digest(
             self.session, _session_digest_in_token(session_key)
         )
 
 
 def read_stream_token(text: str) -> StreamToken | None:
-    """Parse a token; None if it is not ours, has expired, or names no job."""
+    """Parse a token, or return None if it is not ours, has expired or names no job."""
     try:
         packed = TimestampSigner(salt=_SALT).unsign(text, max_age=MAX_AGE)
     except BadSignature:

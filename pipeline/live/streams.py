@@ -1,7 +1,7 @@
-"""`GET /live/<token>`: Server-Sent Events that say when a line changed, without Django around it.
+"""`GET /live/<token>`: server-sent events when a line changes, without Django.
 
 Open streams hold no thread and no database connection. Events: `change` with the job and its log's
-last seq; `check` when something may have been missed. What changed, the page asks for itself.
+last seq, and `check` if changes may have been missed. The page then fetches what changed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, Watcher
-from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 from pipeline.web.client_address import client_network_of
 
 PREFIX = "/live/"
-# How often a silent stream says that it is there, so that no proxy in between gives it up.
+# How often a silent stream sends a sign of life, so that no proxy closes it.
 HEARTBEAT_SECONDS = 20.0
 RETRY_MS = (2_000, 6_000)
 FULL_RETRY_SECONDS = 30
@@ -28,10 +28,10 @@ _ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosnif
 
 
 async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None:
-    """Answer one request below /live/: with a stream, or at once.
+    """Respond to one request below /live/, with a stream or immediately.
 
-    204 for a token that does not hold (any more), or not for this session: by it an EventSource is
-    told to stop. 503 when too many watch. 405 for anything but GET.
+    204, which tells an EventSource to stop, for a token that is invalid, expired or not for this
+    session. 503 if there are too many watchers. 405 for any method but GET.
     """
     if scope["method"] != "GET":
         return await _refuse_stream(send, 405, (b"allow", b"GET"))
@@ -60,11 +60,7 @@ async def _stream_news(watcher: Watcher, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
     await _write_to_stream(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
 
-    async def until_stream_is_gone() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-    gone = ensure_future(until_stream_is_gone())
+    gone = ensure_future(until_gone(receive))
     gone.add_done_callback(lambda _: watcher.close_stream())
     try:
         while not watcher.is_over:

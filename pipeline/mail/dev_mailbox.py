@@ -38,6 +38,8 @@ class Mail:
     to: str
     subject: str
     text: str
+    html: str = ""
+    calendar: str = ""
 
     @property
     def at(self) -> datetime:
@@ -51,17 +53,33 @@ class Backend(BaseEmailBackend):
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Store the emails, log where to read them, and return their number."""
         for message in email_messages:
-            kept = keep(", ".join(message.to), str(message.subject), str(message.body))
+            kept = keep(
+                ", ".join(message.to),
+                str(message.subject),
+                str(message.body),
+                html=part_of(message, "text/html"),
+                calendar=part_of(message, "text/calendar"),
+            )
             place = f"{settings.SITE_URL}/dev/mail/"
             logger.debug("Email to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
         return len(email_messages)
 
 
-def keep(to: str, subject: str, text: str) -> Mail:
+def part_of(message: EmailMessage, content_type: str) -> str:
+    """Return the first part of an email that has this type; empty if there is none."""
+    for part in message.message().walk():
+        if part.get_content_type() == content_type:
+            content = part.get_payload(decode=True)
+            return content.decode() if isinstance(content, bytes) else ""
+    return ""
+
+
+def keep(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> Mail:
     """Store an email, and delete the oldest beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mail = Mail(f"{time.time_ns():020d}-{secrets.token_hex(4)}", to, subject, text)
+    name = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+    mail = Mail(name, to, subject, text, html, calendar)
     unfinished = folder / f"{mail.name}.part"
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps(asdict(mail)), encoding="utf-8")

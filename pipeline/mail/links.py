@@ -12,6 +12,7 @@ from django.urls import reverse
 
 MAX_AGE = timedelta(days=61)  # longer than the longest window with its extension
 _SALT = "pipeline.notifications.confirm"
+_UNSUBSCRIBE = "pipeline.notifications.unsubscribe"
 
 
 class Offer(NamedTuple):
@@ -38,6 +39,21 @@ def read_token(token: str) -> Offer | None:
 def confirm_link(offer: Offer) -> str:
     """Return the address where the recipient of the email confirms a seat."""
     return settings.SITE_URL + reverse("confirm_offer", args=[make_token(offer)])
+
+
+def unsubscribe_link(what: str, of: UUID | int) -> str:
+    """Return the address that ends emails of a kind (`reminders`, `digest`) to one person."""
+    token = signing.dumps([what, str(of)], salt=_UNSUBSCRIBE)
+    return settings.SITE_URL + reverse("unsubscribe", args=[token])
+
+
+def read_unsubscribe_token(token: str) -> tuple[str, str] | None:
+    """Return the kind of emails and the id of the person; None if the token is forged."""
+    try:
+        what, of = signing.loads(token, salt=_UNSUBSCRIBE)
+    except signing.BadSignature:
+        return None
+    return what, of
 
 
 def application_link(application_id: UUID) -> str:

@@ -1,22 +1,22 @@
 """Upkeep of the name search index: one row per word of each applicant's name, per company.
 
-Done after the applications were committed, not with them: under a job's lock it would cost
-everybody who applies. A worker does it every few seconds, so that a search is hardly behind.
+A worker updates it every few seconds, after the applications are committed: under a job's lock, it
+would slow down everybody who applies.
 """
 
 from __future__ import annotations
 
 from django.db import connection, transaction
 
-# How many events are looked at in one go.
+# Events per batch.
 BATCH = 20_000
 
-# One learns at a time, and nobody while a name is changed or erased: that waits for the same lock,
-# so that no word of it is learned afterwards from an older picture.
+# Only one process updates at a time, and none while a name is changed or erased: that takes the
+# same lock, so that no word is added afterwards from an older snapshot.
 _TURN = "SELECT pg_try_advisory_xact_lock(pipeline_names_turn())"
 
-# Events get their ids before their transactions commit. So what has been looked at counts as done
-# only when it was looked at again after all that ran the first time had ended.
+# Events get their ids before their transactions commit. So a range counts as done only after it was
+# read again once all transactions running at the first read had ended.
 _LEARN = """
 WITH place AS (
     SELECT coalesce(max(done), 0) AS done,
@@ -49,7 +49,7 @@ RETURNING (SELECT count(*) FROM looked_at)
 
 
 def index_names() -> bool:
-    """Index the names of new applications, and return True if there may be more to do."""
+    """Index the names of new applications. Returns True if there may be more to do."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_TURN)
         if not cursor.fetchone()[0]:

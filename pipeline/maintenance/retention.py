@@ -7,7 +7,7 @@ from django.db import connection
 from tasks.advisory_locks import RETENTION_TURN
 
 BATCH = 5_000
-# Parts of files in one statement: each is up to a megabyte.
+# File parts per statement: each is up to a megabyte.
 PARTS = 64
 # Deliveries of webhooks and their attempts.
 WEBHOOKS_DAYS = 30
@@ -17,7 +17,7 @@ _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp(
 
 
 def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> str:
-    """Remove some rows for which something holds, in the order of an index if there is one."""
+    """Return SQL that removes some rows that meet a condition, in index order if given."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
         f"DELETE FROM {table} WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s))"  # noqa: S608 -- of texts that stand below
@@ -31,8 +31,8 @@ def _some_aged(table: str, column: str) -> str:
     return _some_expired(table, "id", condition, order=f"ORDER BY {column}")
 
 
-# What goes, each with its statement and how many rows that removes at most. A file's parts and what
-# was told of its import go before the file does.
+# What is removed: each kind with its statement and the most rows it removes. A file's parts and
+# import records are removed before the file.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
         _some_expired(
@@ -73,6 +73,15 @@ STATEMENTS: dict[str, tuple[str, int]] = {
     ),
     "attempts": (_some_aged("pipeline_webhookattempt", "at"), BATCH),
     "deliveries": (_some_aged("pipeline_webhookdelivery", "created_at"), BATCH),
+    "private_emails": (
+        _some_expired(
+            "applicants_privateemail",
+            "id",
+            "expires_at <= clock_timestamp()",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
     "refusals": (_some_expired("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
     "imports": (
         _some_expired(
@@ -101,13 +110,13 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 
 
 def remove_expired() -> dict[str, int]:
-    """Remove what has expired: answers kept for 24 h, rates all of which is back, sessions.
+    """Remove expired rows: responses kept for 24 h, fully refilled rates, sessions.
 
-    Tokens and codes of applicants, webhook deliveries, and files with everything that belongs to
-    them, go too.
+    Also removes applicants' tokens and codes, webhook deliveries, and files with everything that
+    belongs to them.
 
-    Says how many rows of each kind went. A bounded number of each, in transactions of their own:
-    as long as any kind went up to its bound (`is_more_expired`), there may be more.
+    Returns the number of removed rows of each kind. Each kind has its own transaction and a limit.
+    If a kind reaches its limit (`is_more_expired`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -118,5 +127,5 @@ def remove_expired() -> dict[str, int]:
 
 
 def is_more_expired(removed: dict[str, int]) -> bool:
-    """Return True if a kind reached its bound."""
+    """Return True if a kind reached its limit."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -1,4 +1,4 @@
-"""Tasks for the whole site: one at a time, with nothing in the payload, and never for a company."""
+"""Tasks for the whole site: one at a time, with an empty payload, never for a company."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Handler = Callable[[Context], dict[str, int]]
 
 
 def site_task(*, key: str, timeout_seconds: int) -> Callable[[Handler], Any]:
-    """Register a handler of a task for the site; the type's key is unique."""
+    """Register a handler of a task for the site. The type's key is unique."""
 
     def register_site_task(handler: Handler) -> Any:
         @task_type(
@@ -28,7 +28,7 @@ def site_task(*, key: str, timeout_seconds: int) -> Callable[[Handler], Any]:
         @wraps(handler)
         def run_site_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
             if context.owner_id is not None:
-                raise Fatal("this is done for the site, not for a company")
+                raise Fatal("this task runs for the site, not for a company")
             return handler(context)
 
         return run_site_task

@@ -1,4 +1,4 @@
-"""Removal of expired rows every few minutes, for the whole site."""
+"""Task that removes expired rows every few minutes, for the whole site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 @site_task(key=KEY, timeout_seconds=240)
 def remove_expired_in_task(context: Context) -> dict[str, int]:
-    """Remove all that has expired, batch by batch; says how many rows of each kind that were."""
+    """Remove all expired rows, batch by batch. Returns the number of rows of each kind."""
     removed: Counter[str] = Counter()
     while not context.cancelled:
         batch = remove_expired()
@@ -28,5 +28,5 @@ def remove_expired_in_task(context: Context) -> dict[str, int]:
 
 
 def ensure_maintenance_task() -> None:
-    """Schedule the removal. Safe to call at every start, and by many processes at once."""
+    """Create the schedule. Safe to call at every start and from many processes at once."""
     schedules.ensure_schedule("Retention", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)

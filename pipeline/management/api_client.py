@@ -1,4 +1,4 @@
-"""Client of a running site's API for commands: JSON both ways, refusals as sentences."""
+"""API client of a running site, for commands: JSON both ways, refusals as sentences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ANSWER_SECONDS = 30.0
 
 
 class Refused(Exception):
-    """Refusal or missing answer of the site; the text is for people.
+    """The site refused, or did not answer. The text is for people.
 
-    `wait_seconds`: when to try again; 0 if that is of no use.
+    `wait_seconds`: when to try again; 0 if a retry does not help.
     """
 
     def __init__(self, text: str, *, code: str = "", wait_seconds: float = 0.0) -> None:
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 class ApiClient:
-    """API of a site, called with a key over one connection; a context. Raises Refused."""
+    """A site's API, called with a key over one connection. A context manager. Raises Refused."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
@@ -43,11 +43,11 @@ class ApiClient:
         self._connection.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return the answer to a GET."""
+        """Send a GET, and return the answer."""
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path, None)
 
     def post(self, path: str, body: Any, *, idempotency_key: str) -> Any:
-        """Return the answer to a POST, which is repeated once if the connection breaks."""
+        """Send a POST, once more if the connection breaks, and return the answer."""
         given = {"Idempotency-Key": idempotency_key}
         return self._call("POST", path, json.dumps(body), given)
 
@@ -55,7 +55,7 @@ class ApiClient:
         self, method: str, path: str, body: str | None, more: dict[str, str] | None = None
     ) -> Any:
         headers = self._headers | (more or {})
-        for is_last in (False, True):  # a connection that was closed is opened again, once
+        for is_last in (False, True):  # a closed connection is opened again, once
             try:
                 self._connection.request(method, f"/api/v1{path}", body, headers)
                 answer = self._connection.getresponse()
@@ -74,13 +74,13 @@ class ApiClient:
 
 
 def _refusal(answer: http.client.HTTPResponse, content: bytes) -> Refused:
-    """Make a Refused of a problem's JSON, or of the status alone."""
+    """Build a Refused from a problem's JSON, or from the status alone."""
     try:
         problem = json.loads(content)
         text, code = str(problem["detail"]), str(problem["code"])
     except (ValueError, KeyError, TypeError):
         return Refused(f"The site answers {answer.status} {answer.reason}.")
     if answer.status == 401:
-        return Refused("The key is not valid there. Name one with --key.", code=code)
+        return Refused("The site does not accept this key. Give another one with --key.", code=code)
     wait = answer.headers.get("Retry-After", "")
     return Refused(text, code=code, wait_seconds=float(wait) if wait.isdecimal() else 0.0)

@@ -1,7 +1,7 @@
 """Decay worker: settles due jobs on time. Any number of workers share the jobs.
 
-It sleeps until the next job is due, at most `longest_rest_seconds`. A NOTIFY wakes it for a job
-that becomes due sooner than that after a commit.
+It sleeps until the next job is due, at most `longest_rest_seconds`. After a commit that makes a job
+due sooner, a NOTIFY wakes it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ CHANNEL = "line_due"
 LONGEST_REST_SECONDS = 5.0
 SHORTEST_REST_SECONDS = 0.02
 BEAT_SECONDS = 1.0
-# How often, at most, an idle worker updates the name index.
+# The shortest time between two updates of the name index by an idle worker.
 LEARN_SECONDS = 2.0
-# How long a job that could not be settled is left alone, so that it does not stop the others.
+# How long a job that could not be settled is skipped, so that it does not hold up the others.
 SET_ASIDE_SECONDS = 30.0
 
 
 class DecayWorker:
-    """One worker: the jobs it has set aside, its last heartbeat, its listening connection."""
+    """Decay worker: the jobs it has set aside, its last heartbeat, its listening connection."""
 
     def __init__(self, *, longest_rest_seconds: float = LONGEST_REST_SECONDS) -> None:
         self.longest_rest_seconds = longest_rest_seconds
@@ -42,8 +42,8 @@ class DecayWorker:
         self._listener = Listener(CHANNEL)
 
     def step(self) -> int:
-        """Settle one due job that is not locked, if there is one; return how many that were."""
-        self._listener.poll()  # from before the first look on; a notification needs no answer
+        """Settle one unlocked due job, if there is one. Returns the number of settled jobs."""
+        self._listener.poll()  # started before the first check; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
@@ -67,7 +67,10 @@ class DecayWorker:
         return 1
 
     def drain(self) -> tuple[int, int]:
-        """Settle everything that is due now; return how many jobs succeeded and how many failed."""
+        """Settle everything that is due now.
+
+        Returns how many jobs succeeded and how many failed.
+        """
         steps = 0
         while self.step():
             steps += 1
@@ -77,7 +80,7 @@ class DecayWorker:
     def rest_seconds(self) -> float:
         """Return the seconds until the next job is due, by the database's clock, within bounds.
 
-        A job that is due but locked is about to be settled by the holder of its lock.
+        A due job that is locked will be settled by the holder of its lock.
         """
         until_due = seconds_until_settlement(skip=self._set_aside())
         until_retry = min(self._aside.values(), default=math.inf) - time.monotonic()

@@ -1,4 +1,4 @@
-"""Demo: a company on fixed names with three jobs, one of which moves by itself."""
+"""Demo company with fixed names and three jobs, one of which moves by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY_NAME = "demo"
 
 @dataclass(frozen=True, slots=True)
 class DemoJob:
-    """Job of the demo: the people who apply, in order, and how many of them confirm a seat."""
+    """Job of the demo, with the people who apply, in order, and how many of them confirm a seat."""
 
     posting: Posting
     capacity: int
@@ -78,7 +78,7 @@ JOBS = (
 class Demo:
     """Access to the demo. `job_id` is the job that moves by itself.
 
-    `password` is the owner's; it is empty if the owner has chosen another one.
+    `password` is the owner's, or empty if the owner has changed it.
     """
 
     company_id: UUID
@@ -88,12 +88,12 @@ class Demo:
 
 
 def seed_demo_company() -> Demo:
-    """Create the missing parts of the demo; existing parts stay as people changed them."""
+    """Create the missing parts of the demo. Existing parts keep people's changes."""
     company = Company.objects.filter(memberships__user__email=OWNER).first()
     company = company or create_company(name=COMPANY, owner_email=OWNER)
     actor = Actor(ActorKind.COMPANY, company.id)
     job_ids = [_seed_demo_job(job, company, actor) for job in JOBS]
-    for email, role in COLLEAGUES.items():  # once: a removed colleague does not come back
+    for email, role in COLLEAGUES.items():  # only once, so that a removed colleague stays removed
         if not User.objects.filter(email=email).exists():
             add_member(company_id=company.id, email=email, role=role)
     return Demo(company.id, job_ids[0], _demo_api_key(company), _demo_password(company))
@@ -102,7 +102,8 @@ def seed_demo_company() -> Demo:
 def _seed_demo_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
     """Create a planned job with its people, unless it exists; return its id.
 
-    The id is the same at each start, and of the company's time: lists of jobs are ordered by id.
+    The id is the same at each start. It holds the company's time, because lists of jobs are ordered
+    by id.
     """
     milliseconds = int(company.created_at.timestamp() * 1_000) + JOBS.index(plan)
     whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, plan.posting.title).bytes[6:])
@@ -130,7 +131,7 @@ def _seed_demo_job(plan: DemoJob, company: Company, actor: Actor) -> UUID:
 
 
 def _demo_api_key(company: Company) -> str:
-    """Return the demo's key, kept in a file beside the embedded database: it is shown only once."""
+    """Return the demo's key. It is kept in a file beside the embedded database."""
     file = STATE_DIR / f"demo_api_key.{company.id}"
     if file.exists() and find_api_key(file.read_text()):
         return file.read_text()
@@ -141,7 +142,7 @@ def _demo_api_key(company: Company) -> str:
 
 
 def _demo_password(company: Company) -> str:
-    """Return the owner's password, kept in a file beside the key; a chosen one is not replaced."""
+    """Return the owner's password, kept in a file beside the key. A changed password is kept."""
     file = STATE_DIR / f"demo_password.{company.id}"
     owner = User.objects.get(email=OWNER)
     if not owner.has_usable_password():

@@ -1,9 +1,9 @@
-"""Run a command that ends when the process that started it does, even after kill -9.
+"""Run a command that ends when its starter does, even after kill -9.
 
 Used as `python -m pipeline.management.die_with_parent COMMAND …`, with a pipe as standard input
-whose other end only the starter holds. The command keeps this process's number. A small watcher
-beside it reads the pipe; when the starter is gone, the kernel closes the pipe, and the watcher
-stops the command. (Linux has PR_SET_PDEATHSIG for this; a pipe works everywhere.)
+whose other end only the starter holds. The command keeps this process's id. A small watcher process
+reads the pipe. When the starter is gone, the kernel closes the pipe, and the watcher stops the
+command. (Linux has PR_SET_PDEATHSIG for this; a pipe works everywhere.)
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import sys
 import time
 
 GRACE_SECONDS = 10
-URGE_SECONDS = 5  # then it is asked again
+URGE_SECONDS = 5  # then it is asked to end again
 TICK_SECONDS = 0.2
-INHERITED_FDS = 256  # only what the starter passed on is open, and its numbers are small
+INHERITED_FDS = 256  # only what the starter passed on is open, with small numbers
 
 
 def die_with_parent(command: list[str]) -> None:
-    """Leave the watcher behind and become `command`."""
+    """Start the watcher, then become `command`."""
     leader = os.getpid()
     if os.fork() == 0:
-        os.closerange(1, INHERITED_FDS)  # or it would hold the port and the terminal
+        os.closerange(1, INHERITED_FDS)  # otherwise it would hold the port and the terminal
         while os.read(0, 1024):
             pass
-        # Ask the leader to end, twice; then kill it and all that it started in its session.
+        # Ask the leader to end, twice, then kill it and everything in its session.
         start = time.monotonic()
         for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
             if _is_parent_alive(leader):
@@ -40,7 +40,10 @@ def die_with_parent(command: list[str]) -> None:
 
 
 def _is_parent_alive(leader: int) -> bool:
-    """Tell if `leader` is alive: unlike its number, being our parent cannot pass to another."""
+    """Tell whether `leader` is alive.
+
+    Ids are reused, but no other process can become our parent.
+    """
     return os.getppid() == leader
 
 

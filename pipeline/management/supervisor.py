@@ -1,4 +1,4 @@
-"""Supervisor of several programs that start together, stay up and end together."""
+"""Supervisor of programs that start together, stay up and end together."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from types import FrameType, TracebackType
 
 DIE_WITH_PARENT = (sys.executable, "-m", "pipeline.management.die_with_parent")
 TICK_SECONDS = 0.2
-GONE_SECONDS = 2  # for the kernel to end killed processes
-# The pause before a program that ended is started again: twice the last one, unless it had run well
+GONE_SECONDS = 2  # time for the kernel to end killed processes
+# The pause before an ended program is started again: twice the previous one, unless the program ran
 # for LIFE_SECONDS.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 LIFE_SECONDS = 60.0
-GRACE_SECONDS = 12  # longer than gunicorn gives its requests
-URGE_SECONDS = 6  # then we ask again: a task worker gives back its unfinished tasks by then
+GRACE_SECONDS = 12  # longer than gunicorn's limit for requests
+URGE_SECONDS = 6  # then we ask again: by then, a task worker has returned its unfinished tasks
 
 
 @dataclass(frozen=True)
 class Program:
     """Program to run: a name for people, its command, and descriptors it inherits.
 
-    A program that `restarts` is started again whenever it ends by itself, for ever.
+    A program that `restarts` is started again whenever it ends by itself.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Program:
 
 
 class ProgramEnded(Exception):
-    """Unexpected end of a program."""
+    """A program ended unexpectedly."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"{name} ended by itself (exit code {code})")
@@ -47,11 +47,11 @@ class ProgramEnded(Exception):
 
 
 class NotReady(Exception):
-    """Timeout of a wait for a condition."""
+    """A wait for a condition timed out."""
 
 
 def on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Call `handler` when we are asked to end; under nohup a hang-up is ignored."""
+    """Call `handler` when we are asked to end. Under nohup, a hang-up is ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
@@ -62,11 +62,11 @@ def on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
 class Supervisor:
     """Runner of programs in `folder`; a context manager that leaves no process behind.
 
-    `say` gets a sentence when a program is started again.
+    `say` is called with a sentence when a program is started again.
 
-    Within it, Ctrl-C and SIGTERM no longer interrupt: they end the waits. That remains so after it,
-    so that nothing cuts off the end. After kill -9 of this process, the programs end by
-    themselves, see `die_with_parent`.
+    Inside the context, Ctrl-C and SIGTERM do not interrupt but end the waits. This remains so
+    afterwards, so that nothing interrupts the end. After kill -9 of this process, the programs end
+    by themselves (see `die_with_parent`).
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class Supervisor:
             cwd=self._folder,
             stdin=subprocess.PIPE,  # closed by the kernel when this process ends
             pass_fds=program.pass_fds,
-            start_new_session=True,  # the terminal's Ctrl-C is for us; we stop the others
+            start_new_session=True,  # the terminal's Ctrl-C reaches only us; we stop the others
         )
 
     def wait_until(self, condition: Callable[[], bool], *, seconds: float) -> None:
         """Wait until `condition` holds, or a signal stops us.
 
-        Raises ProgramEnded if one ends meanwhile, NotReady after `seconds`.
+        Raises ProgramEnded if a program ends meanwhile, NotReady after `seconds`.
         """
         deadline = time.monotonic() + seconds
         while not self.is_stopping and not condition():
@@ -125,7 +125,10 @@ class Supervisor:
             self._tick()
 
     def wait(self) -> None:
-        """Wait until a signal stops us. Raises ProgramEnded if one ends that does not restart."""
+        """Wait until a signal stops us.
+
+        Raises ProgramEnded if a program ends that does not restart.
+        """
         while not self.is_stopping:
             self._tick()
 
@@ -141,7 +144,7 @@ class Supervisor:
         time.sleep(TICK_SECONDS)
 
     def _note_end(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        """Plan the next start of a program that ended. Raises ProgramEnded if it has none."""
+        """Plan the next start of an ended program. Raises ProgramEnded if it does not restart."""
         ended = ProgramEnded(name, process.returncode)
         del self._running[name]
         if process.stdin:
@@ -155,7 +158,7 @@ class Supervisor:
         self._say(f"{ended}; it is started again in {pause:g} s.")
 
     def _stop_all(self) -> None:
-        """Ask all programs to end, twice; kill the remaining ones after the grace period."""
+        """Ask all programs to end, twice, then kill the remaining ones after the grace period."""
         start = time.monotonic()
         for until in (start + URGE_SECONDS, start + GRACE_SECONDS):
             for process in self._running.values():
@@ -170,9 +173,9 @@ class Supervisor:
 
 
 def _kill_program_session(leader: int) -> None:
-    """Kill the processes that a program left behind; all are in the program's own session.
+    """Kill the processes that a program left behind, all of which are in its own session.
 
-    Waits until they are gone, or nearly so: a living one counts as a user of the database.
+    Waits a little until they are gone, because a living one counts as a user of the database.
     """
     deadline = time.monotonic() + GONE_SECONDS
     with suppress(ProcessLookupError, PermissionError):

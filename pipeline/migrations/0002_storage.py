@@ -1,4 +1,4 @@
-"""Positions are counted on partial indexes: keep the visibility map fresh, or they get slow."""
+"""Storage settings that keep the visibility map fresh, so that positions are counted quickly."""
 
 from django.db import migrations
 

@@ -1,4 +1,4 @@
-"""Counting requests must not wait for the disk: no write-ahead log, updates in place."""
+"""Table of request counts without a write-ahead log, so that counting never waits for the disk."""
 
 from django.db import migrations, models
 

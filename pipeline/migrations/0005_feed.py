@@ -1,7 +1,7 @@
-"""The order of the feed of a company's events.
+"""Order of the feed of a company's events.
 
-The two functions hold how far this cluster's transaction ids are ahead of the feed's: nothing, until
-`manage.py restart_feed` has been run after a restore into a cluster that counts from a lower number.
+The two functions hold the offset of the feed's transaction ids from this cluster's: 0, until
+`manage.py restart_feed` has run after a restore into a cluster that counts from a lower number.
 """
 
 from django.db import migrations, models

@@ -1,4 +1,4 @@
-"""Finding a job's recent events without its log, and a company's applicants by their names."""
+"""Index of a job's recent events, and search of a company's applicants by name."""
 
 from django.db import migrations, models
 from django.db.models import Q

@@ -1,5 +1,4 @@
-"""Learning names after applications are committed, not under their jobs' locks; and finding more
-kinds of events without reading the log."""
+"""Indexing of names after commits, not under the jobs' locks, and more kinds of indexed events."""
 
 from django.db import migrations, models
 from django.db.models import Q

@@ -1,5 +1,6 @@
-"""Every row of the pipeline; other rooms import them from here."""
+"""Models of the pipeline. Other packages import them from here."""
 
+from pipeline.models.emails import Email, EmailState
 from pipeline.models.line import (
     FOUND_BY_KIND,
     NOTE_LENGTH,
@@ -32,6 +33,8 @@ __all__ = [
     "Application",
     "ApplicationRow",
     "DecisionNote",
+    "Email",
+    "EmailState",
     "Event",
     "Heartbeat",
     "IdempotencyRecord",

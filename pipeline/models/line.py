@@ -1,4 +1,4 @@
-"""Rows of the line: applications, and the append-only log of their events."""
+"""Models of the line: applications, and the append-only log of their events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
 NOTE_LENGTH = 1_000
-# The kinds of events that have an index of their own: not the frequent ones.
+# The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
     "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED"
 ).split()
@@ -28,7 +28,7 @@ def _model_choices(words: type[Status | Outcome | EventType | ActorKind]) -> lis
 
 
 class Standing(NamedTuple):
-    """Surroundings of an application right after a change: its job's line, and when that was.
+    """State of the job's line right after a change of an application, and the time of the change.
 
     `position` is None unless the application has just joined the waitlist.
     """
@@ -40,12 +40,12 @@ class Standing(NamedTuple):
 
 
 class Application(models.Model):
-    """One person's application to one job, as it stands now.
+    """One person's application to one job, in its current state.
 
-    Changed only under its job's lock. `ticket` and `tie` are its place in the order while it
-    waits; `acknowledge_by` is the deadline while it is pending; `eligible_at` is the end of the
-    cool-down after the last miss. `verify_by` is set until the address is proved: until then the
-    application holds no seat, and at that time it lapses.
+    Changed only under its job's lock. `ticket` and `tie` are its place in the order while it waits,
+    `acknowledge_by` the deadline while it is pending, and `eligible_at` the end of the cool-down
+    after the last miss. `verify_by` is set until the address is proved: until then, the application
+    gets no seat, and at that time it lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -69,7 +69,7 @@ class Application(models.Model):
     ended_at = models.DateTimeField(null=True)
     status_since = models.DateTimeField()
 
-    # Set by the change that this instance comes from; not stored.
+    # Set by the change that returned this instance; not stored.
     standing: Standing | None = None
 
     class Meta:
@@ -147,12 +147,12 @@ class Application(models.Model):
 
     @property
     def is_verified(self) -> bool:
-        """Tell if the address was proved, or the company itself submitted the application."""
+        """Tell whether the address was proved or the company submitted the application."""
         return self.verify_by is None
 
 
 class ApplicationRow(NamedTuple):
-    """An application as it is read, with the fields of the model `Application`."""
+    """Read-only application with the fields of the model `Application`."""
 
     id: UUID
     job_id: UUID
@@ -175,14 +175,14 @@ class ApplicationRow(NamedTuple):
 
     @property
     def is_verified(self) -> bool:
-        """Tell if the address was proved, or the company itself submitted the application."""
+        """Tell whether the address was proved or the company submitted the application."""
         return self.verify_by is None
 
 
 class Event(models.Model):
     """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
 
-    No foreign keys: the log outlives the rows that it names, and each would cost every change.
+    No foreign keys: the log outlives the rows that it names, and each key would cost every change.
 
     `company_id` and `txid` only serve the feed (`pipeline.selectors.feed`); no hash covers them.
     `txid` is the transaction's number, or that of the job's event before it if that is higher.
@@ -241,9 +241,9 @@ class Event(models.Model):
 
 
 class NameWord(models.Model):
-    """Word of an applicant's name, by which a company finds its own applicants.
+    """Word of an applicant's name, for a company's search of its own applicants.
 
-    Written by `pipeline.maintenance.name_index` soon after the application. A trigger changes the
+    Written by `pipeline.maintenance.name_index` soon after the application. A trigger updates the
     words when the name is changed or erased.
     """
 
@@ -259,7 +259,7 @@ class NameWord(models.Model):
 
 
 class DecisionNote(models.Model):
-    """Text of a company about a decision. Kept off the log, so that it can be erased."""
+    """A company's note on a decision. Kept out of the log, so that it can be erased."""
 
     application = models.OneToOneField(
         Application, models.CASCADE, primary_key=True, related_name="decision_note"

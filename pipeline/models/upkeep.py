@@ -1,4 +1,4 @@
-"""Rows of the site itself: heartbeats, answers kept for a day, rate limits."""
+"""Models of the site itself: heartbeats, responses kept for a day, rate limits."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Heartbeat(models.Model):
 class IdempotencyRecord(models.Model):
     """State of a request that was sent under an Idempotency-Key.
 
-    `id` digests the caller and the key, `fingerprint` the method, address and body. A row without
-    `status` has no answer yet: it runs until `leased_until`, in the attempt `run`. `released` says
-    that it ended with an answer that is not kept. `created_at` is the time in the id of the row
-    that the request creates.
+    `id` is a digest of the caller and the key, `fingerprint` of the method, URL and body. A row
+    without `status` has no response yet: it runs until `leased_until`, in the attempt `run`.
+    `released` means that it ended with a response that is not kept. `created_at` is the time in the
+    id of the row that the request creates.
     """
 
     id = models.BinaryField(primary_key=True, max_length=32)
@@ -43,9 +43,9 @@ class IdempotencyRecord(models.Model):
 
 
 class Throttle(models.Model):
-    """Used part of a caller's rate limit; at `empty_at` all of it is free again.
+    """Used part of a caller's rate limit. At `empty_at`, all of it is free again.
 
-    Kept without a write-ahead log: after a crash of the database every limit starts empty.
+    The table has no write-ahead log: after a database crash, every limit starts unused.
     """
 
     id = models.BinaryField(primary_key=True, max_length=32)

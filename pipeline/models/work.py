@@ -1,7 +1,7 @@
-"""Rows of a company's background work: files, imports, reports, and the limits of keys.
+"""Models of a company's background work: files, imports, reports, and the limits of keys.
 
-A task carries only ids. Longer data and personal data are kept here, and are deleted after their
-time or when a person is erased.
+A task carries only ids. Larger data and personal data are kept here, and are deleted when they
+expire or when a person is erased.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from jobs.models import ApiKey, Job
 
 
 class StoredFile(models.Model):
-    """File of a company, uploaded by it or made for it, in parts; deleted at `expires_at`.
+    """File of a company, uploaded by it or made for it, stored in parts. Deleted at `expires_at`.
 
-    It is kept in the database, so that every web server, worker and backup has it.
+    It is stored in the database, so that every web server, worker and backup has it.
     """
 
     class Purpose(models.TextChoices):
@@ -65,10 +65,10 @@ class StoredPart(models.Model):
 class ImportRun(models.Model):
     """Progress of the import of a file, updated in the transaction that admits the rows.
 
-    `next_row` is the first row, from 0, that is neither admitted nor refused yet; the rows before
-    it are no longer in the file. Until a worker has read the file (`is_read`), its parts hold the
-    bytes as they came. `ending` says why it has ended, at `finished_at`; `trouble`, why the file
-    could not be read.
+    `next_row` is the first row, counted from 0, that is neither admitted nor refused yet. The rows
+    before it are no longer in the file. Until a worker has read the file (`is_read`), its parts
+    hold the original bytes. `ending` says why the import ended at `finished_at`, and `trouble` why
+    the file could not be read.
     """
 
     class Ending(models.TextChoices):
@@ -134,9 +134,9 @@ class Producer(models.Model):
     """Limits of the background work that an API key may start. A key without a row has none."""
 
     key = models.OneToOneField(ApiKey, models.CASCADE, primary_key=True, related_name="producer")
-    # The keys of the types; None for all that a company may start.
+    # Keys of task types; None for all that a company may start.
     types = ArrayField(models.CharField(max_length=200), null=True)
-    # How many tasks in a minute; None for the site's rate.
+    # Tasks per minute; None for the site's rate.
     per_minute = models.PositiveIntegerField(null=True)
 
     def __str__(self) -> str:

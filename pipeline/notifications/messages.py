@@ -1,19 +1,20 @@
 """Emails about events of the log: one table from event to message. Pure functions.
 
-Plain text, with the deadline first and in UTC. Applicants get no email about what they did
-themselves while signed in, because the page already showed them the result.
+The deadline comes first, in the applicant's time zone and in UTC. About what applicants did
+themselves they get only what they may want to keep: a receipt with their place, and the end of a
+deadline that is in their calendar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Protocol
 from uuid import UUID
 
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
-from pipeline.wording.english import time_in_words
+from pipeline.wording.english import time_here_and_in_utc, time_in_words
 from pipeline.wording.sentences import Reader, sentence
 
 
@@ -23,20 +24,22 @@ class EventForMail(Protocol):
     application_id: UUID | None
     seq: int
     event: str
+    from_status: str | None
     to_status: str | None
     outcome: str | None
     actor_kind: str
     effective_at: datetime
     data: Any
-    hash: bytes
+    hash: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and links for an email.
+    """Names, links and times for an email.
 
     Leaves out the applicant's own name: anyone could apply with another person's address and have
-    any text emailed there.
+    any text emailed there. `place` is the place in line now, `deadline` the one that an email about
+    a current offer names.
     """
 
     job_title: str
@@ -45,7 +48,29 @@ class Facts:
     application_link: str
     openings_link: str
     data_link: str
-    asks_first_seats: bool = False  # applicants must confirm even a seat that was free
+    zone: tzinfo = UTC
+    place: int | None = None
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Paragraph of an email; a link stands on a line of its own, as a button in HTML."""
+
+    text: str
+    link: str = ""
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.link}" if self.link else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarNote:
+    """Part of an email that a calendar reads: the deadline, or that it is over."""
+
+    sequence: int
+    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,119 +78,192 @@ class Message:
     """An email without its address."""
 
     subject: str
-    text: str
+    paragraphs: tuple[Paragraph, ...]
+    calendar: CalendarNote | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the plain text."""
+        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
 
 
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
     """Compose the email about an event for the applicant; None when there is none.
 
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
-    the database cannot change. An unverified application has none: its address may be a stranger's.
+    the database cannot change.
     """
-    if event.data.get("verify_by"):
+    if not event_has_email(event):
         return None
-    compose = MAILS.get(event.outcome or event.event)
-    message = compose(event, facts) if compose else None
-    if message is None:
-        return None
-    head = f"Log {event.seq}:{bytes(event.hash).hex()}"
-    return Message(message.subject, f"{message.text}\n{head}\n")
+    message = MAILS[event.outcome or event.event](event, facts)
+    head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
+    was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
+    calendar = message.calendar
+    if was_offered and event.to_status != Status.PENDING_ACKNOWLEDGMENT:
+        calendar = CalendarNote(sequence=2, is_over=True)
+    return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
-def may_have_mail(event: EventForMail) -> bool:
-    """Tell cheaply whether an email about an event is possible."""
-    return event.application_id is not None and (event.outcome or event.event) in MAILS
+def event_has_email(event: EventForMail) -> bool:
+    """Tell if an applicant gets an email about an event.
+
+    An unverified application has none: its address may be a stranger's.
+    """
+    if event.application_id is None or event.data.get("verify_by"):
+        return False
+    if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
+        return event.from_status == Status.PENDING_ACKNOWLEDGMENT
+    return (event.outcome or event.event) in MAILS
 
 
-def _applied(event: EventForMail, facts: Facts) -> Message | None:
+def is_offer_event(event: EventForMail) -> bool:
+    """Tell if an event offers a seat that must be confirmed."""
+    offers = (EventType.PROMOTED, EventType.APPLIED)
+    return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
+
+
+def reminder_message(facts: Facts, deadline: datetime) -> Message:
+    """Compose the reminder of an offer that is still open."""
+    until = time_here_and_in_utc(deadline, facts.zone)
+    subject = (
+        f"Reminder: confirm your seat for “{facts.job_title}” by"
+        f" {time_in_words(deadline, facts.zone)}"
+    )
+    first = Paragraph(
+        f"Your seat is not confirmed yet. Confirm by {until}, or it goes to the next person:",
+        facts.confirm_link,
+        "Confirm my seat",
+    )
+    return _message(facts, subject, first, _withdrawal(facts))
+
+
+def _applied(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
-        if by_company:
-            return _offered(event, facts, _put_forward(facts))
-        return _offered(event, facts) if facts.asks_first_seats else None
-    if not by_company:
-        return None
-    subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-    where = f"Track your application, or withdraw:\n{facts.application_link}"
-    return _from_timeline(event, facts, subject, where, _put_forward(facts))
+        return _offered(event, facts, *([_put_forward(facts)] if by_company else []))
+    follow = Paragraph(
+        "Track your application, or withdraw:", facts.application_link, "My application"
+    )
+    if by_company:
+        subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
+        return _from_timeline(event, facts, subject, follow, _put_forward(facts))
+    subject = f"You have applied for “{facts.job_title}” at {facts.company}"
+    return _from_timeline(event, facts, subject, *_place(facts), follow)
 
 
-def _put_forward(facts: Facts) -> str:
+def _verified(event: EventForMail, facts: Facts) -> Message:
+    subject = f"You are in line for “{facts.job_title}” at {facts.company}"
+    follow = Paragraph(
+        "Track your application, or withdraw:", facts.application_link, "My application"
+    )
+    return _from_timeline(event, facts, subject, *_place(facts), follow)
+
+
+def _place(facts: Facts) -> list[Paragraph]:
+    return [Paragraph(f"Your place in line now: {facts.place:,}.")] if facts.place else []
+
+
+def _put_forward(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
-    return (
+    return Paragraph(
         f"You are receiving this because {facts.company} put you forward for this job with this"
         " address. Next in Line manages the waitlist and emails you when it is your turn. If you"
         " do not want this, sign in with this address and withdraw. You need no password; we email"
-        " you a code. You can erase everything we store about you under “My data”:\n"
-        f"{facts.data_link}"
+        " you a code. You can erase everything we store about you under “My data”:",
+        facts.data_link,
+        "My data",
     )
 
 
-def _offered(event: EventForMail, facts: Facts, *more: str) -> Message:
-    until = time_in_words(event.data["deadline"])
-    first = f"Confirm by {until}, or the seat goes to the next person:\n{facts.confirm_link}"
-    what = (
+def _offered(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
+    deadline = facts.deadline or datetime.fromisoformat(event.data["deadline"])
+    until = time_here_and_in_utc(deadline, facts.zone)
+    first = Paragraph(
+        f"Confirm by {until}, or the seat goes to the next person:",
+        facts.confirm_link,
+        "Confirm my seat",
+    )
+    what = Paragraph(
         f"You have been offered a seat for “{facts.job_title}” at {facts.company}. The link opens a"
-        " page with a button; nothing changes until you press it.\n\n"
-        "Not interested any more? Withdraw so that the next person gets the seat:\n"
-        f"{facts.application_link}"
+        " page with a button; nothing changes until you press it."
     )
-    subject = f"Your turn: confirm your seat for “{facts.job_title}” by {until}"
-    return _message(facts, subject, first, what, *more)
+    in_zone = time_in_words(deadline, facts.zone)
+    subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
+    message = _message(facts, subject, first, what, _withdrawal(facts), *more)
+    return replace(message, calendar=CalendarNote(sequence=0))
+
+
+def _withdrawal(facts: Facts) -> Paragraph:
+    return Paragraph(
+        "Not interested any more? Withdraw so that the next person gets the seat:",
+        facts.application_link,
+        "My application",
+    )
 
 
 def _extended(event: EventForMail, facts: Facts) -> Message:
-    until = time_in_words(event.data["deadline"])
-    subject = f"More time: confirm your seat for “{facts.job_title}” by {until}"
-    return _from_timeline(event, facts, subject, f"Confirm it here:\n{facts.application_link}")
+    deadline = event.data["deadline"]
+    until = time_here_and_in_utc(deadline, facts.zone)
+    subject = (
+        f"More time: confirm your seat for “{facts.job_title}” by"
+        f" {time_in_words(deadline, facts.zone)}"
+    )
+    first = Paragraph(
+        f"You now have until {until} to confirm:", facts.confirm_link, "Confirm my seat"
+    )
+    what = Paragraph(sentence(event, Reader.APPLICANT, facts.zone))
+    return replace(_message(facts, subject, first, what), calendar=CalendarNote(sequence=1))
 
 
-def _notice(subject: str, after: str) -> Callable[[EventForMail, Facts], Message]:
-    """Compose an email from a subject and a closing paragraph, with the names of `Facts`."""
+def _notice(subject: str, *after: tuple[str, str, str]) -> Callable[[EventForMail, Facts], Message]:
+    """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
     def compose(event: EventForMail, facts: Facts) -> Message:
-        names = {
-            "job": facts.job_title,
-            "company": facts.company,
-            "link": facts.application_link,
-            "openings": facts.openings_link,
-        }
-        return _from_timeline(event, facts, subject.format(**names), after.format(**names))
+        names = {"job": facts.job_title, "company": facts.company}
+        closing = [
+            Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
+            for text, link, label in after
+        ]
+        return _from_timeline(event, facts, subject.format(**names), *closing)
 
     return compose
 
 
-OTHER_JOBS = "Other open jobs:\n{openings}"
-WHAT_HAPPENED = "See what happened:\n{link}"
+OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
+WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
+NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.", "", "")
 
 # The events and outcomes with an email, and the function that composes it.
-MAILS: dict[str, Callable[[EventForMail, Facts], Message | None]] = {
+MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.APPLIED: _applied,
+    EventType.VERIFIED: _verified,
     EventType.PROMOTED: _offered,
     EventType.DEADLINE_EXTENDED: _extended,
+    EventType.ACKNOWLEDGED: _notice(
+        "Your seat for “{job}” is confirmed",
+        ("See your application, or withdraw:", "application_link", "My application"),
+    ),
     EventType.DECAYED: _notice(
         "You missed the deadline for “{job}” and are back in line",
-        "See your new place, or withdraw:\n{link}",
+        ("See your new place, or withdraw:", "application_link", "My application"),
     ),
+    Outcome.WITHDRAWN: _notice("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice(
         "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED
     ),
     Outcome.REMOVED: _notice("{company} removed you from the line for “{job}”", WHAT_HAPPENED),
     Outcome.REJECTED: _notice("{company} has decided on your application for “{job}”", OTHER_JOBS),
-    Outcome.HIRED: _notice(
-        "You are hired: “{job}” at {company}",
-        "Congratulations! {company} will contact you about the next steps.",
-    ),
+    Outcome.HIRED: _notice("You are hired: “{job}” at {company}", NEXT_STEPS),
     Outcome.JOB_CLOSED: _notice("{company} has closed the job “{job}”", OTHER_JOBS),
 }
 
 
-def _from_timeline(event: EventForMail, facts: Facts, subject: str, *after: str) -> Message:
+def _from_timeline(event: EventForMail, facts: Facts, subject: str, *after: Paragraph) -> Message:
     """Compose an email from the timeline's sentence and the next steps."""
-    return _message(facts, subject, sentence(event, Reader.APPLICANT), *after)
+    told = Paragraph(sentence(event, Reader.APPLICANT, facts.zone))
+    return _message(facts, subject, told, *after)
 
 
-def _message(facts: Facts, subject: str, *paragraphs: str) -> Message:
-    about = f"About your application for “{facts.job_title}” at {facts.company}."
-    text = "\n\n".join(["Hello,", *paragraphs, about])
-    return Message(" ".join(subject.split()), f"{text}\n")
+def _message(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
+    about = Paragraph(f"About your application for “{facts.job_title}” at {facts.company}.")
+    return Message(" ".join(subject.split()), (*paragraphs, about))

@@ -1,4 +1,4 @@
-"""Erasure of a person: their data goes, the log stays and stays provable."""
+"""Erasure of a person: their data is removed, and the log stays verifiable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from applicants import codes
+from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
@@ -23,19 +23,19 @@ security = logging.getLogger("security")
 
 
 def erase_person(*, applicant_id: UUID) -> int:
-    """Withdraw all that a person has in any line, then remove name and address everywhere.
+    """Withdraw all of a person's live applications, then remove their name and address everywhere.
 
-    Says how many applications were withdrawn; their seats are with the next in line by then. Once
-    more is harmless, and goes on where an interrupted one stopped: the person is only gone with
-    the last commit of it, and can ask again until then. Sessions that stand for the person hold
-    only the id, and stand for nobody afterwards. Raises ApplicantNotFound, and
-    django.db.OperationalError when a line was too busy. Must not be called inside a transaction.
+    Returns the number of withdrawn applications, whose seats have then gone to the next in line.
+    Repeating is harmless and continues an interrupted erasure: the person disappears only with the
+    last commit and can repeat the request until then. Their sessions hold only the id, which then
+    belongs to nobody. Raises ApplicantNotFound, and django.db.OperationalError if a line was too
+    busy. Must not be called inside a transaction.
     """
     person = Applicant.objects.filter(id=applicant_id).first()
     if person is None:
         raise ApplicantNotFound
     withdrawn = _leave_lines_to_erase(person)
-    while not _erase_traces(person):  # they have applied somewhere meanwhile
+    while not _erase_traces(person):  # the person has applied somewhere meanwhile
         withdrawn += _leave_lines_to_erase(person)
     dev_mailbox.forget(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
@@ -60,12 +60,13 @@ def _live_applications_to_erase(person: Applicant) -> list[UUID]:
 def _erase_traces(person: Applicant) -> bool:
     """Remove everything in one transaction, or nothing if they have a live application.
 
-    Imports are held up before anything else. Then the row goes: who is applying for the person is
-    waited for, and who comes later finds nobody (`pipeline.line.lock.lock_job_for`).
+    Imports are blocked first. Then the row is deleted, which waits for running applications of the
+    person; later ones find nobody (`pipeline.line.lock.lock_job_for`).
     """
     lift_statement_time()
     hold_imports_to_erase()
-    Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}", name=ERASED_NAME)
+    erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME, "time_zone": ""}
+    Applicant.objects.filter(id=person.id).update(**erased)
     if _live_applications_to_erase(person):
         transaction.set_rollback(True)
         return False
@@ -74,6 +75,7 @@ def _erase_traces(person: Applicant) -> bool:
     DecisionNote.objects.filter(application__applicant=person).delete()
     ApplicantToken.objects.filter(applicant=person).delete()
     codes.forget_code(person.email)
+    mail.forget_private_emails(person.email)
     erase_in_imports(person.email)
     erase_in_exports(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     erase_in_tasks(person.email)
@@ -81,7 +83,7 @@ def _erase_traces(person: Applicant) -> bool:
     return True
 
 
-# Answers are kept for a day only, so that looking through them takes no index.
+# Responses are kept for only a day, so searching them needs no index.
 _REMOVE_ANSWERS = """
 DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
     SELECT FROM unnest(%(traces)s::bytea[]) trace WHERE position(trace IN body) > 0)
@@ -89,9 +91,9 @@ DELETE FROM pipeline_idempotencyrecord WHERE body IS NOT NULL AND EXISTS (
 
 
 def _erase_answers(person: Applicant, application_ids: list[UUID]) -> None:
-    """Remove the kept answers with the person's address or one of the ids.
+    """Remove the kept responses that contain the person's address or one of the ids.
 
-    A request that is repeated under its key is then carried out again.
+    Afterwards, a request repeated under its key is carried out again.
     """
     traces = [person.email, *map(str, [person.id, *application_ids])]
     with connection.cursor() as cursor:

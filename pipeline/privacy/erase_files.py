@@ -1,4 +1,4 @@
-"""Removing a person from the files that are kept for companies, and from what imports refused."""
+"""Erasure of a person from files that are kept for companies, and from refused import rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pipeline.imports.read_file import (
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 
-# How much of files that no worker has read yet a download searches, in about a second; where a row
-# is found, all rows of its file are read, in two seconds or three.
+# How many bytes of unread files a download searches, in about a second. If a file may match, all of
+# its rows are read, in two or three seconds.
 MOST_UNREAD_BYTES = 32 * 2**20
 
-# The parts in which an address may stand, in any case of its letters: no line, and so no address,
-# lies in two parts. Files are kept for days only, so that looking through them takes no index.
+# The parts that may contain an address, in any case. No line, and so no address, is split between
+# two parts. Files are kept for only a few days, so searching them needs no index.
 _PARTS = """
 SELECT part.id FROM pipeline_storedpart part JOIN pipeline_storedfile file ON file.id = part.file_id
 WHERE file.purpose = %(purpose)s AND part.number >= 0
@@ -41,25 +41,25 @@ SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email 
 
 
 def hold_imports_to_erase() -> None:
-    """Wait for the batches of imports that are being taken in, and keep the next ones waiting.
+    """Wait for running import batches, and block the next ones.
 
-    So nobody is taken in from a row that was read before and is erased now. First of all in a
-    transaction: a batch locks its import before anything else, too.
+    So nobody is imported from a row that was read before the erasure. Call this first in a
+    transaction, because a batch also locks its import first.
     """
     going_on = ImportRun.objects.filter(finished_at=None).order_by("file_id")
     list(going_on.select_for_update().values_list("file_id"))
 
 
 def erase_in_imports(address: str) -> None:
-    """Blank every imported row with an address, in its normal spelling.
+    """Blank every imported row with an address, given in its normal form.
 
-    Waiting and refused rows alike. A waiting one will be refused: an erased person is not
-    imported.
+    This affects waiting and refused rows. A waiting row will then be refused, because an erased
+    person is not imported.
     """
     unread = unread_files().order_by("file_id").select_related("file")
     for run in unread.select_for_update(of=("self",)):
         if unread_file_may_hold(run, address):
-            read_file(run)  # rows can be blanked one by one
+            read_file(run)  # rows can be blanked individually
     pattern = _pattern_in_files(address)
     for part in StoredPart.objects.filter(
         id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT)
@@ -85,8 +85,8 @@ def erase_in_imports(address: str) -> None:
 def imported_rows_with(address: str) -> tuple[list[dict[str, str]], int]:
     """Return the imported rows with an address that companies still keep, for the person.
 
-    Those of files that no worker has read yet as well, of MOST_UNREAD_BYTES of such files: also
-    returns how many were too many to be searched. A file waits for seconds, unless workers stand.
+    This includes MOST_UNREAD_BYTES of files that no worker has read yet. Also returns the number of
+    unread files that were not searched. Files wait only seconds, unless no worker runs.
     """
     parts = StoredPart.objects.filter(id__in=_file_parts_with(address, StoredFile.Purpose.IMPORT))
     files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
@@ -111,10 +111,10 @@ def imported_rows_with(address: str) -> tuple[list[dict[str, str]], int]:
 
 
 def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
-    """Remove the files made of these jobs that have an address, and those being written just now.
+    """Remove these jobs' files that contain an address, and all that are being written now.
 
-    Who writes one notices, and starts again; who wants a removed one has it made again. No other
-    one begins before this transaction has ended.
+    The writer of one notices and starts again; a removed file can be made again. No new one begins
+    before this transaction ends.
     """
     hold_file_writes()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
@@ -127,7 +127,7 @@ def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
 
 
 def _pattern_in_files(address: str) -> re.Pattern[str]:
-    """Return a pattern for the address itself, not for a longer one around it."""
+    """Return a pattern that matches the address itself, but not a longer one that contains it."""
     spellings = "|".join(re.escape(spelling) for spelling in _spellings_in_files(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")

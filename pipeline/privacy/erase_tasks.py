@@ -1,4 +1,4 @@
-"""Removing an address from background work, where a company may have written it."""
+"""Erasure of an address from background work, where a company may have written it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from django.db import connection
 
-# The columns in which an address may stand, table by table, and if they hold JSON.
+# The columns that may contain an address, by table, and whether they hold JSON.
 PLACES: dict[str, dict[str, bool]] = {
     "tasks_task": {
         **dict.fromkeys(("payload", "result", "errors", "progress"), True),
@@ -21,9 +21,9 @@ ERASED = "erased"
 
 
 def erase_in_tasks(address: str) -> None:
-    """Replace an address, in its normal spelling and any case, in tasks, schedules and their log.
+    """Replace an address, given in its normal form, in any case in tasks, schedules and their log.
 
-    Finished tasks are kept for days only, so that looking through them takes no index.
+    Finished tasks are kept for only a few days, so searching them needs no index.
     """
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"

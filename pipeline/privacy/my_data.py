@@ -1,4 +1,4 @@
-"""Reads of everything that is kept about one person, for that person."""
+"""Read of everything that is kept about a person, for that person."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from uuid import UUID
 
 from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
-from pipeline.models import Application, Event
+from pipeline.models import Application, Email, Event
 from pipeline.wording.sentences import Reader, sentence
 
 
 def everything_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in four queries, without secrets.
+    """Return all data kept about a person, with explanations, in five queries, without secrets.
 
-    What a company wrote for itself about a decision is not in it; its reason, a code, is.
+    It includes the reason code of a company's decision, but not the company's own note.
     """
     return {
         "account": {
             "id": applicant.id,
             "email": applicant.email,
             "name": applicant.name,
+            "time_zone": applicant.time_zone,
+            "reminders": applicant.reminders,
             "created_at": applicant.created_at,
         },
         "applications": _data_of_applications(applicant.id),
@@ -52,6 +54,12 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
                 "hash": bytes(event.hash).hex(),
             }
         )
+    emails: dict[UUID, list[dict[str, Any]]] = {}
+    for email in Email.objects.filter(application_id__in=theirs.values("id")).order_by(
+        "created_at"
+    ):
+        told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
+        emails.setdefault(email.application_id, []).append(told)
     return [
         {
             "id": row.id,
@@ -69,6 +77,7 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
             "ended_at": row.ended_at,
+            "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
         }
         for row in theirs.select_related("job__posting", "job__company").order_by("id")

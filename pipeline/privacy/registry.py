@@ -1,6 +1,6 @@
-"""Registry of every text column: can it hold personal data, and what becomes of it.
+"""Registry of all text columns: whether they can hold personal data, and how that ends.
 
-A test compares it with the database, so that a new column must be classified here.
+A test compares it with the database, so every new column must be classified here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Column that can hold data about a person: where the person reads it, and how it ends."""
+    """Column that can hold data about a person: where the person can read it, and how it ends."""
 
     whose: str  # applicant or staff
-    shown: str  # the key in the downloaded file, or why it is not there
-    ends: str  # what erasing the person does with it, or how long it is kept
+    shown: str  # the key in the downloaded file, or why it is not included
+    ends: str  # the effect of erasing the person, or how long it is kept
 
 
 _DERIVED = "not by itself: made from the name"
@@ -23,6 +23,7 @@ _ACCOUNT = "on the account page"
 PERSONAL: dict[str, Personal] = {
     "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
     "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
+    "applicants_applicant.time_zone": Personal("applicant", "account.time_zone", "erased"),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
@@ -74,9 +75,10 @@ PERSONAL: dict[str, Personal] = {
     "shared_cache.cache_key": Personal("staff", "no: counters of sign-ins", "minutes to an hour"),
 }
 
-# Fingerprints and secrets: nothing can be read from them.
+# Fingerprints and secrets, which reveal nothing.
 HASHES = frozenset(
     "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
+    " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
@@ -85,19 +87,20 @@ HASHES = frozenset(
     " usersessions_usersession.session_key".split()
 )
 
-# What a company says about itself and its jobs, for others to read.
+# Public text of a company about itself and its jobs, and names of its keys.
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
     " jobs_jobposting.title pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
 
-# Ids, codes, numbers and names of our own.
+# Ids, codes, numbers and our own names.
 CODES = frozenset(
     "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"

@@ -1,4 +1,4 @@
-"""End of retention: ended applications lose their personal data, job by job."""
+"""End of retention: removal of personal data from ended applications, job by job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.privacy.erase import erase_person
 security = logging.getLogger("security")
 
 BATCH = 200
-# The shortest term is for the index; the job's own decides.
+# The shortest possible term is for the index; the job's own term decides.
 _DUE = """
 SELECT ended.job_id, ended.id, ended.applicant_id
 FROM pipeline_application ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
@@ -43,11 +43,11 @@ class Due(NamedTuple):
 
 
 def end_retention() -> int:
-    """Erase personal data of a batch of applications that ended too long ago; say how many.
+    """Erase the personal data of a batch of applications whose retention has ended.
 
-    Each is left to nobody: an erased applicant of its own. The log stays as it is. A person with no
-    other application and no token in use is erased too. A job under legal hold is left alone. Must
-    not be called inside a transaction.
+    Returns their number. Each application gets its own anonymous applicant. The log stays as it is.
+    A person without other applications and without a token in use is erased too. Jobs under a legal
+    hold are skipped. Must not be called inside a transaction.
     """
     due = _due_for_end_of_retention()
     for job_id in dict.fromkeys(row.job_id for row in due):
@@ -78,7 +78,10 @@ def _due_for_end_of_retention(ids: Collection[UUID] | None = None) -> list[Due]:
 
 @transaction.atomic(durable=True)
 def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
-    """Cut applications off from their people, under the job's lock; a hold since then counts."""
+    """Separate applications from their people, under the job's lock.
+
+    A new legal hold still counts.
+    """
     lock_job(job_id)
     for row in _due_for_end_of_retention(application_ids):
         nobody = uuid4()

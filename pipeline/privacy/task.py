@@ -1,4 +1,4 @@
-"""End of retention as a task: every night, for the whole site."""
+"""Task that ends retention, every night for the whole site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY_NIGHT = "20 3 * * *"
 
 @site_task(key=KEY, timeout_seconds=600)
 def end_retention_in_task(context: Context) -> dict[str, int]:
-    """Erase the personal data of applications that ended too long ago; says how many."""
+    """Erase the personal data of applications whose retention has ended. Returns their number."""
     erased = 0
     while not context.cancelled:
         batch = end_retention()
@@ -25,5 +25,5 @@ def end_retention_in_task(context: Context) -> dict[str, int]:
 
 
 def ensure_privacy_task() -> None:
-    """Schedule the erasure. Safe to call at every start, and by many processes at once."""
+    """Create the schedule. Safe to call at every start and from many processes at once."""
     schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)

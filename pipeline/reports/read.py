@@ -1,4 +1,4 @@
-"""Reads of the weekly reports of a job, the one that is being made, and when the next one comes."""
+"""Reads of a job's weekly reports, of the task that is making one, and of the schedule."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 
 KEY = "report.weekly"
-# Among how many of a company's last tasks the last report of a job is looked for.
+# How many of a company's last tasks are searched for a job's last report.
 LOOKED_AT = 200
 
 
 def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
-    """Return a job's reports, the last week first; `before` goes on behind a week. In one query."""
+    """Return a job's reports, last week first, in one query. `before` continues after a week."""
     reports = WeeklyReport.objects.filter(job_id=job_id)
     if before:
         reports = reports.filter(week__lt=before)
@@ -26,7 +26,7 @@ def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyR
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A report, and the weeks before and after it of which there is one too."""
+    """A report, and the nearest earlier and later weeks that also have one."""
 
     report: WeeklyReport
     earlier: date | None
@@ -34,9 +34,9 @@ class Shelf:
 
 
 def report_of(job_id: UUID, week: date) -> Shelf | None:
-    """Return the report of a job's week that begins on a day, in three queries.
+    """Return a job's report for the week that begins on a day, in three queries.
 
-    Return None if there is none.
+    Returns None if there is none.
     """
     reports = WeeklyReport.objects.filter(job_id=job_id)
     report = reports.filter(week=week).first()
@@ -51,11 +51,11 @@ def report_of(job_id: UUID, week: date) -> Shelf | None:
 
 
 def last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
-    """Return the last task that was to make a report of a job, in one query.
+    """Return a job's last report task, in one query.
 
-    It is None without a recent one.
+    Returns None if there is no recent one.
 
-    "Lately" is among the company's last LOOKED_AT tasks, whatever they are.
+    Recent means among the company's last LOOKED_AT tasks of any type.
     """
     latest = Task.objects.filter(owner_id=company_id).order_by("-id").values("id")[:LOOKED_AT]
     of_job = Task.objects.filter(id__in=latest, type__key=KEY, payload__job_id=str(job_id))
@@ -68,10 +68,10 @@ def is_report_being_made(task: Task | None) -> bool:
 
 
 def report_schedule_id(job_id: UUID) -> UUID:
-    """Return the id of the schedule that makes a job's reports: a job has one at most."""
+    """Return the id of the schedule that makes a job's reports. A job has at most one."""
     return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
 
 
 def report_schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
-    """Return the schedule that makes a job's reports, in one query; None if none does."""
+    """Return the schedule that makes a job's reports, or None, in one query."""
     return Schedule.objects.filter(id=report_schedule_id(job_id), owner_id=company_id).first()

@@ -1,4 +1,4 @@
-"""Weekly reports: made on a Monday by a schedule, or when somebody asks."""
+"""Task that makes weekly reports, started by a schedule on Mondays or by hand."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 
     `week` is a Monday of time zone `zone`.
 
-    Without a week it is the last whole one in that zone, which is UTC if none is given.
+    Without a week, it is the last whole one in that zone. Without a zone, it is UTC.
     """
     if context.owner_id is None:
-        raise Fatal("a report is made for a company")
+        raise Fatal("a report must be for a company")
     week = payload.get("week")
     try:
         report = make_weekly_report(
@@ -52,7 +52,7 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         )
     except JobNotFound as error:
         raise Fatal(str(error)) from None
-    except BadWeek as error:  # who asked is wrong, not the type: no failure for its breaker
+    except BadWeek as error:  # the request is wrong, not the type, so its breaker counts no failure
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):

@@ -1,4 +1,4 @@
-"""Making the report of a job's week: counted from its log, and kept."""
+"""Weekly reports of a job, counted from its log and stored."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ class BadWeek(Exception):
 
 
 class NothingToReport(Exception):
-    """Nothing could happen in the job in that week: it was not made yet."""
+    """The job did not exist yet in that week."""
 
 
 class JobOver(NothingToReport):
-    """Nothing could happen in that week, and nothing will: the job is closed, all are decided."""
+    """The job was already closed and everyone decided on, so nothing could or will happen."""
 
 
 def make_weekly_report(
     *, job_id: UUID, company_id: UUID, week: date | None = None, zone: str = "UTC"
 ) -> WeeklyReport:
-    """Count what happened in a job in the week that begins on a Monday, and in the one before.
+    """Make the report of a job's week that begins on a Monday, compared with the week before.
 
-    Without a week, the last one that is over in that time zone. A job has one report a week: making
-    it again replaces it. Raises JobNotFound, also for another company's job; BadWeek;
-    NothingToReport when the job was not there yet in that week, JobOver when it was over before.
+    Without a week, it is the last one that has ended in the time zone. A job has one report per
+    week; making it again replaces it. Raises JobNotFound, also for another company's job; BadWeek;
+    NothingToReport if the job did not exist in that week; JobOver if it was over before.
     """
     job = read_job(job_id)
     if job.company_id != company_id:
         raise JobNotFound
     chosen = _week_to_report(week, zone)
     if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
-        raise NothingToReport("the job was made after that week")
+        raise NothingToReport("the job was created after that week")
     people = job.active_count + job.pending_count + job.waitlist_count
     if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
         raise JobOver("the job was over before that week")

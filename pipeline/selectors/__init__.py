@@ -1,1 +1,1 @@
-"""Reads for pages and endpoints: a bounded number of statements each, and no locks."""
+"""Reads for pages and endpoints. Each takes a bounded number of statements and no locks."""

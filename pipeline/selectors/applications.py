@@ -1,4 +1,4 @@
-"""Reads of applications as people see them: with position, job, and the database's time."""
+"""Reads of applications as people see them: with position, job and the database's time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PREPARED_LENGTHS = (11, 51, 201)
 
 @dataclass(frozen=True, slots=True)
 class SeenApplication:
-    """An application and what surrounds it, as of `now`, the database's time."""
+    """An application with its job and position, as of `now`, the database's time."""
 
     application: Application | ApplicationRow
     company_id: UUID
@@ -36,7 +36,7 @@ class SeenApplication:
     email: str
     people_waiting: int
     max_decays: int | None
-    # 1 is the next in line; None when the application does not wait or is not verified.
+    # 1 is the next in line; None unless the application waits and is verified.
     position: int | None
     now: datetime
 
@@ -47,7 +47,7 @@ class SeenApplication:
 
 
 class ApplicationFacts(NamedTuple):
-    """Facts of an application that never change and decide who may act on it."""
+    """Unchanging facts of an application that decide who may act on it."""
 
     id: UUID
     job_id: UUID
@@ -89,10 +89,10 @@ def read_application(application_id: UUID) -> SeenApplication:
 def seen_application_after_change(
     facts: ApplicationFacts, application: Application
 ) -> SeenApplication:
-    """Complete an application that a service has just returned; in one query if that is needed.
+    """Complete an application that a service has just returned, in at most one query.
 
-    A change knows the line as it left it. Only the position of somebody who waits is counted,
-    unless the change itself has done it.
+    The change already knows the rest. Only the position of a waiting person is counted, unless the
+    change itself has done so.
     """
     standing = application.standing
     waits = application.ticket is not None and application.is_verified
@@ -128,7 +128,7 @@ def applications_of(
 
 
 class Front(NamedTuple):
-    """Everybody who holds a seat of a job, and the front of its waitlist."""
+    """Everybody who holds one of a job's seats, and the front of its waitlist."""
 
     active: list[SeenApplication]
     pending: list[SeenApplication]
@@ -138,7 +138,7 @@ class Front(NamedTuple):
 def front_applications_of(
     job_id: UUID, job: PreparedStatement[J], *, limit: int
 ) -> tuple[list[J], Front]:
-    """Return the rows of a statement about a job, and its people; as of one instant, in one trip.
+    """Return the rows of a statement about a job, and its people, as of one instant in one trip.
 
     Active people come longest first, pending ones by deadline, the waitlist in order.
     """
@@ -161,23 +161,23 @@ def queued_applications_of(
 
 
 def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
-    """Return the applications that one of the statements of `selectors.sql` finds."""
+    """Return the applications that a statement of `selectors.sql` finds."""
     return _applications_statement(statement).all(**parameters)
 
 
 def read_applications_page(
     statement: str, *, most: int, **parameters: Any
 ) -> list[SeenApplication]:
-    """Return up to `most` applications that one of the statements of `selectors.sql` finds.
+    """Return up to `most` applications that a statement of `selectors.sql` finds.
 
-    The length stands in the text of the statement: without it, PostgreSQL would prepare for a tenth
-    of the line, and read whole tables. So that few texts are prepared, there are few lengths.
+    The page length is part of the statement's text: otherwise PostgreSQL would plan for a tenth of
+    the line and read whole tables. There are few lengths, so few texts are prepared.
     """
     return applications_page_statement(statement, most).all(**parameters)[:most]
 
 
 def applications_page_statement(statement: str, most: int) -> PreparedStatement[SeenApplication]:
-    """Return the statement that finds a page of at least so many applications."""
+    """Return the statement that finds a page of at least `most` applications."""
     length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
     return _applications_statement(statement.replace("%(most)s", str(length)))
 

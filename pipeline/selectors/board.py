@@ -1,4 +1,4 @@
-"""Reads of a job's line as its company watches it: bounded, however long the line."""
+"""Reads of a job's line for its company's board, bounded however long the line is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pipeline.selectors.recent_stats import (
 from pipeline.wording.promotion_status import PromotionFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
-# How far into the line somebody eligible is looked for when a page names who would be next.
+# How many people in line are searched for eligible ones when a page names who is next.
 LOOKED_AHEAD = 200
 
 _LOWEST, _HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
@@ -50,7 +50,7 @@ class SeatPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A job and the pages of its seats and its waitlist that were asked for, as of one instant."""
+    """A job with the requested pages of its seats and waitlist, as of one instant."""
 
     job: Job
     seats: Page[SeenApplication]
@@ -71,7 +71,10 @@ def board_of(
     seats_after: SeatPlace | None = None,
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
 ) -> Board:
-    """Return the board's data in seven queries; misses are of 24 hours. Raises JobNotFound."""
+    """Return the board's data in seven queries.
+
+    Misses are those of 24 hours. Raises JobNotFound.
+    """
     with one_instant():
         job = read_job(job_id)
         activity = recent_activity([job_id], timedelta(hours=24))[job_id]
@@ -115,7 +118,7 @@ def board_place_of(seen: SeenApplication) -> SeatPlace:
 
 
 class DecayWorkerStatus(NamedTuple):
-    """The worker that watches over deadlines, and the database's time."""
+    """Status of the decay worker, and the database's time."""
 
     seen: datetime | None
     alive: bool
@@ -131,7 +134,7 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 
 
 def board_decay_worker() -> DecayWorkerStatus:
-    """Return when the decay worker was last seen, and if that is recent, in one query."""
+    """Return when the decay worker was last seen and whether that is recent, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_WORKER, [FRESH.total_seconds()])
         return DecayWorkerStatus(*cursor.fetchone())
@@ -152,7 +155,7 @@ ORDER BY ticket, tie LIMIT %(most)s
 def board_next_in_line(job_id: UUID, *, most: int) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
-    Of the first 200 in line: with more people than that in a cool-down, the list may be too short.
+    Only the first 200 in line are searched, so the list is too short if more are in a cool-down.
     """
     with connection.cursor() as cursor:
         cursor.execute(_NEXT, {"job": job_id, "ahead": LOOKED_AHEAD, "most": most})

@@ -29,7 +29,7 @@ def events_of_job(
     application_id: UUID | None = None,
     event: EventType | None = None,
 ) -> Page[Event]:
-    """Return a job's log behind a seq, oldest first, in one query.
+    """Return a job's log after a seq, oldest first, in one query.
 
     The events can be limited to one application or one type.
     """
@@ -38,6 +38,6 @@ def events_of_job(
         events = events.filter(application_id=application_id)
     if event:
         events = events.filter(event=event.value)
-    if event in _OF_JOBS:  # few among many: they have an index of their own
+    if event in _OF_JOBS:  # few among many, with an index of their own
         events = events.filter(application_id=None)
     return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)

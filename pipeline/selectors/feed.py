@@ -1,9 +1,9 @@
-"""Feed of everything in a company's jobs, in an order that loses and repeats nothing.
+"""Feed of all events in a company's jobs, in an order that neither loses nor repeats any.
 
 Rows get their ids before their transactions commit, so a reader that remembers the highest id it
-has seen would miss the rows that commit later with lower ones. The feed is in the order of
-(`txid`, `id`) and stops below the oldest transaction that still runs: what it shows is complete,
-for whatever commits later has a higher `txid`. Inside one job this is the order of `seq`.
+has seen would miss the rows that commit later with lower ones. The feed is ordered by (`txid`,
+`id`) and stops before the oldest transaction that is still running, so it is complete: whatever
+commits later has a higher `txid`. Within one job, this is the order of `seq`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.selectors.paging import Page
 
 
 class FeedPlace(NamedTuple):
-    """Place in a company's feed: after that event. It reveals nothing about other companies."""
+    """Place in a company's feed, after an event. It reveals nothing about other companies."""
 
     job_id: UUID
     seq: int
@@ -25,7 +25,7 @@ class FeedPlace(NamedTuple):
 
 _START = (0, 0)
 
-# A page of the feed. The horizon is that of the snapshot that this very statement reads.
+# A page of the feed. The horizon is that of this statement's own snapshot.
 _PAGE = """
 SELECT {columns} FROM pipeline_event
 WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
@@ -35,9 +35,9 @@ ORDER BY txid, id LIMIT %(most)s
 
 
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
-    """Return a page of a company's feed behind a place (two queries), or from its start (one).
+    """Return a page of a company's feed after a place (two queries), or from its start (one).
 
-    Raises UnknownPlace when there is no such event of this company.
+    Raises UnknownPlace if the company has no such event.
     """
     txid, row_id = _START
     if after:

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from pipeline.models import Heartbeat
 from tasks.models import TaskWorker
 
-# How long ago a worker may have completed its last cycle.
+# How old a worker's last completed cycle may be.
 FRESH = timedelta(seconds=30)
 
 
@@ -27,19 +27,19 @@ def health_of_migrations() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """Last sign of life of a kind of worker; None if there is none any more."""
+    """Last sign of life of a kind of worker; None if there is none or it is too old to be kept."""
 
     at: datetime | None
     is_alive: bool
 
 
 def health_of_decay_worker() -> LastSeen:
-    """Return the decay worker's last cycle, in one query; alive: it was at most 30 s ago."""
+    """Return the decay worker's last cycle, in one query. Alive means at most 30 s ago."""
     return _last_seen_for_health(Heartbeat.objects.filter(worker="decay"), "completed_at")
 
 
 def health_of_task_worker() -> LastSeen:
-    """Return the last sign of life of any task worker, in one query; alive: at most 30 s ago."""
+    """Return any task worker's last sign of life, in one query. Alive means at most 30 s ago."""
     return _last_seen_for_health(TaskWorker.objects.all(), "beat_at")
 
 

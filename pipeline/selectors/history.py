@@ -1,4 +1,4 @@
-"""Reads of a job's log as people read it: newest first, and what set what off as a tree."""
+"""Reads of a job's log for people: newest first, with each event's effects as a tree."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
 from pipeline.selectors.paging import Page
 
-# How many events are shown under the one that set them off.
+# How many effects are shown under an event.
 SHOWN = 50
-# How far the events that closing a job set off are counted; of others there are never more.
+# Limit up to which the effects of closing a job are counted. Other events never have more.
 MOST_COUNTED = 10_000
 
-# The kinds that the index `event_recent` has: not those that come in great numbers.
+# The kinds in the index `event_recent`, which omits the most frequent ones.
 FOUND_BY_KIND = [
     EventType.VERIFIED,
     EventType.PROMOTED,
@@ -34,11 +34,11 @@ ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.CLOSED_OUT]
 
 @dataclass(slots=True)
 class EventTree:
-    """An event and the first events that it set off; these never set off anything themselves."""
+    """An event and its first effects, which have no effects themselves."""
 
     event: Event
     children: list[Event] = field(default_factory=list)
-    # How many it set off; above MOST_COUNTED it only says that there are more.
+    # The number of effects; above MOST_COUNTED it only means that there are more.
     total: int = 0
 
     @property
@@ -49,7 +49,7 @@ class EventTree:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Filter of a log: one type of event, one application, the effects of one event; or all."""
+    """Filter of a log: one type of event, one application, the effects of one event, or none."""
 
     event: EventType | None = None
     application_id: UUID | None = None
@@ -60,15 +60,15 @@ class Wanted:
 
 
 def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
-    """Return a page of the log in front of a seq, newest first, in at most five queries.
+    """Return a page of a job's log before a seq, newest first, in at most five queries.
 
-    Paged by the events that nothing set off, so that each tree is whole.
+    Pages are cut at events without a cause, so that each tree is whole.
     """
     closing = _closing_in_history(job_id)
     roots = _root_events_of_history(job_id, closing, before, limit)
     trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
-    if others:  # what happens after the closing sets nothing off
+    if others:  # events after the closing have no effects
         at_once = {
             "job": job_id,
             "newest": others[0].seq,
@@ -84,7 +84,7 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
             "job": job_id,
             "cause": closing.seq,
             "most": most,
-            # Decisions on who is in review may stand in between.
+            # Decisions on people in review may lie in between.
             "looked_at": most + MAX_CAPACITY,
             "shown": SHOWN,
         }
@@ -95,9 +95,9 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
 def history_of_wanted(
     job_id: UUID, wanted: Wanted, *, before: int | None, limit: int
 ) -> Page[EventTree]:
-    """Return a page of what is wanted of the log, newest first, each event for itself.
+    """Return a page of the log that matches a filter, newest first, without trees.
 
-    In at most four queries, none of which reads much more of the log than it gives.
+    Takes at most four queries, none of which reads much more of the log than it returns.
     """
     events = Event.objects.filter(job_id=job_id)
     if wanted.application_id:
@@ -111,7 +111,7 @@ def history_of_wanted(
 
 
 def names_in_history(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
-    """Return the name that was given with each application, in one query."""
+    """Return the name given with each application, in one query."""
     wanted = {each for each in application_ids if each}
     if not wanted:
         return {}
@@ -128,7 +128,7 @@ def actors_in_history(ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _closing_in_history(job_id: UUID) -> Event | None:
-    """Return the event that closed a job, if one did: the last there is of the job itself."""
+    """Return the event that closed a job, if it is closed: the last event of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     return last if last and last.event == EventType.JOB_CLOSED else None
 
@@ -150,7 +150,7 @@ def _root_events_of_history(
 
 
 def _caused_in_history(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
-    """Read the effects of one event: in its own change, with one time; a closing goes on longer."""
+    """Read the effects of one event. They have its time, except those of a closing."""
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
     if cause is None:
@@ -165,14 +165,14 @@ def _caused_in_history(events: QuerySet[Event], job_id: UUID, cause_seq: int) ->
 def _of_kind_in_history(
     events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
 ) -> QuerySet[Event]:
-    """Read events of one type by their index, or where the log can have any."""
+    """Read events of one type by their index, or in the part of the log that can have any."""
     events = events.filter(event=kind.value)
     if kind in FOUND_BY_KIND:
         if before is not None:
             earlier = Event.objects.filter(job_id=job_id, seq__lt=before).order_by("-seq")
             last = earlier.values_list("at", flat=True).first()
             events = events.filter(at__lte=last) if last else events.none()
-        return events.order_by("-at", "-seq")  # `at` never falls: the same order as that of `seq`
+        return events.order_by("-at", "-seq")  # `at` never decreases, so the order is that of `seq`
     if kind not in ON_APPLICATIONS:
         return events.filter(application_id=None)
     closing = _closing_in_history(job_id)
@@ -198,8 +198,8 @@ def _hang_on_history_trees(trees: dict[int, EventTree], children: Iterable[Event
 
 _COLUMNS = ", ".join(f"e.{field.attname}" for field in Event._meta.concrete_fields)
 
-# What some events set off. That happens in the same change, which has one time: so the log is read
-# only up to the first event of a later time.
+# The effects of some events. They belong to the same change, which has one time, so the log is read
+# only up to the first event with a later time.
 _AT_ONCE = f"""
 WITH bound AS (
     SELECT coalesce(min(seq), 9223372036854775807) AS seq FROM (
@@ -219,8 +219,8 @@ FROM caused JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = caused.seq
 WHERE caused.place <= %(shown)s ORDER BY e.seq
 """  # noqa: S608
 
-# Who was closed out, which the worker does in slices: the first of them, and how many, counted only
-# so far.
+# The people who were closed out, in batches, by the worker: the first of them, and their number,
+# counted only so far.
 _BY_CLOSING = f"""
 WITH caused AS (
     SELECT seq FROM (

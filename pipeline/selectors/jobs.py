@@ -54,7 +54,7 @@ _JOB, _POSTING, _COMPANY = (
 
 
 def _whole_job(*row: Any) -> Job:
-    """Make a job with its posting and its company of the columns of all three, in this order."""
+    """Return a maker of jobs from the columns of job, posting and company, in this order."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     job = Job.from_db("default", _JOB, row[:of_job])
     job.posting = JobPosting.from_db("default", _POSTING, row[of_job:of_posting])
@@ -66,7 +66,7 @@ def _jobs_sql(table: str, names: list[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
 
 
-# The ORM would build this text anew for each request.
+# The ORM would build this text again for each request.
 WHOLE_JOB = PreparedStatement(
     f"""
 SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)}

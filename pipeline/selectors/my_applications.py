@@ -1,4 +1,4 @@
-"""Reads of what one person sees of their own applications."""
+"""Reads of a person's own applications."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pipeline.models import Application, Event
 from pipeline.selectors.applications import SeenApplication, applications_of
 from pipeline.selectors.paging import Page
 
-# Of one person on one page, the newest.
+# The most applications on one person's page, newest first.
 MOST_APPLICATIONS = 100
 
 
 class MyApplicationState(NamedTuple):
-    """State of an application; it changes whenever the person's view of it may have changed."""
+    """State of an application, which changes whenever the person's view of it may have changed."""
 
     application_id: UUID
     job_id: UUID
@@ -47,7 +47,7 @@ class Mine:
 
 @dataclass(frozen=True, slots=True)
 class EventOfJob:
-    """An event of a person's application, and the title of the job it was about."""
+    """An event of a person's application, and its job's title."""
 
     event: Event
     job: Job
@@ -66,9 +66,9 @@ def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
 
 
 def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
-    """Return a person's newest applications, newest first, and their last events.
+    """Return a person's latest applications and events, both newest first.
 
-    At most `events` events, newest first. All as of one instant, in three queries.
+    At most `events` events. All as of one instant, in three queries.
     """
     with one_instant():
         seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
@@ -83,19 +83,19 @@ def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], lis
 
 
 def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
-    """Return the id of a person's live application to a job, if there is one; in one query."""
+    """Return the id of a person's live application to a job, if there is one, in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
     return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
 
 
 def my_last_name(applicant_id: UUID) -> str:
-    """Return the name that a person gave last when applying; empty if never. In one query."""
+    """Return the name that a person last gave when applying, or an empty string, in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
     return theirs.values_list("name", flat=True).first() or ""
 
 
 def my_current_offer(application_id: UUID) -> int | None:
-    """Return the seq of the event that made an application's last offer; None if none was.
+    """Return the seq of the event that made an application's last offer, or None.
 
     This takes one query.
     """

@@ -1,4 +1,4 @@
-"""Reads of open jobs as people who look for one see them."""
+"""Reads of open jobs for people who look for one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def openings(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
 
     This takes one query.
 
-    `search` is looked for in title, location and company. `after`: behind that job.
+    `search` matches title, location and company. `after` is the last job of the previous page.
     """
     jobs = Job.objects.select_related("posting", "company").filter(status=JobStatus.OPEN)
     for word in search.split():

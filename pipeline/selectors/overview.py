@@ -1,4 +1,4 @@
-"""Reads of a company's jobs at a glance."""
+"""Reads of a company's jobs with their key figures."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """Job with its figures that may need attention; misses are of the last seven days."""
+    """Job with figures that may need attention. Misses are those of the last seven days."""
 
     job: Job
     activity: RecentActivity
 
 
 def overview_glances(jobs: Sequence[Job]) -> list[Glance]:
-    """Return the figures of each of a page of jobs, in one query."""
+    """Return the figures of each job on a page, in one query."""
     activity = recent_activity([job.id for job in jobs], WEEK)
     return [Glance(job, activity[job.id]) for job in jobs]

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-LARGEST = 2**63 - 1  # the largest number that a log or a ticket can count to
+LARGEST = 2**63 - 1  # the largest possible seq or ticket
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows of a list in order; `more` says that other rows follow."""
+    """Some rows of a list, in order. `more` says whether other rows follow."""
 
     rows: list[T]
     more: bool
 
     @classmethod
     def cut(cls, rows: list[T], limit: int) -> Page[T]:
-        """Make a page of at most `limit` rows from a read of up to one row more."""
+        """Make a page of at most `limit` rows from a read of up to `limit` + 1 rows."""
         return cls(rows[:limit], len(rows) > limit)
 
 
@@ -41,7 +41,7 @@ def encode_cursor(*parts: int | str | UUID | datetime) -> str:
 
 
 def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
-    """Return the values in a cursor, or None unless there is one of each kind, in order.
+    """Return the values in a cursor, or None if they are not of the given kinds, in order.
 
     A kind is int (0 to LARGEST), str (without NUL), UUID (as this product writes it) or datetime
     (with an offset; returned in UTC).
@@ -58,7 +58,7 @@ def decode_cursor(text: str, *kinds: type) -> tuple[Any, ...] | None:
 
 
 def _typed_cursor_part(part: Any, kind: type) -> Any:
-    """Return a part of a cursor as its kind. Raises ValueError."""
+    """Return a part of a cursor as a value of its kind. Raises ValueError."""
     if kind is int and isinstance(part, int) and not isinstance(part, bool):
         if 0 <= part <= LARGEST:
             return part

@@ -1,10 +1,10 @@
-"""The line after one event: everybody in it, or as much of it as a page shows.
+"""Reads of a line after one event: everybody in it, or as much as a page shows.
 
-An application's last event says where it stands; that fold stands once, in `past_states_sql`.
+An application's last event says where it stands. That fold is written once, in `past_states_sql`.
 `past_places_after` reads a whole line. `past_moment_of` and `past_differences` are bounded: the
 database orders the lists, returns the first SHOWN people of each, and reads at most MOST_FOLDED
-events, from the log's beginning or from its end. `pipeline.audit.log_fold` checks the same row by
-row, on its own.
+events, from the log's beginning or from its end. `pipeline.audit.log_fold` independently checks the
+same, row by row.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Event
 from pipeline.selectors import past_states_sql as sql
 
-# The most people of each list that a moment holds.
+# The most people in each list of a moment.
 SHOWN = 100
-# The most events that are read to list people. Of a moment further than that from both ends of the
+# The most events that are read to list people. For a moment further than that from both ends of the
 # log, only the counts are known.
 MOST_FOLDED = 100_000
 # The most events that are read to compare two moments.
 MOST_COMPARED = 50_000
-# The most people of each kind of difference that a comparison holds.
+# The most people for each kind of difference in a comparison.
 CHANGES_SHOWN = 20
 
 
@@ -39,7 +39,7 @@ CHANGES_SHOWN = 20
 class PastPlace:
     """Place of one application. `position`: 1 is the next in line.
 
-    It is None outside the waitlist, and for an application that is not verified.
+    It is None outside the waitlist and for unverified applications.
     """
 
     application_id: UUID
@@ -60,7 +60,7 @@ class PastPlace:
     position: int | None = None
 
     def take(self, data: dict[str, Any]) -> None:
-        """Take over what an event's data says of an application after it."""
+        """Take over an application's values from an event's data."""
         self.decay_count = data["decay_count"]
         self.ticket, self.tie = data.get("ticket"), data.get("tie")
         self.acknowledge_by = parse_logged_time(data.get("deadline"))
@@ -69,15 +69,15 @@ class PastPlace:
 
     @property
     def is_verified(self) -> bool:
-        """Tell if the address was proved by then, or the company submitted the application."""
+        """Tell whether the address was proved by then or the company submitted the application."""
         return self.verify_by is None
 
 
 @dataclass(slots=True)
 class PastMoment:
-    """A job's line as it stood after one event; of each list its first SHOWN people, in order.
+    """A job's line after one event. Each list has its first SHOWN people, in order.
 
-    `job` is the job's status, capacity and policy, as the log's data has them.
+    `job` holds the job's status, capacity and policy, from the log's data.
     """
 
     event: Event
@@ -90,26 +90,26 @@ class PastMoment:
 
     @property
     def is_listed(self) -> bool:
-        """Tell if its people are known, and not only how many there were."""
+        """Tell whether the people are known, and not only their number."""
         return min(self.seq, self.head - self.seq) <= MOST_FOLDED
 
     @property
     def seq(self) -> int:
-        """Return the seq of the event after which this was."""
+        """Return the seq of the moment's event."""
         return self.event.seq
 
     @property
     def counts(self) -> dict[str, int]:
         """Count the `active`, `pending` and `waiting` people, shown or not.
 
-        `unverified`: how many of those who wait are not verified.
+        `unverified` is the number of unverified people on the waitlist.
         """
         counted = {name: self.event.data[name] for name in ("active", "pending", "waiting")}
         return counted | {"unverified": self.event.data.get("unverified", 0)}
 
     @property
     def seats_free(self) -> int:
-        """Count the seats that nobody held."""
+        """Return the number of free seats."""
         held: int = self.event.data["active"] + self.event.data["pending"]
         capacity: int = self.job["capacity"]
         return max(0, capacity - held)
@@ -119,8 +119,8 @@ class PastMoment:
 class Difference:
     """Difference of one application between an earlier and a later moment.
 
-    `before` and `after` are positions, None for people who did not wait at that moment. `status` is
-    that of the later moment; `total` counts the people who differ in this way.
+    `before` and `after` are positions, None for people not on the waitlist at that moment. `status`
+    is that of the later moment. `total` counts all people with this kind of difference.
     """
 
     kind: str
@@ -135,7 +135,7 @@ class Difference:
 def past_moment_of(
     job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None, shown: int = SHOWN
 ) -> PastMoment:
-    """Return the line after event `seq`, or as it was at a time; with neither, as it is now.
+    """Return the line after event `seq`, or at time `as_of`, or now.
 
     Takes at most four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's
     first event; FutureMoment.
@@ -145,7 +145,7 @@ def past_moment_of(
         raise JobNotFound
     if as_of is not None:
         seq = past_seq_at(job_id, as_of)
-        head = max(head, seq)  # a change can have been committed in between
+        head = max(head, seq)  # a change may have been committed in between
     seq = head if seq is None else seq
     if seq < 1:
         raise NoSuchMoment
@@ -173,16 +173,16 @@ def past_moment_of(
 
 
 def past_places_after(job_id: UUID, seq: int) -> list[PastPlace]:
-    """Return every live application after event `seq`, in no order; reads the log up to there."""
+    """Return every live application after event `seq`, unordered. Reads the log up to there."""
     with connection.cursor() as cursor:
         cursor.execute(sql.EVERYBODY, {"job": job_id, "seq": seq})
         return [_past_place_of(row) for row in cursor.fetchall()]
 
 
 def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[PastPlace]:
-    """Return who waited after event `seq`, from behind the first `after`, at most `limit` people.
+    """Return at most `limit` people of the waitlist after event `seq`, skipping the first `after`.
 
-    With the first of them also everybody who did not wait. Reads the log up to there.
+    The first page also includes everybody with a seat. Reads the log up to the event.
     """
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"job": job_id, "seq": seq, "after": after, "limit": limit}
@@ -201,9 +201,8 @@ def past_differences(
     """Return the differences between the line after event `earlier` and `later`, in one query.
 
     Kinds: joined, passed (came and went in between), verified, seated, confirmed, lost, moved,
-    left. Beyond
-    the first MOST_COMPARED events nobody has a place, so none has moved; of two moments that are
-    further apart, None: nothing but their counts is known.
+    left. After the first MOST_COMPARED events, places are unknown, so nobody counts as moved.
+    Returns None if the two moments are further apart than that.
     """
     if later - earlier > MOST_COMPARED:
         return None
@@ -215,7 +214,7 @@ def past_differences(
 
 
 def past_seq_at(job_id: UUID, as_of: datetime) -> int:
-    """Return the last event recorded by a time, 0 before the first; takes one query.
+    """Return the seq of the last event recorded by a time, 0 before the first, in one query.
 
     Raises FutureMoment.
     """
@@ -229,10 +228,10 @@ def past_seq_at(job_id: UUID, as_of: datetime) -> int:
 
 
 def _past_place_of(row: Any) -> PastPlace:
-    """Make a place from the columns that every statement of this fold selects."""
+    """Make a place from the columns that every statement here selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
     place = PastPlace(application_id, applied_at, Status(status), since)
-    place.take(json.loads(data))  # a raw cursor gives jsonb as text
+    place.take(json.loads(data))  # a raw cursor returns jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended
     return place

@@ -1,12 +1,12 @@
-"""Statements behind past moments of a line: everybody's place, and differences between two.
+"""SQL for past moments of a line: everybody's place, and the differences between two moments.
 
-All rest on one fold: the last event of an application says where it stands. EVERYBODY reads the
-whole line; PEOPLE orders it in the database and reads the first of each list.
+All of it rests on one fold: an application's last event says where it stands. EVERYBODY reads the
+whole line. PEOPLE orders it in the database and reads the first of each list.
 """
 
 from __future__ import annotations
 
-# What all events of one application add up to, beside its last event.
+# The aggregates over all events of one application, besides its last event.
 _TIMES = """
     min(at) AS applied_at,
     max(at) FILTER (WHERE event NOT IN ('DEADLINE_EXTENDED', 'VERIFIED')) AS status_since,
@@ -15,7 +15,7 @@ _TIMES = """
     max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
 """
 
-# The columns of a place, in the order in which `past_states._past_place_of` takes them.
+# The columns of a place, in the order that `past_states._past_place_of` expects.
 _PLACE = (
     "application_id, to_status, event = 'DEADLINE_EXTENDED' AS is_extended, data,"
     " applied_at, status_since, promoted_at, acknowledged_at"
@@ -33,7 +33,7 @@ SELECT {_PLACE} FROM folded JOIN pipeline_event USING (application_id, seq)
 WHERE job_id = %(job)s AND to_status <> 'INACTIVE'
 """  # noqa: S608
 
-# The same with the positions of the verified who wait; of the waitlist only a stretch.
+# The same with the positions of verified people, and only a stretch of the waitlist.
 STRETCH = f"""
 WITH live AS ({EVERYBODY}), ordered AS (
     SELECT *, row_number() OVER line AS place,
@@ -51,7 +51,7 @@ WHERE (to_status <> 'WAITLIST' AND %(after)s = 0)
 ORDER BY place
 """  # noqa: S608
 
-# The last event recorded by a time: `at` never falls, so halving finds it in few steps.
+# The last event recorded by a time: `at` never decreases, so a binary search finds it.
 SEQ_AT = """
 WITH RECURSIVE search AS (
     SELECT 0::bigint AS low, seq AS high FROM jobs_job WHERE id = %(job)s
@@ -68,7 +68,7 @@ WITH RECURSIVE search AS (
 SELECT low, %(as_of)s > clock_timestamp() FROM search WHERE low >= high
 """
 
-# Last events of everybody who was in the line, read from the log's beginning.
+# The last events of everybody who was in the line, read from the log's beginning.
 FROM_THE_START = """
 SELECT e.application_id, e.to_status, e.at, e.event, e.data
 FROM (SELECT application_id, max(seq * 2 + (to_status = 'INACTIVE')::int) AS code
@@ -79,10 +79,10 @@ JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = last.code / 2 AND e.seq 
 WHERE last.code %% 2 = 0
 """
 
-# The same for everybody who can be among the first of a list, read from the log's end.
+# The same for everybody who may be among the first of a list, read from the log's end.
 #
-# These are the people of the line at that moment with later events, and, of the people without, the
-# first as the line stands now. The log says how each of them stood.
+# These are the people in the line at that moment who have later events, and the first people of the
+# current line, who have none. The log says where each of them stood.
 FROM_THE_END = """
 SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
     SELECT application_id FROM pipeline_event
@@ -101,7 +101,7 @@ SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
 ) e WHERE e.to_status <> 'INACTIVE'
 """
 
-# The first of each list, in its order, with the positions of the verified who wait. `stood` is
+# The first people of each list, in order, with the positions of verified people. `stood` is
 # FROM_THE_START or FROM_THE_END, whichever reads less of the log.
 PEOPLE = f"""
 WITH stood AS ({{stood}}), ordered AS (
@@ -125,13 +125,13 @@ WHERE place <= %(shown)s ORDER BY to_status, place
 
 
 def _past_position_sql(event: str) -> str:
-    """Return SQL for the position that an event's row gives among the verified who wait."""
+    """Return SQL for the position that an event's row gives among verified waiting people."""
     waits = f"{event}.to_status = 'WAITLIST' AND {event}.data ->> 'verify_by' IS NULL"
     return f"""CASE WHEN {waits} THEN count(*) FILTER (WHERE {waits}) OVER (
            ORDER BY ({event}.data ->> 'ticket')::bigint, ({event}.data ->> 'tie')::bigint) END"""
 
 
-# Everybody's status and place at two moments.
+# The status and place of everybody at two moments.
 STOOD = f"""
 SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
        {_past_position_sql("b")} AS place_before,
@@ -148,8 +148,8 @@ JOIN pipeline_event a ON a.job_id = %(job)s AND a.seq = last_seqs.after AND a.se
 """  # noqa: S608
 _STATUSES = "ARRAY['WAITLIST', 'PENDING_ACKNOWLEDGMENT', 'ACTIVE', 'INACTIVE']"
 
-# The same for people with an event in between alone, without places: for these the whole line would
-# have to be ordered.
+# The same only for people with an event in between, and without places, which would require
+# ordering the whole line.
 TOUCHED = f"""
 SELECT application_id, ({_STATUSES})[first %% 8] AS was, ({_STATUSES})[last %% 8] AS now_is,
        outcome, NULL::bigint AS place_before, NULL::bigint AS place_after
@@ -164,7 +164,7 @@ FROM (
 ) span
 """  # noqa: S608
 
-# The kinds of differences, the first people of each, and how many there are of it.
+# The kinds of differences, with the first people and the total of each.
 DIFFERENCES = """
 WITH stood AS ({stood}), kinds AS (
     SELECT *, CASE

@@ -1,4 +1,4 @@
-"""Reads of who applied, as one company or as they themselves know it."""
+"""Reads of applicants, for one company or for themselves."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pipeline.models import Application
 from pipeline.selectors.applications import SeenApplication, read_seen_applications
 from pipeline.selectors.sql import FOUND
 
-# How many of a company's last events are looked at for who last applied.
+# How many of a company's last events are searched for its latest applicants.
 EVENTS_LOOKED_AT = 1_000
 
 
 def read_applicant(applicant_id: UUID) -> Applicant:
-    """Return a person, in one query. Raises ApplicantNotFound, for who was erased too."""
+    """Return a person, in one query. Raises ApplicantNotFound, also for erased people."""
     applicant = Applicant.objects.filter(id=applicant_id).first()
     if applicant is None or applicant.is_erased:
         raise ApplicantNotFound
@@ -31,9 +31,9 @@ def read_applicant(applicant_id: UUID) -> Applicant:
 def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     """Return a person who has applied to one of a company's jobs, in one query.
 
-    The name is the one that this company was last told, and `created_at` when it was first told:
-    nobody learns who was here before. Raises ApplicantNotFound, for everybody
-    else too.
+    The name is the last one that this company was given, and `created_at` is when the person first
+    applied to it, so it learns nothing about earlier activity elsewhere. Raises ApplicantNotFound,
+    also for other companies' applicants.
     """
     found = _person_as_told(company_id, Q(applicant_id=applicant_id))
     if found is None:
@@ -42,9 +42,9 @@ def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
 
 
 def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
-    """Return a company's applicants with an address, in any case: one, or none.
+    """Return a company's applicants with an address, in any case: one person or none.
 
-    In one query, under the name that this company was last told.
+    In one query, under the last name that this company was given.
     """
     found = _person_as_told(company_id, Q(applicant__email=normal_address(email)))
     return [found] if found else []
@@ -81,7 +81,8 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 def people_recently_applied(company_id: UUID, *, limit: int) -> list[SeenApplication]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
-    Of the company's last EVENTS_LOOKED_AT events: in a lively line they may be fewer than `limit`.
+    Only the company's last EVENTS_LOOKED_AT events are searched, so busy lines may yield fewer than
+    `limit`.
     """
     values: dict[str, Any] = {"company": company_id, "looked_at": EVENTS_LOOKED_AT, "most": limit}
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Reads of a job's whole pipeline as one picture."""
+"""Read of a job's whole pipeline as of one instant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.selectors.paging import Page
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A job, everybody who holds one of its seats, and the front of its waitlist."""
+    """A job with everybody who holds one of its seats, and the front of its waitlist."""
 
     job: Job
     active: list[SeenApplication]

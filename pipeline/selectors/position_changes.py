@@ -1,4 +1,4 @@
-"""Reads of why somebody's place in line last changed."""
+"""Read of the reason why a person's place in line last changed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pipeline.domain.states import EventType
 from pipeline.models import Application, ApplicationRow
 from pipeline.wording.explanations import PlaceChange
 
-# How far back in a job's log the cause is looked for, however long the line is.
+# How many of a job's last events are searched for the cause, however long the line is.
 LOOKED_AT = 200
 
-# What moved a place in line, newest first: somebody ahead left it or was offered a seat, somebody
-# came in ahead, or the person joined it themselves (the tie of their place is that event's seq).
+# The events that moved a place in line, newest first: somebody ahead left or was offered a seat,
+# somebody joined ahead, or the person joined (the tie of their place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
     SELECT application_id, seq, event, from_status, to_status, at,
@@ -49,16 +49,19 @@ class _MovedPosition(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Return the key of events reported together; it hides how other people left the line."""
+        """Return the key of events that are reported together.
+
+        It hides how other people left the line.
+        """
         return (EventType.REMOVED if self.event in _LEFT else self.event, self.at, self.own)
 
 
 def last_change_of_position(
     application: Application | ApplicationRow,
 ) -> PlaceChange | None:
-    """Return the last cause of a change of place, in one query of at most LOOKED_AT events.
+    """Return the last change of a person's place, in one query of at most LOOKED_AT events.
 
-    None when it does not wait, or when nothing moved it for so long.
+    Returns None if the application does not wait, or if none of these events moved it.
     """
     if application.ticket is None:
         return None

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.db import connection
 
-# How many of a job's last promotions, and of its last acknowledgements, a median is made of.
+# How many of a job's last promotions, or last acknowledgements, a median uses.
 WEIGHED = 200
 
-# Of fewer a median says nothing about what is typical.
+# With fewer, a median is not typical.
 FEWEST_SAMPLES = 5
 
-# How far misses are counted.
+# The limit up to which misses are counted.
 MOST_MISSES = 1_000
 
 
@@ -24,7 +24,7 @@ MOST_MISSES = 1_000
 class RecentFacts:
     """Recent durations in seconds; None if there were too few events."""
 
-    # From applying to the first offer of a seat, of who waited and had never missed.
+    # From applying to the first offer of a seat, for people who waited and had never missed.
     median_wait_seconds: float | None
     # From the offer of a seat to its acknowledgement.
     median_answer_seconds: float | None
@@ -32,8 +32,8 @@ class RecentFacts:
 
 NOTHING_YET = RecentFacts(None, None)
 
-# Both medians of each job, from the index of recent events. Nobody is acknowledged twice in one
-# application, so its row still knows when the acknowledged seat was offered.
+# Both medians of each job, from the index of recent events. An application is acknowledged at most
+# once, so its row still knows when the acknowledged seat was offered.
 _MEDIANS = """
 SELECT job.id, (
     SELECT percentile_cont(0.5) WITHIN GROUP (
@@ -60,9 +60,9 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
-    """Return the medians of each of these jobs over its last 200 events of a kind, in one query.
+    """Return each job's medians over its last 200 events of a kind, in one query.
 
-    None of fewer than FEWEST_SAMPLES.
+    A median of fewer than FEWEST_SAMPLES events is None.
     """
     if not job_ids:
         return {}
@@ -76,15 +76,15 @@ def recent_waits(job_ids: Collection[UUID]) -> dict[UUID, RecentFacts]:
 class RecentActivity:
     """Recent facts of a job that may need attention."""
 
-    # Deadlines missed within the span that was asked for, counted up to 1,000.
+    # Deadlines missed within the requested span, counted up to 1,000.
     misses: int
-    # The earliest deadline that somebody has; in the past only until it is settled.
+    # The earliest open deadline; in the past only until it is settled.
     first_deadline: datetime | None
     # When somebody was last offered a seat from the waitlist.
     last_promotion: datetime | None
 
 
-# Each sub-select is a bounded look into an index that begins with the job.
+# Each sub-select is a bounded scan of an index that begins with the job.
 _ACTIVITY = """
 SELECT job.id, (
     SELECT count(*) FROM (
@@ -105,7 +105,7 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 def recent_activity(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, RecentActivity]:
-    """Return the recent facts of each of these jobs, in one query."""
+    """Return the recent facts of each job, in one query."""
     if not job_ids:
         return {}
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Finding a company's own applicants by name: bounded, however many there are."""
+"""Search for a company's own applicants by name, bounded however many there are."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pipeline.selectors.applications import SeenApplication, read_seen_applicati
 from pipeline.selectors.paging import Page
 from pipeline.selectors.sql import FOUND
 
-# How many names that begin with the longest word are looked at for one page.
+# How many names that begin with the longest search word are checked for one page.
 CANDIDATES = 1_000
 
 
 class NamePlace(NamedTuple):
-    """A place in the list of what was found: behind that word of that application."""
+    """Place in the list of matches: after this word of this application."""
 
     word: str
     application_id: UUID
@@ -26,18 +26,18 @@ BEFORE_ALL = NamePlace("", UUID(int=0))
 
 
 class Found(NamedTuple):
-    """A page of what was found, and behind which place the next one begins; None if it is the last.
+    """A page of matches, and the place after which the next page starts; None on the last page.
 
-    The page may be shorter than asked for although there is a next one.
+    The page may be shorter than requested even if there is a next one.
     """
 
     rows: list[SeenApplication]
     next: NamePlace | None
 
 
-# The applications with a word of the name that begins like the longest word that was searched for,
-# and whether for each other word there is one, too. A word begins with what sorts between it and it
-# with the highest character behind it, byte by byte.
+# The applications with a word in the name that begins with the longest search word, and whether the
+# name also matches each other search word. A word begins with the term if it sorts, byte by byte,
+# between the term and the term followed by the highest character.
 _MATCHES = """
 WITH term AS MATERIALIZED (
     SELECT term, row_number() OVER (ORDER BY length(term) DESC, term) AS place
@@ -74,10 +74,10 @@ def find_by_name(
     after: NamePlace = BEFORE_ALL,
     limit: int,
 ) -> Found:
-    """Applications of a company under names whose words begin with all words of the search.
+    """Return a company's applications whose name has words beginning with all search words.
 
-    With a job, only those to it. In whatever case they are written. In the order of the words
-    found; in two queries.
+    With a job, only its applications. Case does not matter. In the order of the matched words, in
+    two queries.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,6 +1,6 @@
-"""The statements behind applications as they are seen, each with a name and a sentence.
+"""SQL for applications as people see them, one constant per statement.
 
-They are put together from the constants here alone: all values are parameters.
+The statements are built only from constants in this module. All values are parameters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pipeline.line.sql import APPLICATION, sql_people_ahead
 
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
-# The number of people in line that everybody sees.
+# The number of people in line, as everybody sees it.
 _WAITING = "job.waitlist_count - job.unverified_count"
 
 _SEEN = f"""
@@ -31,7 +31,7 @@ _EACH_BY_ITSELF = _SEEN.format(
 # One application, with its position and its job's counters as of the same instant.
 ONE = f"{_EACH_BY_ITSELF} WHERE seen.id = %(application)s"
 
-# A person's applications, newest first; of one company's jobs, or of all.
+# A person's applications, newest first, to one company's jobs or to all.
 OF_PERSON = f"""
 {_EACH_BY_ITSELF}
 WHERE seen.applicant_id = %(applicant)s
@@ -42,24 +42,24 @@ ORDER BY seen.id DESC LIMIT %(most)s
 
 _UNPLACED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
 
-# Some applications, in no order and without positions: to count them takes long in long lines.
+# Some applications, unordered and without positions, which take long to count in long lines.
 FOUND = f"{_UNPLACED} WHERE seen.id = ANY(%(applications)s::uuid[])"
 
-# Who is active in a job, longest first. There are at most as many as the job has seats.
+# Active people of a job, longest first: at most as many as it has seats.
 ACTIVE = f"""
 {_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'ACTIVE' ORDER BY seen.status_since, seen.id
 """
 
-# Who has a seat on offer in a job, by deadline.
+# People with an offered seat in a job, by deadline.
 PENDING = f"""
 {_UNPLACED}
 WHERE seen.job_id = %(job)s AND seen.status = 'PENDING_ACKNOWLEDGMENT'
 ORDER BY seen.acknowledge_by, seen.id
 """
 
-# A page of who holds a seat: first who must acknowledge, by deadline; then the others, longest
-# first.
+# A page of people with a seat: first those who must acknowledge, by deadline; then the others,
+# longest first.
 SEATS = """
 WITH page AS MATERIALIZED (
     SELECT * FROM (
@@ -77,7 +77,7 @@ WITH page AS MATERIALIZED (
 {seen} ORDER BY seen.rank, seen.moment, seen.id
 """.format(seen=_SEEN.format(source="page", position="NULL::bigint"))  # noqa: S608
 
-# A page of the waitlist behind a place: only the first row's position is counted.
+# A page of the waitlist after a place. Only the first row's position is counted.
 QUEUE = """
 WITH page AS MATERIALIZED (
     SELECT * FROM pipeline_application
@@ -101,7 +101,7 @@ WITH page AS MATERIALIZED (
     ),
 )
 
-# What surrounds an application that was just changed: the one thing its own row does not say.
+# The data that the row of an application that was just changed lacks.
 STANDING = f"""
 SELECT {_WAITING}, job.max_decays,
        {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()

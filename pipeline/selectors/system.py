@@ -1,4 +1,4 @@
-"""Status of the background services, as far as one company may know it."""
+"""Status of the background services, as far as a company may see it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tasks.models import TaskWorker
 
 @dataclass(frozen=True, slots=True)
 class SystemStatus:
-    """The workers and the database, and what is due in one company's jobs."""
+    """Status of the workers and the database, and due times in one company's jobs."""
 
     now: datetime
     decay_seen_at: datetime | None
-    # How many have given a sign of life in the last 30 seconds.
+    # How many workers were seen in the last 30 seconds.
     task_workers: int
-    # The last sign of life of any; None if there was none in the last days.
+    # When any worker was last seen; None if not within the last few days.
     task_worker_seen_at: datetime | None
-    # The earliest deadline that has passed and is not dealt with yet; None: nothing waits.
+    # The earliest overdue deadline; None if there is none.
     overdue_since: datetime | None
-    # The next deadline or end of a cool-down that the worker waits for.
+    # The next deadline or end of a cool-down.
     next_due_at: datetime | None
     database: str
 
@@ -46,7 +46,7 @@ class SystemStatus:
 
 
 def system_status_for(company_id: UUID) -> SystemStatus:
-    """Return the status in four queries; nothing of other companies' jobs is in it."""
+    """Return the status in four queries, without anything about other companies' jobs."""
     jobs = Job.objects.filter(company_id=company_id, next_due_at__isnull=False)
     due = jobs.aggregate(
         overdue=Min("next_due_at", filter=Q(next_due_at__lte=Now())),

@@ -1,4 +1,4 @@
-"""Reads of what happened to one application, or to one person, oldest first."""
+"""Reads of the events of one application or one person, oldest first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.selectors.paging import Page
 
 
 class TimelineMoment(NamedTuple):
-    """A place in a person's timeline: behind that event. Across jobs only time gives an order."""
+    """Place in a person's timeline: after this event. Across jobs, only time gives an order."""
 
     at: datetime
     job_id: UUID
@@ -21,7 +21,7 @@ class TimelineMoment(NamedTuple):
 
 
 def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
-    """Return an application's events behind a seq, oldest first, in one query."""
+    """Return an application's events after a seq, oldest first, in one query."""
     events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
     return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)
 
@@ -29,11 +29,11 @@ def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Eve
 def timeline_of_person(
     applicant_id: UUID, *, company_id: UUID | None = None, after: TimelineMoment | None, limit: int
 ) -> Page[Event]:
-    """Return a person's events behind a moment, oldest first, in one query.
+    """Return a person's events after a moment, oldest first, in one query.
 
     With a company, only events at its jobs are returned.
 
-    In the order of (`at`, job, `seq`), which inside one job is that of `seq`.
+    The order is (`at`, job, `seq`), which within one job is that of `seq`.
     """
     theirs = Application.objects.filter(applicant_id=applicant_id)
     if company_id:

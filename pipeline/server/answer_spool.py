@@ -13,7 +13,8 @@ from typing import ClassVar
 
 MEMORY_BYTES = 262_144
 # How much of one answer may wait for its client, and how much of all answers of a process. Beyond
-# that the thread waits; a client that takes nothing meanwhile is given up.
+# that the thread waits, and gives up a client that takes too little meanwhile: other requests need
+# the thread, and the client can tell that the answer is not whole.
 MOST_WAITING_BYTES = 33_554_432
 MOST_BYTES_OF_ALL = 536_870_912
 FEW_BYTES = 1_048_576
@@ -60,6 +61,8 @@ class AnswerSpool:
     def take(self, length: int) -> tuple[bytes, bool]:
         """Return the next bytes to send, and whether nothing follows them."""
         with self._changed:
+            if self._is_abandoned:
+                return b"", False
             self._file.seek(self._taken)
             piece = self._file.read(min(length, self._written - self._taken))
             self._taken += len(piece)

@@ -1,52 +1,60 @@
-"""Names of clients, by which the event loop shares out what it has."""
+"""Clients, between whom the event loop shares out what it has."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.conf import settings
+from django.http import parse_cookie
+
+from pipeline.server.refusals import header
 from pipeline.web.asgi_types import Message
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
 
 MOST_KNOWN = 10_000
 
 
+class Client(NamedTuple):
+    """Client of one process: a caller whose credential was accepted, else a network address."""
+
+    name: str
+    is_known: bool
+
+
 class Clients:
-    """Credentials that have been accepted lately.
+    """Credentials that have been accepted lately: keys, tokens and signed-in sessions.
 
     Any other is worth no more than the address it comes from: else whoever makes up credentials
-    would count as many clients.
+    would count as many clients. All sessions of a person are one client.
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    def name_of(self, scope: Message) -> str:
-        """Return the name of a request's client."""
+    def find(self, scope: Message) -> Client:
+        """Return a request's client."""
         credential = _credential_in(scope)
-        if credential in self._known:
+        if name := self._known.get(credential):
             self._known.move_to_end(credential)
-            return credential.hex()
-        return address_of(scope)
+            return Client(name, is_known=True)
+        return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
 
     def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
-        """Note a request's credential, if the API has accepted it (`ACCEPTED_CREDENTIAL`)."""
+        """Note a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
         credential = _credential_in(scope)
-        if credential and environ.get(ACCEPTED_CREDENTIAL):
-            self._known[credential] = None
+        if credential and (name := environ.get(ACCEPTED_CREDENTIAL)):
+            self._known[credential] = name
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
 
 
-def address_of(scope: Message) -> str:
-    """Return the network address of a request's client."""
-    return client_network_of((scope.get("client") or ("",))[0])
-
-
 def _credential_in(scope: Message) -> bytes:
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            return blake2b(value, digest_size=16).digest()
-    return b""
+    """Return a hash of a request's key, token or session; nothing without one."""
+    credential = header(scope, b"authorization")
+    if not credential:
+        cookies = parse_cookie(header(scope, b"cookie").decode("latin1"))
+        credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
+    return blake2b(credential, digest_size=16).digest() if credential else b""

@@ -14,15 +14,14 @@ from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
 from pipeline.server.refusals import answer, header
-from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 from pipeline.web.middleware import request_id_of_header
+from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 LIVE = "/health/live"
 ALIVE = b'{"status": "ok"}'
 PIECE_BYTES = 65_536
-# How long a client may take nothing of a file.
-TAKING_SECONDS = 60.0
 
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 _METHODS = ("GET", "HEAD")
@@ -52,9 +51,8 @@ class StaticFiles:
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),
         ]
-        if settings.SECURE_HSTS_SECONDS:
-            seconds = f"max-age={settings.SECURE_HSTS_SECONDS}"
-            self._always.append((b"strict-transport-security", seconds.encode()))
+        if policy := transport_security():
+            self._always.append((b"strict-transport-security", policy.encode()))
 
     def find(self, path: str) -> Any:
         """Return the file at an address, or None."""
@@ -82,21 +80,13 @@ class StaticFiles:
 
 async def _send_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file, piece by piece, for as long as somebody takes it."""
-    gone = asyncio.ensure_future(_until_gone(receive))
+    gone = asyncio.ensure_future(until_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
-            async with asyncio.timeout(TAKING_SECONDS):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-    except TimeoutError:
-        return
     finally:
         gone.cancel()
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class Remembered:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import struct
+import termios
+from contextlib import suppress
+from fcntl import ioctl
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -11,12 +14,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from pipeline.server.doors import Doors
 
 MOST_HEAD_BYTES = 65_536
-# How long the first request of a connection may take until its headers are there.
+# How long a new connection may be silent, then how long each head may take from its first byte, and
+# what still follows when a request was answered before its end.
 HEAD_SECONDS = 20.0
 # How long what a refused client still sends is thrown away, so that it can read why.
 LINGER_SECONDS = 2.0
 MOST_LINGER_BYTES = 10_000_000
-# How long a client may take nothing of what is left when its connection is to end.
+# How long a client may take nothing of what it is sent.
 TAKING_SECONDS = 60.0
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
@@ -25,21 +29,21 @@ _FULL = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP, where a request's head has to end somewhere, and soon, and a refusal arrives."""
+    """HTTP, where every head has to end somewhere, and soon, and an answer arrives whole."""
 
     doors: ClassVar[Doors] = Doors()
     transport: Closing
     _peer: str | None = None
     # Whether the client is not done with its request, or sends what is none.
     is_receiving = False
-    _waiting: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None
     _is_in_head = True
     _head_bytes = 0
-    # Whether a request came to its end in the piece that is being taken.
+    # Whether a request came to its end in the last piece that was taken.
     _has_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
-        """Start the time limit for the client's first request, unless too many are connected."""
+        """Start the time limit for the client's first byte, unless too many are connected."""
         super().connection_made(Closing(transport, self))
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of ours has none
@@ -49,12 +53,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.write(_FULL)
             self.transport.close()
             return
-        self._waiting = self.loop.call_later(HEAD_SECONDS, transport.close)
+        self._bound_sending()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
-        self._ask_no_longer()
-        self.transport.is_over()
+        self._lift_bound()
+        self.transport.unwatch()
         if self._peer is not None:
             self.doors.leave(self._peer)
         super().connection_lost(exc)
@@ -69,6 +73,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
         if self._head_bytes > MOST_HEAD_BYTES:
             self.send_400_response("The request's head is too long.")
+        self._bound_sending()
         return None
 
     def send_400_response(self, msg: str) -> None:
@@ -78,30 +83,55 @@ class BoundedProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
-        """Return a request begins."""
+        """Note that a request begins: from here on its head has the whole time."""
         self.is_receiving = True
+        self._lift_bound()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Return the head has ended."""
+        """Note that the head has ended."""
         self._is_in_head = False
-        self._ask_no_longer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Return the next that comes is another head."""
+        """Note that another head comes next."""
         self.is_receiving = False
         self._is_in_head, self._has_ended, self._head_bytes = True, True, 0
         super().on_message_complete()
 
-    def _ask_no_longer(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def on_response_complete(self) -> None:
+        """Bound what the client is still sending, if anything."""
+        super().on_response_complete()
+        self._bound_sending()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to take what was written, and not for one that takes nothing."""
+        super().pause_writing()
+        self.transport.watch()
 
-def _forget(data: bytes | bytearray | memoryview) -> None:
-    """Send nothing: the client was refused meanwhile."""
+    def resume_writing(self) -> None:
+        """Send on: the client takes what it is sent."""
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self.transport.unwatch()
+
+    def _bound_sending(self) -> None:
+        """Bound the time of a head, or of what follows an early answer; from now, if not yet.
+
+        While an answer is owed, its own limits hold: what comes behind may not even be read. A
+        connection between two requests has uvicorn's limit, gunicorn's `keepalive`.
+        """
+        owes = self.cycle is not None and not self.cycle.response_complete
+        if owes or not (self.is_receiving or not self._has_ended):
+            self._lift_bound()
+        elif self._deadline is None:
+            self._unset_keepalive_if_required()
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _lift_bound(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class Closing(asyncio.Transport):
@@ -131,41 +161,41 @@ class Closing(asyncio.Transport):
             return
         if self._protocol.is_receiving:
             self._lingers = True
-            self.write = _forget  # type: ignore[method-assign]  # an answer still being made
+            self.write = lambda data: None  # type: ignore[method-assign]  # of an answer being made
             self._inner.write_eof()
             self._inner.resume_reading()
-            self._later(LINGER_SECONDS, self._end)
+            self.unwatch()
+            self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.watch)
         else:
-            self._end()
+            self._inner.close()
+            if self._inner.get_write_buffer_size():
+                self.watch()
 
     def throw_away(self, length: int) -> None:
-        """Forget what still comes, unless it is too much."""
+        """Forget what still comes; read no more of it if it is too much."""
         self._thrown_away += length
         if self._thrown_away > MOST_LINGER_BYTES:
-            self._end()
+            self._inner.pause_reading()
+            self.watch()
 
-    def is_over(self) -> None:
-        """Return the connection has ended."""
+    def watch(self, left: int = -1, stuck_seconds: float = 0.0) -> None:
+        """End the connection when nothing is left to take, or the client takes nothing of it.
+
+        `left`: how much it was the last time, `stuck_seconds` ago and more.
+        """
+        of_system = b"\0\0\0\0"  # what is written there, and has not reached the client
+        with suppress(OSError, ValueError):  # a system that does not say
+            of_system = ioctl(self._inner.get_extra_info("socket"), termios.TIOCOUTQ, of_system)
+        now = self._inner.get_write_buffer_size() + int(struct.unpack("i", of_system)[0])
+        stuck_seconds = stuck_seconds + LINGER_SECONDS if now == left else 0.0
+        self.unwatch()
+        if now and stuck_seconds < TAKING_SECONDS:
+            again = asyncio.get_running_loop().call_later
+            self._timer = again(LINGER_SECONDS, self.watch, now, stuck_seconds)
+        else:
+            self._inner.abort()
+
+    def unwatch(self) -> None:
+        """Watch the client no longer."""
         if self._timer:
             self._timer.cancel()
-
-    def _end(self) -> None:
-        self._inner.close()
-        self._watch(self._inner.get_write_buffer_size())
-
-    def _watch(self, left: int) -> None:
-        """Wait for a client that takes what is left, and not for one that does not."""
-
-        def look_again() -> None:
-            now = self._inner.get_write_buffer_size()
-            if now == left:
-                self._inner.abort()
-            else:
-                self._watch(now)
-
-        if left:
-            self._later(TAKING_SECONDS, look_again)
-
-    def _later(self, seconds: float, act: Callable[[], None]) -> None:
-        self.is_over()
-        self._timer = asyncio.get_running_loop().call_later(seconds, act)

@@ -13,6 +13,7 @@ from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
 from pipeline.web.middleware import request_id_of_header
+from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
@@ -49,6 +50,8 @@ async def answer(
 ) -> None:
     """Send a whole answer."""
     said = headers | {"Content-Length": str(len(body))}
+    if policy := transport_security():
+        said["Strict-Transport-Security"] = policy
     pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

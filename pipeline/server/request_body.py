@@ -1,18 +1,20 @@
 """Bodies of requests, received before anybody is known: large ones on disk, and not too many.
 
-Memory and disk that bodies take are bounded for the whole process, and for each client. What finds
-no room is refused before it is received, if it says how long it is.
+The disk that bodies take is bounded for the whole process, for strangers, and for each client. What
+finds no room is refused before it is received, if it says how long it is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import re
 from collections import Counter
 from tempfile import TemporaryFile
 from typing import IO
 
+from pipeline.server.clients import Client
 from pipeline.web.asgi_types import Message, Receive
 
 # More than Django takes. A body that says it is longer is left unread; it is refused by that, and
@@ -24,8 +26,9 @@ MOST_FILE_BYTES = 17_000_000
 FILE_SECONDS = 120.0
 # A longer body goes to disk and counts as large.
 MEMORY_BYTES = 262_144
-MOST_LARGE, MOST_LARGE_PER_CLIENT = 32, 8
 MOST_LARGE_BYTES = 268_435_456
+
+logger = logging.getLogger(__name__)
 
 _TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs/[^/]+/import/")
 
@@ -43,43 +46,42 @@ class TooSlow(Exception):
 
 
 class NoRoom(Exception):
-    """Too many large bodies, or too many bytes of them, are held already."""
+    """Too many bytes of large bodies are held already."""
 
 
 class BodyRoom:
-    """Room of one process for large bodies."""
+    """Room of one process for the bytes of large bodies.
 
-    def __init__(self) -> None:
-        self._bytes = 0
-        self._of_client: Counter[str] = Counter()
+    Strangers have half of it, so known clients always find the other half. A client may hold one
+    file, or half of what the others leave: so a few clients cannot fill it.
+    """
 
-    def add(self, client: str) -> None:
-        """Count one large body of a client. Raises NoRoom."""
-        if (
-            self._of_client.total() >= MOST_LARGE
-            or self._of_client[client] >= MOST_LARGE_PER_CLIENT
-        ):
+    def __init__(self, most_bytes: int = MOST_LARGE_BYTES) -> None:
+        self._most = most_bytes
+        self._held: Counter[Client] = Counter()
+
+    def take(self, client: Client, length: int) -> None:
+        """Count bytes of a client. Raises NoRoom."""
+        left = self._most - self._held.total()
+        if not client.is_known:
+            of_strangers = sum(self._held[each] for each in self._held if not each.is_known)
+            left = min(left, self._most // 2 - of_strangers)
+        share = max(MOST_FILE_BYTES, (left + self._held[client]) // 2)
+        if length > left or self._held[client] + length > share:
             raise NoRoom
-        self._of_client[client] += 1
+        self._held[client] += length
 
-    def grow(self, length: int) -> None:
-        """Count bytes of a large body. Raises NoRoom."""
-        if self._bytes + length > MOST_LARGE_BYTES:
-            raise NoRoom
-        self._bytes += length
-
-    def free(self, client: str, length: int) -> None:
-        """Count one large body less."""
-        self._bytes -= length
-        self._of_client[client] -= 1
-        if not self._of_client[client]:
-            del self._of_client[client]
+    def free(self, client: Client, length: int) -> None:
+        """Count so many bytes less."""
+        self._held[client] -= length
+        if not self._held[client]:
+            del self._held[client]
 
 
 class Body:
-    """Body of one request; a context, whose end frees its room."""
+    """Body of one request; a context, at whose end it is closed."""
 
-    def __init__(self, scope: Message, room: BodyRoom, client: str) -> None:
+    def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
         self._scope = scope
         self._room = room
         self._client = client
@@ -92,9 +94,15 @@ class Body:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the body, and free its room."""
+        if self._counted:
+            self._room.free(self._client, self._counted)
+            self._counted = 0
         if self._file is not None:
             self._file.close()
-            self._room.free(self._client, self._counted)
 
     async def receive(self, receive: Receive) -> IO[bytes]:
         """Return the whole body, empty if it is left unread.
@@ -103,9 +111,9 @@ class Body:
         """
         if is_left_unread(self._scope):
             return io.BytesIO()
-        if said_length(self._scope) > MEMORY_BYTES:
-            self._make_room(said_length(self._scope))
         try:
+            if said_length(self._scope) > MEMORY_BYTES:
+                self._make_room(said_length(self._scope))
             async with asyncio.timeout(FILE_SECONDS if takes_files(self._scope) else BODY_SECONDS):
                 more = True
                 while more:
@@ -116,6 +124,9 @@ class Body:
                     more = message.get("more_body", False)
         except TimeoutError:
             raise TooSlow from None
+        except OSError as error:
+            logger.exception("A large body could not be stored")
+            raise NoRoom from error
         if self._file is None:
             return io.BytesIO(b"".join(self._pieces))
         self._file.seek(0)
@@ -134,11 +145,10 @@ class Body:
             self._pieces.clear()
 
     def _make_room(self, length: int) -> None:
-        if self._file is None:
-            self._room.add(self._client)
-            self._file = TemporaryFile()  # noqa: SIM115  closed at the end of the context
-        self._room.grow(length)
+        self._room.take(self._client, length)
         self._counted += length
+        if self._file is None:
+            self._file = TemporaryFile()  # noqa: SIM115  closed by `close`
 
 
 def takes_files(scope: Message) -> bool:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 # The most requests of one client at one time, from their first byte until their answer is taken.
 PER_CLIENT = 200
-# The most requests that wait for a thread, and for how long one may wait.
+# The most requests that wait for a thread, shared out between clients, and for how long one may.
 MOST_WAITING = 500
 WAIT_SECONDS = 10.0
 
@@ -25,7 +25,7 @@ class TooManyAtOnce(Exception):
 
 
 class Overloaded(Exception):
-    """Too many requests wait for a thread, or this one has waited for too long."""
+    """Too many requests wait for a thread, most of them this client's, or this one for too long."""
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +33,7 @@ class _Waiting:
     client: str
     is_heavy: bool
     turn: asyncio.Future[None]
+    has_thread: bool = False
 
 
 class RequestQueue:
@@ -40,7 +41,8 @@ class RequestQueue:
 
     One client leaves a quarter of the threads to the others, and whoever runs least comes first.
     Heavy requests have an eighth of the threads, and each client one of these: so they can slow
-    down each other, and little else.
+    down each other, and little else. When too many wait, the last request of the client with the
+    most of them is refused.
     """
 
     threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
@@ -80,7 +82,7 @@ class RequestQueue:
         if self._may_run(client, is_heavy):
             return self._start(client, is_heavy)
         if len(self._waiting) >= self.most_waiting:
-            raise Overloaded
+            self._make_room(client)
         waiting = _Waiting(client, is_heavy, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         try:
@@ -89,7 +91,7 @@ class RequestQueue:
         except (TimeoutError, asyncio.CancelledError) as stopped:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
-            else:  # its turn came in this very moment
+            elif waiting.has_thread:  # its turn came in this very moment
                 self.end(client, is_heavy=is_heavy)
             if isinstance(stopped, TimeoutError):
                 raise Overloaded from None
@@ -102,12 +104,29 @@ class RequestQueue:
         if is_heavy:
             self._heavy.discard(client)
         while ready := [
-            each for each in self._waiting if self._may_run(each.client, each.is_heavy)
+            each
+            for each in self._waiting
+            if self._may_run(each.client, each.is_heavy) and not each.turn.done()
         ]:
             first = min(ready, key=lambda each: self._running[each.client])
             self._waiting.remove(first)
             self._start(first.client, first.is_heavy)
+            first.has_thread = True
             first.turn.set_result(None)
+
+    def _make_room(self, client: str) -> None:
+        """Refuse the last request of the client with the most that wait. Raises Overloaded.
+
+        That is this very request, unless its client would still have fewer than the other.
+        """
+        counts = Counter(each.client for each in self._waiting)
+        greediest, most = counts.most_common(1)[0]
+        if counts[client] + 1 >= most:
+            raise Overloaded
+        last = next(each for each in reversed(self._waiting) if each.client == greediest)
+        self._waiting.remove(last)
+        if not last.turn.done():  # else it leaves by itself
+            last.turn.set_exception(Overloaded())
 
     def _may_run(self, client: str, is_heavy: bool) -> bool:
         if self._running.total() >= self.threads or self._running[client] >= self._share:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -12,6 +13,12 @@ from typing import Any
 from django.db import Error, connection
 
 from pipeline.database.errors import ClusterError
+
+logger = logging.getLogger(__name__)
+
+
+class NoThread(Exception):
+    """No thread could be started, and none is there."""
 
 
 def open_connection() -> None:
@@ -53,21 +60,34 @@ class RequestThreads(Executor):
         with self._lock:
             self._waiting += 1
             self._start_if_needed()
+            if not self.count:
+                self._waiting -= 1
+                raise NoThread
         self._work.put(run)
         return future
 
     def _start_if_needed(self) -> None:
         enough = self._idle >= self._waiting or self.count >= self._most
-        if not (enough or self._is_starting):
+        if enough or self._is_starting:
+            return
+        name = f"request_{self.count + 1}"
+        thread = threading.Thread(
+            target=self._answer, args=[self.count == 0], name=name, daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the system has none left now; the next request tries again
+            logger.exception("A thread for requests could not be started")
+        else:
             self._is_starting = True
             self.count += 1
-            first = self.count == 1
-            name = f"request_{self.count}"
-            threading.Thread(target=self._answer, args=[first], name=name, daemon=True).start()
 
     def _answer(self, is_first: bool) -> None:
         if not is_first:
-            self._warm()
+            try:
+                self._warm()
+            except Exception:
+                logger.exception("A thread for requests could not be prepared")
         with self._lock:
             self._is_starting = False
             self._idle += 1

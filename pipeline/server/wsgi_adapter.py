@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -28,12 +29,10 @@ from pipeline.server.request_body import (
     is_left_unread,
 )
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
-from pipeline.server.request_threads import RequestThreads
+from pipeline.server.request_threads import NoThread, RequestThreads
 from pipeline.server.wsgi_environ import Environ, environ_of
-from pipeline.web.asgi_types import Message, Receive, Send
+from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 
-# How long a client may take nothing of an answer.
-TAKING_SECONDS = 60.0
 PIECE_BYTES = 65_536
 # Addresses whose answers take long: whole logs and lines, and files in and out.
 _HEAVY = re.compile(
@@ -58,15 +57,15 @@ class WSGIAdapter:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or nothing if the client goes away before it has sent it all."""
-        client = self._clients.name_of(scope)
+        client = self._clients.find(scope)
         try:
-            with self._queue.admitted(client), Body(scope, self._room, client) as body:
-                await self._answer(scope, client, body, receive, send)
+            with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
+                await self._answer(scope, client.name, body, receive, send)
         except TooManyAtOnce:
             await refuse(scope, send, THROTTLED, TOO_MANY_AT_ONCE)
         except NoRoom:
             await refuse(scope, send, UNAVAILABLE, TOO_MANY_BODIES)
-        except Overloaded:
+        except (Overloaded, NoThread):
             await refuse(scope, send, UNAVAILABLE, OVERLOADED)
         except TooLong:
             await refuse(scope, send, PAYLOAD_TOO_LARGE, "The body is too long.")
@@ -74,7 +73,7 @@ class WSGIAdapter:
             headers = [(b"content-length", b"0"), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 408, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
-        except Gone:
+        except (Gone, Abandoned):
             return
 
     async def _answer(
@@ -93,6 +92,7 @@ class WSGIAdapter:
             raise
         finally:
             self._queue.end(client, is_heavy=is_heavy)
+            body.close()  # its room is not held for as long as the client takes for the answer
         self._clients.note(scope, environ)
         await answer.finish(rest)
 
@@ -114,17 +114,18 @@ class _Answer:
         self._ends_connection = ends_connection
         self._start: Message = {}
         self._spool: AnswerSpool | None = None
-        self._sending: asyncio.Task[None] | None = None
+        self._sending: Future[None] | None = None
         self._more = asyncio.Event()
         self.status = 0
 
     def make(self, application: WSGIApplication, environ: Environ) -> bytes:
-        """Run the application, in its thread; return what is left to send of a small answer."""
+        """Run the application, in its thread; return what is left to send of a small answer.
+
+        Raises Abandoned.
+        """
         iterable = application(environ, self._begin)
         try:
             return b"" if environ["REQUEST_METHOD"] == "HEAD" else self._drain(iterable)
-        except Abandoned:
-            return b""
         finally:
             if hasattr(iterable, "close"):
                 iterable.close()
@@ -143,12 +144,15 @@ class _Answer:
             pieces.append(piece)
             length += len(piece)
             if length >= PIECE_BYTES:
-                if self._spool is None:  # for the event loop; the client is not waited for here
+                if self._spool is None:
                     self._spool = AnswerSpool(
                         lambda: self._loop.call_soon_threadsafe(self._more.set)
                     )
-                    self._loop.call_soon_threadsafe(self._begin_sending)
                 self._spool.write(b"".join(pieces))
+                if self._sending is None:  # in the event loop; the client is not waited for here
+                    self._sending = asyncio.run_coroutine_threadsafe(
+                        self._send_stored(self._spool), self._loop
+                    )
                 pieces, length = [], 0
         rest = b"".join(pieces)
         if self._spool is None:
@@ -157,45 +161,36 @@ class _Answer:
         self._spool.end()
         return b""
 
-    def _begin_sending(self) -> None:
-        self._sending = self._loop.create_task(self._send_stored())
-
     def abandon(self) -> None:
-        """Send nothing more."""
+        """Send nothing more; uvicorn ends a connection whose answer is not whole."""
         if self._sending is not None:
             self._sending.cancel()
+        if self._spool is not None:  # here, too: a task that has not begun closes nothing
+            self._spool.close()
 
     async def finish(self, rest: bytes) -> None:
-        """Send what is left, and that this was all; who takes nothing more is not waited for."""
+        """Send what is left, and that this was all."""
         if self._sending is not None:
-            await self._sending
-            return
-        try:
-            async with asyncio.timeout(TAKING_SECONDS):
-                await self._pass_on(rest, is_last=True)
-        except TimeoutError:
-            return
+            await asyncio.wrap_future(self._sending)
+        else:
+            await self._pass_on(rest, is_last=True)
 
-    async def _send_stored(self) -> None:
+    async def _send_stored(self, spool: AnswerSpool) -> None:
         """Send what is stored, as fast as the client takes it and the thread makes it."""
-        assert self._spool is not None  # noqa: S101  for the type checker
-        gone = asyncio.ensure_future(self._receive())  # there is nothing but the end
+        gone = asyncio.ensure_future(until_gone(self._receive))
         gone.add_done_callback(lambda _: self._more.set())
         is_last = False
         try:
             while not (is_last or gone.done()):
-                piece, is_last = self._spool.take(PIECE_BYTES)
+                piece, is_last = spool.take(PIECE_BYTES)
                 if piece or is_last:
-                    async with asyncio.timeout(TAKING_SECONDS):
-                        await self._pass_on(piece, is_last=is_last)
+                    await self._pass_on(piece, is_last=is_last)
                 else:
                     await self._more.wait()
                 self._more.clear()
-        except TimeoutError:
-            return
         finally:
             gone.cancel()
-            self._spool.close()
+            spool.close()
 
     async def _pass_on(self, piece: bytes, *, is_last: bool = False) -> None:
         if self._start:

@@ -18,10 +18,10 @@ from pipeline.models import Application
 
 @line_transaction
 def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
-    """Take an offered seat before its deadline. Acknowledging twice is harmless.
+    """Acknowledge an offered seat before its deadline. Repeating it is harmless.
 
-    Raises AcknowledgmentExpired when the deadline has passed (the miss is then settled),
-    IllegalMove when no seat was offered or the job has closed, ApplicationNotFound.
+    Raises AcknowledgmentExpired if the deadline has passed (the miss is then settled), IllegalMove
+    if no seat was offered or the job has closed, ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)

@@ -21,7 +21,7 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Wish of a person, known by an id or an address, to join a line."""
+    """Request of a person, known by an id or an address, to join a line."""
 
     person: UUID | str
     name: str
@@ -40,19 +40,20 @@ def apply(
     verified: bool = True,
     application_id: UUID | None = None,
 ) -> Application:
-    """Admit a person to a job's line: a seat if one is free for them, else a place at the back.
+    """Admit a person to a job's line, with a seat if one is free for them, else at the back.
 
-    The person has an `applicant_id`, or an `email` as `checked_address` returns it; an address
-    that nobody has becomes an applicant. Threads of this process that apply to the same job at
-    once share a transaction (`pipeline.line.turns`).
+    The person has an `applicant_id`, or an `email` as `checked_address` returns it. An unknown
+    address becomes an applicant. Threads of this process that apply to the same job at once share a
+    transaction (`pipeline.line.turns`).
 
     `verified`: the person has proved their address, or the company itself submits them. Anybody
     else only keeps a place in line. An unverified application with their address is taken over: it
     is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
     still count.
+
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
-    has an application of that id already, it is returned as it stands, and nothing else is done.
-    Raises JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
+    already has an application with that id, it is returned and nothing else happens. Raises
+    JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
     return _turns.take(
         job_id, Request(applicant_id or email, name, actor, verified, application_id)

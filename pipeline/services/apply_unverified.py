@@ -19,13 +19,13 @@ APPLIED = (
     " application ends."
 )
 NOT_YOU = (
-    "If it was not you, ignore this email. The application holds no seat and ends on its own within"
-    " 24 hours, and nothing of it counts if you apply to this job yourself. To end it at once, sign"
+    "If it was not you, ignore this email. The application holds no seat and ends on its own "
+    "within 24 hours. It does not count if you apply to this job yourself. To end it at once, sign"
     " in with this address and withdraw it."
 )
 APPLIED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address. There already is a live"
-    " application from it, which keeps its place. Enter the code where you applied to"
+    "Somebody, probably you, applied to “{title}” with this address. This address already has "
+    "an open application, which keeps its place. Enter the code where you applied to"
     " see it."
 )
 DECIDED_BEFORE = (
@@ -45,12 +45,12 @@ def apply_unverified(
 ) -> None:
     """Admit a person whose address is not proved to a job's line, and email a code to the address.
 
-    The application waits, whether a seat is free or not, until the person proves the address. An
-    earlier application shows nowhere but in the email. `application_id` as in `apply`, `requester`
-    as in `send_code`. Raises JobNotOpen, JobNotFound.
+    Even if a seat is free, the application waits until the person proves the address. Only the
+    email mentions an earlier application. `application_id` as in `apply`, `requester` as in
+    `send_code`. Raises JobNotOpen, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
-        raise JobNotOpen(status=job.status)  # before anything of the person is kept
+        raise JobNotOpen(status=job.status)  # before any of the person's data is stored
     person = find_or_create_applicant(email)
     about, if_not_you = APPLIED, NOT_YOU
     try:
@@ -66,7 +66,7 @@ def apply_unverified(
         about, if_not_you = APPLIED_BEFORE, IGNORE
     except AlreadyDecided:
         about, if_not_you = DECIDED_BEFORE, IGNORE
-    except ApplicantNotFound:  # erased since they were found: the address is now a new person's
+    except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
         apply_unverified(
             job=job, name=name, email=email, requester=requester, application_id=application_id
         )

@@ -1,4 +1,4 @@
-"""Extension of a deadline, when we and not the applicant used up the time."""
+"""Extension of a deadline after we, not the applicant, used up the time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from pipeline.models import Application
 
 @line_transaction
 def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
-    """Move the deadline of an offered seat by that many seconds, at most by one window.
+    """Move the deadline of an offered seat back by `seconds`, at most by one window.
 
-    For the system alone, when an outage of ours or an email that could not be sent used up the
-    time. Raises AcknowledgmentExpired when the deadline has passed, IllegalMove when no seat is on
-    offer, this offer was extended before or the job has closed, ValueError when `seconds` is out
-    of range.
+    For the system only, after an outage of ours or an email that could not be sent. Raises
+    AcknowledgmentExpired if the deadline has passed; IllegalMove if no seat is on offer, this offer
+    was extended before or the job has closed; ValueError if `seconds` is out of range.
     """
     job = lock_job_of(application_id)
     if not 0 < seconds <= job.policy.acknowledgment_window_seconds:
-        raise ValueError(f"an extension is from 1 second to one window, not {seconds}")
+        raise ValueError(f"an extension must be from 1 second to one window, not {seconds}")
     settle_due(job)
     application = job.application(application_id)
     if has_just_missed(application):

@@ -1,4 +1,4 @@
-"""Life of a job: create, open, pause, resume and close it."""
+"""Life cycle of a job: create, open, pause, resume and close it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def create_job(
     open_now: bool = True,
     job_id: UUID | None = None,
 ) -> UUID:
-    """Create a job, as a draft or open at once; return its id. The log starts with JOB_CREATED.
+    """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
-    `job_id`: the id of the new job; if there is a job of that id already, nothing is done.
+    `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
@@ -79,28 +79,29 @@ def create_job(
 
 @line_transaction
 def open_job(*, job_id: UUID, actor: Actor) -> None:
-    """Open a draft, or resume a paused job: free seats go to the next in line before this returns.
+    """Open a draft or resume a paused job. Free seats go to the next in line before this returns.
 
-    An open job stays as it is. Raises IllegalJobMove when the job is closed, JobNotFound.
+    An open job stays as it is. Raises IllegalJobMove if the job is closed, JobNotFound.
     """
     _change_job_lifecycle(job_id, JobStatus.OPEN, actor)
 
 
 @line_transaction
 def pause_job(*, job_id: UUID, actor: Actor) -> None:
-    """Take no applications and promote nobody for now; deadlines still run out.
+    """Pause a job: it takes no applications and promotes nobody, but deadlines still run.
 
-    A paused job stays as it is. Raises IllegalJobMove when the job is a draft or closed,
-    JobNotFound.
+    A paused job stays as it is. Raises IllegalJobMove if the job is a draft or closed, JobNotFound.
     """
     _change_job_lifecycle(job_id, JobStatus.PAUSED, actor)
 
 
 @line_transaction
 def close_job(*, job_id: UUID, actor: Actor) -> None:
-    """Close a job at once and finally. The decay worker then closes out waiting and pending people.
+    """Close a job immediately and finally.
 
-    A closed job stays as it is. Raises IllegalJobMove when the job is a draft, JobNotFound.
+    The decay worker then closes out waiting and pending people.
+
+    A closed job stays as it is. Raises IllegalJobMove if the job is a draft, JobNotFound.
     """
     _change_job_lifecycle(job_id, JobStatus.CLOSED, actor)
 

@@ -1,4 +1,4 @@
-"""Decision of a company on an application."""
+"""A company's decision on an application."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def remove(
     note: str = "",
     request_id: UUID | None = None,
 ) -> Application:
-    """End an application as REMOVED, REJECTED or HIRED; an opened seat goes to the next in line.
+    """End an application as REMOVED, REJECTED or HIRED. A freed seat goes to the next in line.
 
-    `reason` is a code and goes into the log; `note` is free text, kept where it can be erased.
-    `request_id` names the company's request: repeating it is harmless.
-    Raises IllegalMove (HIRED is possible only from ACTIVE), ApplicationNotFound.
+    `reason` is a code and goes into the log. `note` is free text, stored where it can be erased.
+    `request_id` identifies the company's request: repeating it is harmless. Raises IllegalMove
+    (HIRED is possible only from ACTIVE), ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)

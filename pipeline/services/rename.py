@@ -12,8 +12,8 @@ from pipeline.models import Application
 def rename(*, application_id: UUID, name: str) -> Application:
     """Change the name under which the company knows an application. The log holds no names.
 
-    Whoever applied may have been a stranger to the address; its owner decides on the name. An
-    erased person has no live application, so no name comes back. Raises IllegalMove when the
+    Somebody else may have applied with the address, so its owner may correct the name. An erased
+    person has no live application, so an erased name cannot return. Raises IllegalMove if the
     application has ended, ApplicationNotFound.
     """
     found = Application.objects.filter(id=application_id)

@@ -1,4 +1,4 @@
-"""Settlement of due jobs, for the decay worker and for callers that want one job up to date."""
+"""Settlement of due jobs, for the decay worker and for callers that need one job up to date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Settled:
 
 
 class SettlingFailed(Exception):
-    """Failure to settle one job; the cause is chained. Other jobs are not affected."""
+    """One job could not be settled; the cause is chained. Other jobs are not affected."""
 
     def __init__(self, job_id: UUID) -> None:
         super().__init__(f"job {job_id} could not be settled")
@@ -33,12 +33,12 @@ class SettlingFailed(Exception):
 
 @line_transaction
 def settle(*, job_id: UUID) -> int:
-    """Settle one job now; return how many events that took. Raises JobNotFound."""
+    """Settle one job now, and return the number of events. Raises JobNotFound."""
     return _settle_or_close_out(lock_job(job_id))
 
 
 def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
-    """Settle the job that has been due for longest and is not locked; None if there is none.
+    """Settle the unlocked job that has been due for longest. Returns None if there is none.
 
     Raises SettlingFailed, with the id of the job to skip for a while.
     """
@@ -53,7 +53,7 @@ def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
 
 
 def seconds_until_settlement(*, skip: Collection[UUID] = ()) -> float | None:
-    """Return the seconds until a job is due, by the database's clock; None if none will be."""
+    """Return the seconds until the next job is due, by the database's clock, or None."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT extract(epoch FROM min(next_due_at) - clock_timestamp())::float8"

@@ -22,7 +22,7 @@ from pipeline.line.write import write
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """State of a job that a reader has seen: the log's last seq and the posting's version."""
+    """Version of a job that a reader has seen: the log's last seq and the posting's version."""
 
     seq: int
     posting: int
@@ -43,10 +43,10 @@ def update_job(
 ) -> None:
     """Change a job's posting, capacity and policy, all or nothing.
 
-    More seats go to the next in line before this returns; fewer evict nobody: the job drains.
-    Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion when the job
-    has changed since. Raises IllegalJobMove for a closed job's capacity or policy, JobNotFound,
-    ValueError when a policy's value is out of range.
+    Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
+    drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
+    job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, JobNotFound,
+    and ValueError if a policy value is out of range.
     """
     job = lock_job(job_id)
     if seen:

@@ -1,4 +1,4 @@
-"""Verification of applications: their person has proved the address."""
+"""Verification of applications whose person has proved the address."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from pipeline.models import Application
 
 logger = logging.getLogger(__name__)
 
-# The most applications that one proof of an address verifies, the newest first.
+# The largest number of applications that one proof of an address verifies, newest first.
 MOST_AT_ONCE = 100
 
 
 @line_transaction
 def verify(*, application_id: UUID, actor: Actor) -> Application:
-    """Make an application eligible at the place it has; a free seat is offered before this returns.
+    """Make an application eligible at its current place.
 
-    Verifying twice is harmless. Raises IllegalMove when the application has ended unverified,
+    A free seat is offered before this returns.
+
+    Verifying twice is harmless. Raises IllegalMove if the application has ended unverified,
     ApplicationNotFound.
     """
     job = lock_job_of(application_id)
@@ -39,9 +41,9 @@ def verify(*, application_id: UUID, actor: Actor) -> Application:
 
 
 def verify_all_of(applicant_id: UUID) -> int:
-    """Verify the applications of a person who has just proved the address; return how many.
+    """Verify the applications of a person who has just proved the address, and return the number.
 
-    An application in a line that is too busy is left out; the person can verify it on its page.
+    Applications in lines that are too busy are skipped. The person can verify them on their pages.
     """
     theirs = Application.objects.filter(applicant_id=applicant_id, status=Status.WAITLIST)
     unverified = theirs.filter(verify_by__isnull=False).order_by("-id")

@@ -16,9 +16,9 @@ from pipeline.models import Application
 
 @line_transaction
 def withdraw(*, application_id: UUID, actor: Actor) -> Application:
-    """Leave a job's line; an opened seat goes to the next in line before this returns.
+    """Withdraw an application. A freed seat goes to the next in line before this returns.
 
-    Withdrawing twice is harmless. Raises IllegalMove when the application ended in another way,
+    Withdrawing twice is harmless. Raises IllegalMove if the application ended in another way,
     ApplicationNotFound.
     """
     job = lock_job_of(application_id)

@@ -1,7 +1,7 @@
-"""Figures of a job over time, from its log, for the charts.
+"""Figures of a job over time, from its log, for charts.
 
-However long a log is, no more than its last MOST_EVENTS rows are read, and what leaves the database
-is small: the lines have at most BUCKETS points, the curves 51.
+However long a log is, at most its last MOST_EVENTS rows are read. The result is small: lines have
+at most BUCKETS points, curves 51.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pipeline.database.instants import database_now
 from pipeline.models import Event
 from pipeline.selectors.past_states import past_seq_at
 
-# How many events of a job's log are read at most, its last ones: about half a second of work.
+# How many of a log's last events are read at most: about half a second of work.
 MOST_EVENTS = 50_000
 BUCKETS = 200
 STEPS = 50
 
-# Where the groups of times to the first offer end, in seconds; the last group has no end.
+# The upper bounds of the groups of times to the first offer, in seconds; the last group has none.
 WAIT_EDGES = (60, 300, 900, 3_600, 14_400, 43_200, 86_400, 172_800, 604_800)
 
 
 class Point(NamedTuple):
-    """State of a job's seats and waitlist from a time on."""
+    """State of a job's seats and waitlist from a given time."""
 
     at: datetime
     # Seats in review or on offer.
@@ -43,9 +43,9 @@ class SeatTime(NamedTuple):
 
     review: float
     offered: float
-    # Free although open: nobody waited.
+    # Free while the job was open and nobody waited.
     nobody: float
-    # Free although open, and people waited: all of them in a cool-down.
+    # Free while the job was open and everyone waiting was in a cool-down.
     cooldown: float
     # Free while the job was paused.
     paused: float
@@ -57,7 +57,7 @@ class Series:
 
     start: datetime
     end: datetime
-    # Whether the span is shorter than was asked for, because the log is too long.
+    # Whether the span is shorter than requested because the log is too long.
     is_cut: bool
     events: int
     points: list[Point]
@@ -65,8 +65,8 @@ class Series:
     answers: list[float]
     answered: int
     missed: int
-    # First offers by the time they took: a number for each group of WAIT_EDGES. A seat that was
-    # offered on applying, to be acknowledged, is one after 0 seconds.
+    # First offers by waiting time: a number for each group of WAIT_EDGES. A seat that was offered
+    # on applying counts as 0 seconds.
     waits: list[int]
     # Missed deadlines by the hour of the day of the deadline.
     misses_by_hour: Mapping[int, int]
@@ -74,7 +74,7 @@ class Series:
 
 
 def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
-    """Return a job's figures for the last `back`, or for all time; three or four queries.
+    """Return a job's figures for the last `back`, or for all time, in three or four queries.
 
     `zone` names the time zone of the hours.
     """
@@ -99,8 +99,8 @@ class _Span:
     is_cut: bool
 
 
-# All of it, as of one instant. The first row read only says how the span began: what happened in it
-# happened before. Its time counts from the span's start.
+# All figures, as of one instant. The first row only gives the state at the start of the span: its
+# event happened before. Its time counts from the span's start.
 _READ = """
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, to_status, greatest(at, %(start)s) AS at, effective_at,

@@ -1,7 +1,7 @@
-"""A job in numbers, from its log alone: what the summary and the page of figures show.
+"""A job in numbers, from its log alone, for the summary and the figures page.
 
-One statement reads everything, so all numbers are of one snapshot; it reads the job's log once.
-Where there is no data, a number is None, never 0 divided by 0.
+One statement reads the job's log once, so all numbers are of one snapshot. A number without data is
+None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.domain.states import Outcome, Status
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """Statistics of a duration, in seconds to the millisecond; None if it never happened."""
+    """Statistics of a duration, in seconds to the millisecond; None if it never occurred."""
 
     average: float | None
     median: float | None
@@ -58,28 +58,28 @@ class Conversion:
 class JobTotals:
     """A job in numbers, as of `now`, the database's time."""
 
-    # How many applications stand in each status after their last event; 0 included.
+    # The number of applications in each status, including zeros.
     by_status: Mapping[str, int]
-    # How many INACTIVE applications ended with each outcome; 0 included.
+    # The number of INACTIVE applications with each outcome, including zeros.
     by_outcome: Mapping[str, int]
-    # From APPLIED to the first PROMOTED, of each application that was ever promoted.
+    # From APPLIED to the first PROMOTED, for each application that was ever promoted.
     to_promotion: Durations
     # From the offer (PROMOTED, or APPLIED to PENDING_ACKNOWLEDGMENT) to its ACKNOWLEDGED.
     to_acknowledge: Durations
     # ACKNOWLEDGED events.
     acknowledged: int
-    # DECAYED events: deadlines that were missed with a place in line kept.
+    # DECAYED events: missed deadlines after which the person kept a place in line.
     decay_events: int
-    # LAPSED events: deadlines that were missed once too often.
+    # LAPSED events: one missed deadline too many.
     lapse_events: int
     conversion: Conversion
-    # Events that took an application out of its seat: decays, lapses, leavings, decisions.
+    # Events that freed a seat: decays, lapses, withdrawals, decisions.
     seats_freed: int
-    # From the first opening to now; of a closed job, to its last event; None for a draft.
+    # From the first opening to now, or for a closed job to its last event; None for a draft.
     open_seconds: float | None
-    # Seconds, times seats, in which the job was OPEN and nobody held the seat.
+    # Seconds times seats in which the job was OPEN and the seat was free.
     seat_idle_seconds: int
-    # Of these, those in which somebody waited in line: in a cool-down, or nobody would have.
+    # The part of these in which people waited, all of them in a cool-down.
     seat_idle_while_waiting_seconds: int
     now: datetime
 
@@ -110,7 +110,7 @@ WEEK_SECONDS = 7 * 24 * 3_600
 
 
 def share_of_total(part: int, whole: int) -> float | None:
-    """Return a part of a whole, from 0 to 1, to four digits; None of nothing."""
+    """Return a part of a whole, from 0 to 1, to four digits; None if the whole is 0."""
     return round(part / whole, 4) if whole else None
 
 
@@ -129,8 +129,8 @@ def _tally_in_totals(column: str) -> str:
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
 
-# All figures of a job. A job event's data says status and seats from there on; every event's, who
-# holds a seat and who waits after it.
+# All figures of a job. A job event's data gives status and seats from there on; every event's data
+# gives the numbers of people in seats and waiting after it.
 _ADD_UP = f"""
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome, at, data
@@ -212,5 +212,5 @@ def totals_of_job(job_id: UUID) -> JobTotals:
 
 
 def _totals_by_word(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
-    found = json.loads(counted or "{}")  # a raw cursor gives jsonb as text
+    found = json.loads(counted or "{}")  # a raw cursor returns jsonb as text
     return {word.value: found.get(word.value, 0) for word in words}

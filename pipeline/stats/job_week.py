@@ -1,7 +1,7 @@
 """Figures of a job in one week, from its log, for the weekly report.
 
-The week's rows are read once, by the database; what leaves it is small, however long the log is. A
-week is half open: what was recorded at its first instant counts, at its end no more.
+The database reads the week's rows once, and the result is small however long the log is. A week is
+half open: it includes its first instant and excludes its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db import connection
 from pipeline.selectors.past_states import past_seq_at
 
 DAYS = 7
-# How many points the lines of a week have at most: one an hour.
+# The most points in the lines of a week: one per hour.
 POINTS = DAYS * 24
 _TICK = timedelta(microseconds=1)
 
@@ -32,7 +32,7 @@ class Week:
 
     @property
     def days(self) -> list[datetime]:
-        """Return the start of each day, and the end of the last one: eight times."""
+        """Return eight times: the start of each day, and the end of the last one."""
         place = ZoneInfo(self.zone)
         return [
             datetime.combine(self.monday + timedelta(days=day), time.min, place)
@@ -41,33 +41,34 @@ class Week:
 
     @property
     def start(self) -> datetime:
-        """Return its first instant."""
+        """Return the week's first instant."""
         return self.days[0]
 
     @property
     def end(self) -> datetime:
-        """Return the first instant after it."""
+        """Return the first instant after the week."""
         return self.days[-1]
 
     @property
     def last_day(self) -> date:
-        """Return its Sunday."""
+        """Return the week's Sunday."""
         return self.monday + timedelta(days=DAYS - 1)
 
     @property
     def before(self) -> Week:
-        """Return the week before it."""
+        """Return the week before."""
         return Week(self.monday - timedelta(days=DAYS), self.zone)
 
     @classmethod
     def last_whole(cls, now: datetime, zone: str) -> Week:
-        """Return the last week that was over at a time."""
+        """Return the last week that had ended at a given time."""
         today = now.astimezone(ZoneInfo(zone)).date()
         return cls(today - timedelta(days=today.weekday() + DAYS), zone)
 
 
-# All of a week, as of one instant. The first row read may lie before it: it only says how the week
-# began, and its time counts from the week's start. Seats of a closed job count no more.
+# All figures of a week, as of one instant. The first row may be from before the week: it only gives
+# the state at its start, and its time counts from the week's start. Seats of a closed job no longer
+# count.
 _READ = """
 WITH told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome,
@@ -180,12 +181,12 @@ SELECT jsonb_build_object(
 
 
 def week_of_job(job_id: UUID, week: Week) -> dict[str, Any] | None:
-    """Return a week's figures of a job, as JSON takes them, in three queries.
+    """Return a job's figures for a week, as JSON values, in three queries.
 
-    Counts are events; times are seconds, None without any; `seat_seconds` are seconds times seats.
-    `days` has for each of the seven [applied, offered, confirmed, missed]; `points` has from each
-    time on [time, seats held, people waiting, seats]. None when the job was made after that week.
-    Raises FutureMoment for a week that is not over.
+    Counts are of events. Times are in seconds, or None without data; `seat_seconds` are seconds
+    times seats. `days` has [applied, offered, confirmed, missed] for each of the seven; `points`
+    has [time, seats held, people waiting, seats], each valid from its time. Returns None if the job
+    was created after that week. Raises FutureMoment for a week that has not ended.
     """
     last = past_seq_at(job_id, week.end - _TICK)
     if not last:

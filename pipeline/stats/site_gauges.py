@@ -1,4 +1,4 @@
-"""The state of all lines in a few numbers, for whoever watches over the site."""
+"""The state of all lines in a few numbers, for monitoring."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from django.db import connection
 from jobs.models import JobStatus
 from pipeline.domain.states import Status
 
-# All numbers, from one pass over the jobs' hot rows; of the waiting, at most the free seats.
+# All numbers, from one pass over the jobs' hot rows. Reads at most as many waiting people as free
+# seats.
 _READ = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
@@ -43,17 +44,17 @@ FROM job
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """All lines in numbers. Only live applications are counted: the jobs' rows say how many."""
+    """All lines in numbers. Only live applications count, from the counters in the jobs' rows."""
 
     jobs: Mapping[str, int]
     applications: Mapping[str, int]
-    # Every job's log counts from 1 without gaps, so this is the sum of their last numbers.
+    # Every log counts from 1 without gaps, so this is the sum of their last seqs.
     events: int
-    # Free seats of open jobs for which somebody eligible waits: 0 but for moments.
+    # Free seats of open jobs with an eligible person waiting: 0 except for moments.
     idle_seats_with_eligible: int
     overdue_jobs: int
     oldest_overdue_seconds: float
-    # How long ago the decay worker was seen; None if it never was.
+    # Seconds since the decay worker was last seen; None if never.
     decay_heartbeat_seconds: float | None
 
 

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from pipeline.wording.english import place_of_zone, short_duration
 from pipeline.wording.event_words import STATUS_WORDS, words_of_status
 
-# Seconds matter of a time this near: a seat may have to be confirmed within a minute.
+# Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
 
 register = template.Library()
@@ -51,7 +51,7 @@ def at(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def countdown(deadline: datetime, now: datetime) -> SafeString:
-    """Return the time left; with JavaScript it counts down on the server's clock."""
+    """Return the time left. With JavaScript, it counts down by the server's clock."""
     return format_html(
         '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
@@ -62,14 +62,14 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
 
 @register.simple_tag
 def chip(word: str, label: str = "") -> SafeString:
-    """Return a status or an outcome as a small label; `label` replaces its words."""
+    """Return a status or an outcome as a small label. `label` replaces its text."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
     return format_html('<span class="chip {}">{}</span>', tone, label or words_of_status(word))
 
 
 @register.inclusion_tag("components/field.html")
 def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
-    """Return the context of a form's field with its label, help and errors, tied to each other."""
+    """Return the context of a form field, with its label, help and errors linked to it."""
     described = [f"{bound.auto_id}_help"] if bound.help_text else []
     described += [f"{bound.auto_id}_error"] if bound.errors else []
     if described:
@@ -87,7 +87,7 @@ def tag_time_in_full(moment: datetime) -> str:
 
 
 def tag_time_in_short(moment: datetime) -> str:
-    """Return a time to the minute, to the second if it is NEAR; with the year unless it is this."""
+    """Return a time to the minute, or the second if NEAR, with the year unless it is this one."""
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
     clock = f"{here:%H:%M:%S}" if abs(here - now) < NEAR else f"{here:%H:%M}"

@@ -1,4 +1,4 @@
-"""Template tags of pages that update by themselves; the pages are answered by `live_page`."""
+"""Template tags of pages that update by themselves. The views use `live_page`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _LiveRegion(template.Node):
 
 @register.tag
 def live_region(parser: Parser, token: Token) -> _LiveRegion:
-    """Mark the part of a page that is fetched again after a change: at most one a page."""
+    """Mark the part of a page that is fetched again after a change. At most one per page."""
     inside = parser.parse(["endlive_region"])
     parser.delete_first_token()
     return _LiveRegion(inside)
@@ -40,7 +40,7 @@ def live_region(parser: Parser, token: Token) -> _LiveRegion:
 
 @register.simple_tag
 def live_state() -> SafeString:
-    """Return the note on live updates; without JavaScript, the time of the page."""
+    """Return the note on live updates, or without JavaScript the page's time."""
     now = timezone.localtime()
     return format_html(
         '<span class="live" id="live-state" role="status" data-state="still">'

@@ -13,5 +13,5 @@ register = template.Library()
 
 @register.simple_tag
 def demo_owner() -> str:
-    """Return the email of the demo's owner on a developer's machine with the demo, else nothing."""
+    """Return the demo owner's email on a developer's machine with the demo, or an empty string."""
     return OWNER if settings.DEV_MAIL and has_staff_account(OWNER) else ""

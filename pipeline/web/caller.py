@@ -41,6 +41,12 @@ class CallerName:
 
     __repr__ = __str__
 
+    @property
+    def accepted(self) -> str:
+        """Return the caller's name if the request's credential was read and holds, else nothing."""
+        name = str(self)
+        return "" if name in (ANONYMOUS, UNREAD) else name
+
     def look_up(self) -> None:
         """Read the session if nothing has yet; without a database the name stays `session`."""
         session = self._request.__dict__.get("session")

@@ -21,7 +21,7 @@ _FORWARDED = (
     "HTTP_X_FORWARDED",
 )
 
-# The key in a request's environ that the API sets once it has accepted the credential.
+# The key in a request's environ for the caller's name, set once the credential has been accepted.
 ACCEPTED_CREDENTIAL = "nextinline.accepted_credential"
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.log import log_response
 
 from pipeline.web.caller import CallerName
-from pipeline.web.client_address import client_address
+from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
 from pipeline.web.page_middleware import pages_only
 from tasks.log_context import bound_log_fields
 
@@ -38,6 +38,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         fields = {"caller": caller, "address": client_address(request)}
         with bound_log_fields(request_id=name, **fields):
             response = get_response(request)
+            if name_of_known := caller.accepted:
+                request.META[ACCEPTED_CREDENTIAL] = name_of_known
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 caller.look_up()
                 words = (response.reason_phrase, request.path)

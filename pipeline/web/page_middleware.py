@@ -77,12 +77,18 @@ class PageCSRF(PagesOnly, CsrfViewMiddleware):
         return super().process_view(request, *args) if is_page_request(request) else None
 
 
+def transport_security() -> str:
+    """Return the Strict-Transport-Security of every answer; empty if the site has none."""
+    if not settings.SECURE_HSTS_SECONDS:
+        return ""
+    policy = f"max-age={settings.SECURE_HSTS_SECONDS}"
+    policy += "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+    return policy + ("; preload" if settings.SECURE_HSTS_PRELOAD else "")
+
+
 def add_transport_security(response: HttpResponse) -> None:
     """Set Strict-Transport-Security. Browsers ignore it on plain HTTP."""
-    if settings.SECURE_HSTS_SECONDS:
-        policy = f"max-age={settings.SECURE_HSTS_SECONDS}"
-        policy += "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
-        policy += "; preload" if settings.SECURE_HSTS_PRELOAD else ""
+    if policy := transport_security():
         response.headers.setdefault("Strict-Transport-Security", policy)
 
 

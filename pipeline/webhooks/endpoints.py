@@ -15,6 +15,7 @@ from uuid_utils.compat import uuid7
 from jobs.models import Company
 from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
 from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.notifications.company_emails import alert_company
 from pipeline.webhooks.addresses import checked_webhook_url
 from pipeline.webhooks.queue import Occurrence, start_delivering_webhooks
 from pipeline.webhooks.signing import (
@@ -30,6 +31,8 @@ from pipeline.webhooks.types import TEST
 security = logging.getLogger("security")
 
 MOST_ENDPOINTS = 20
+# The alert to members that a receiver's answers have switched an endpoint off.
+ALERT = "WEBHOOK_DISABLED"
 # For so long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
 
@@ -181,6 +184,7 @@ def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
     if endpoint is not None and endpoint.is_active:
         _switch_off_webhook_endpoint(endpoint, reason)
+        alert_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
         facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 

@@ -93,6 +93,19 @@ def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
     return f"{at:%H:%M} on {day} ({place_of_zone(zone)})"
 
 
+def time_here_and_in_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
+    """Return a time in words in a zone and in UTC; once, if that is the zone."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    here, there = moment.astimezone(zone), moment.astimezone(UTC)
+    words = time_in_words(moment, zone)
+    if here.utcoffset() == there.utcoffset():
+        return words
+    if here.date() == there.date():
+        return f"{words}, {there:%H:%M} UTC"
+    return f"{words}, {time_in_words(moment)}"
+
+
 def place_of_zone(zone: tzinfo | None) -> str:
     """Return the place in a zone's name: New York for America/New_York."""
     return str(zone).rpartition("/")[2].replace("_", " ")

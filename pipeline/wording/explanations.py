@@ -23,7 +23,7 @@ from pipeline.wording.event_words import ENDING_WORDS, NEVER_VERIFIED, EndingWor
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStanding:
-    """Where one application stands in its line at `now`. Times are aware."""
+    """The standing of one application in its line at `now`. Times are aware."""
 
     status: Status
     policy: Policy

@@ -282,8 +282,7 @@ def _free(facts: PromotionFacts) -> str:
 
 
 # The causes, in the order in which they are checked.
-_Of = Callable[[PromotionFacts], object]
-_ANSWERS: tuple[tuple[_Of, Callable[[PromotionFacts], PromotionStatus]], ...] = (
+_ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., PromotionStatus]]] = [
     (lambda f: f.status == "DRAFT", _draft),
     (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
     (lambda f: f.status == "CLOSED", _closed),
@@ -297,4 +296,4 @@ _ANSWERS: tuple[tuple[_Of, Callable[[PromotionFacts], PromotionStatus]], ...] = 
     (lambda f: f.free, _cool_downs),
     (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _moving),
     (lambda _: True, _no_seat_free),
-)
+]

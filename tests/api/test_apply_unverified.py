@@ -13,7 +13,6 @@ from applicants import codes
 from applicants.models import Applicant, SignInCode
 from jobs.models import Company
 from pipeline.models import Application, Event
-from pipeline.notifications.delivery import wait_until_sent
 from tests.support import factories
 from tests.support.callers import (
     UNKNOWN_ID,
@@ -26,6 +25,7 @@ from tests.support.callers import (
 )
 from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import code_to
+from tests.support.task_runs import run_due_tasks
 from tests.support.together import together
 
 ANN = {"name": "Ann", "email": "ann@example.org"}
@@ -104,7 +104,7 @@ def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, pa
 
     new, live, decided = [str(message.body) for message in mail.outbox]
     assert "applied to “Engineer”" in new
-    assert "already is a live application" in live
+    assert "already has an open application" in live
     assert "The company has decided" in decided
     assert "Eve" not in live
     assert factories.fresh(row).name == "Ann"
@@ -225,6 +225,6 @@ def test_nobody_is_mailed_about_an_application_that_was_never_verified(
     sent = len(mail.outbox)
 
     acme.post(f"/applications/{row.id}/remove", {"outcome": "REJECTED"})
-    wait_until_sent(10)
+    run_due_tasks()
 
     assert len(mail.outbox) == sent

@@ -123,7 +123,7 @@ def test_only_the_id_from_the_key_makes_it_so(
     module: str,
     answer: tuple[int, str | None],
 ) -> None:
-    monkeypatch.setattr(f"pipeline.api.v1.{module}.views.row_id", lambda _: None)
+    monkeypatch.setattr(f"pipeline.api.v1.{module}.views.idempotent_row_id", lambda _: None)
     sent = sent_by()
     jobs = Job.objects.count()
     killed(sent, "after")
@@ -213,7 +213,7 @@ def test_a_claim_is_taken_by_one_of_eight() -> None:
     claims = together([partial(idempotency.claim_key, b"i" * 32, b"f" * 32)] * 8)
 
     kinds = Counter(type(claim).__name__ for claim in claims)
-    assert kinds == {"Claim": 1, "InUse": 7}
+    assert kinds == {"IdempotencyClaim": 1, "InUse": 7}
     assert IdempotencyRecord.objects.count() == 1
 
 

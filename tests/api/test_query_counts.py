@@ -48,7 +48,7 @@ SNAPSHOT = BEGIN_AND_COMMIT + 1
     [
         ("/jobs", 1 + 1),
         ("/jobs/{job}", 1 + 1),
-        ("/jobs/{job}/pipeline", 2 + SNAPSHOT + 4),
+        ("/jobs/{job}/pipeline", 2 + 4),
         ("/jobs/{job}/queue", 2 + 1),
         ("/jobs/{job}/events", 2 + 1),
         ("/applications/{application}", 1 + 1),

@@ -1,76 +1,52 @@
-"""Mails leave after the commit, beside whoever caused them, and their failures tell no address."""
+"""Private emails: stored encrypted with their cause, sent by a task, and gone afterwards."""
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Iterator
-from smtplib import SMTPRecipientsRefused
-from threading import BoundedSemaphore, Event
+import json
+from datetime import timedelta
+from smtplib import SMTPDataError, SMTPRecipientsRefused, SMTPServerDisconnected
 from typing import Any
 
 import pytest
 from django.core import mail
-from django.core.mail import EmailMessage
-from django.db import transaction
+from django.core.mail import EmailMultiAlternatives
+from django.db import connection, transaction
 
 from applicants import mail as sending
 from applicants.checks import mail_goes_somewhere
+from applicants.models import PrivateEmail
+from tasks.models import Task, TaskEvent
+from tests.support.task_runs import make_retries_due, run_due_tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_SECONDS = 10
 ANN = "ann@example.org"
 
 
-@pytest.fixture
-def slow_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """A mail server that takes no mail before the event is set."""
-    ready = Event()
-    send = EmailMessage.send
-
-    def when_ready(self: EmailMessage) -> int:
-        assert ready.wait(PATIENCE_SECONDS)
-        return send(self)
-
-    monkeypatch.setattr(EmailMessage, "send", when_ready)
-    yield ready
-    ready.set()
-    wait_for_room()
-
-
 def post() -> None:
-    sending.post(to=ANN, subject="Hello", text="Here is a text.")
+    sending.post(to=ANN, subject="Hello", text="12345678 is your code.")
 
 
-def wait_for_room() -> None:
-    """Until no mail is on its way."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while sending._room._value < sending._room._initial_value:  # type: ignore[attr-defined]
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(self: EmailMultiAlternatives, **_: Any) -> int:
+        raise error
+
+    monkeypatch.setattr(EmailMultiAlternatives, "send", fail)
 
 
-def test_nobody_waits_for_the_mail_server(slow_server: Event) -> None:
-    began = time.monotonic()
+def test_nobody_waits_for_the_mail_server() -> None:
     post()
-    assert time.monotonic() - began < 1
     assert mail.outbox == []
 
-    slow_server.set()
-    wait_for_room()
+    run_due_tasks()
 
     assert [message.to for message in mail.outbox] == [[ANN]]
 
 
-def test_a_mail_leaves_after_the_commit() -> None:
-    with transaction.atomic():
-        post()
-        wait_for_room()
-        assert mail.outbox == []
+def test_it_goes_before_all_other_work() -> None:
+    post()
 
-    wait_for_room()
-    assert len(mail.outbox) == 1
+    assert Task.objects.get().priority == 80
 
 
 def test_what_is_rolled_back_sends_nothing() -> None:
@@ -78,39 +54,119 @@ def test_what_is_rolled_back_sends_nothing() -> None:
         post()
         transaction.set_rollback(True)
 
-    wait_for_room()
+    assert run_due_tasks() == []
+    assert not PrivateEmail.objects.exists()
+
+
+def test_neither_code_nor_address_can_be_read_anywhere_while_it_waits() -> None:
+    post()
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t::text FROM tasks_task t UNION ALL SELECT e::text FROM"
+            " tasks_taskevent e UNION ALL SELECT p::text FROM applicants_privateemail p"
+        )
+        rows = " ".join(row for (row,) in cursor.fetchall())
+    sealed = bytes(PrivateEmail.objects.get().sealed)
+    for secret in ("12345678", ANN):
+        assert secret not in rows
+        assert secret.encode() not in sealed
+        assert secret.encode().hex() not in rows
+
+
+def test_nothing_of_it_is_left_when_it_is_sent() -> None:
+    post()
+    run_due_tasks()
+
+    assert not PrivateEmail.objects.exists()
+    assert Task.objects.get().result == {"outcome": "sent"}
+    kept = json.dumps(list(TaskEvent.objects.values_list("data", flat=True)))
+    assert ANN not in kept
+
+
+def test_a_failure_tells_no_address_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as away:
+        failing(away, SMTPRecipientsRefused({ANN: (450, b"greylisted, ann@example.org")}))
+        post()
+        assert run_due_tasks() == ["PENDING"]
+    assert "SMTPRecipientsRefused 450" in str(Task.objects.get().errors)
+    assert ANN not in str(Task.objects.get().errors)
+    make_retries_due()
+
+    assert run_due_tasks() == ["SUCCEEDED"]
+
+    assert len(mail.outbox) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SMTPRecipientsRefused({ANN: (550, b"no such user")}),
+        SMTPDataError(554, b"we do not want this"),
+        UnicodeEncodeError("ascii", "é", 0, 1, "no"),
+    ],
+)
+def test_a_refusal_for_good_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    failing(monkeypatch, error)
+    post()
+
+    assert run_due_tasks() == ["SUCCEEDED"]
+
+    assert Task.objects.get().result == {"outcome": "refused"}
+    assert "refused permanently" in caplog.text
+    assert ANN not in caplog.text
+    assert not PrivateEmail.objects.exists()
+
+
+def test_after_the_last_attempt_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, SMTPServerDisconnected("gone"))
+    post()
+    Task.objects.update(max_attempts=1)
+
+    assert run_due_tasks() == ["DEAD"]
+
+    assert not PrivateEmail.objects.exists()
+
+
+def test_an_expired_one_is_not_sent() -> None:
+    sending.post(to=ANN, subject="Hello", text="Late.", lifetime=timedelta(seconds=-1))
+
+    run_due_tasks()
+
+    assert Task.objects.get().result == {"outcome": "expired"}
     assert mail.outbox == []
 
 
-def test_a_failure_is_logged_without_the_address(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(self: EmailMessage) -> int:
-        raise SMTPRecipientsRefused({ANN: (550, b"no such user")})
-
-    monkeypatch.setattr(EmailMessage, "send", refuse)
-
+def test_the_key_can_be_changed_while_one_waits(settings: Any) -> None:
     post()
-    wait_for_room()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key of more than thirty-two characters"
 
-    [record] = [each for each in caplog.records if each.name == "applicants.mail"]
-    assert record.levelno == logging.ERROR
-    assert "SMTPRecipientsRefused" in record.getMessage()
-    assert ANN not in caplog.text
+    run_due_tasks()
+
+    assert len(mail.outbox) == 1
 
 
-def test_no_more_mails_wait_than_there_is_room_for(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, slow_server: Event
-) -> None:
-    monkeypatch.setattr(sending, "_room", BoundedSemaphore(2))
+def test_without_the_key_it_was_made_with_it_is_dropped(settings: Any) -> None:
+    post()
+    settings.SECRET_KEY = "another key of more than thirty-two characters"
 
-    for _ in range(3):
-        post()
-    assert "dropped" in caplog.text
+    run_due_tasks()
 
-    slow_server.set()
-    wait_for_room()
-    assert len(mail.outbox) == 2
+    assert Task.objects.get().result == {"outcome": "unreadable"}
+    assert not PrivateEmail.objects.exists()
+
+
+def test_a_person_who_is_erased_takes_theirs_along() -> None:
+    post()
+    sending.forget_private_emails("other@example.org")
+    assert PrivateEmail.objects.exists()
+
+    sending.forget_private_emails(ANN)
+
+    assert not PrivateEmail.objects.exists()
 
 
 def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
@@ -124,17 +180,7 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     assert [warning.id for warning in mail_goes_somewhere()] == ["applicants.W001"]
     assert "EMAIL_URL is not set" in caplog.text
     assert ANN not in caplog.text
-
-
-def test_who_is_off_everybodys_path_sends_at_once(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    sending.send(to=ANN, subject="Hello", text="Here is a text.")
-    settings.EMAIL_BACKEND = sending.NOWHERE
-    sending.send(to=ANN, subject="Nowhere", text="Here is a text.")
-
-    assert [message.subject for message in mail.outbox] == ["Hello"]
-    assert caplog.text == ""
+    assert not Task.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from tests.browser.pointer import Hands
 from tests.browser.site import OpenPage, Site
 from tests.browser.world import World, make_world
 from tests.support.decay_worker import DecayProcess
-from tests.support.environment import process_environment
+from tests.support.environment import ROOT, process_environment
 from tests.support.server import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -62,7 +64,14 @@ def running_site(
             DJANGO_SETTINGS_MODULE=os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
         )
     with serving(environment, folder / "web.log") as url:
+        pump = subprocess.Popen(
+            [sys.executable, "-m", "tests.browser.mail_pump"],
+            cwd=ROOT,
+            env=environment | {"SITE_URL": url},
+        )
         yield Site(url, folder / "web.log", folder / "mails", environment)
+        pump.kill()
+        pump.wait()
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def test_the_email_backend_is_the_one_that_is_named(
     variables: dict[str, str], backend: str
 ) -> None:
     program = (
-        "from pipeline.config.env import mail_settings as found;"
+        "from pipeline.config.env import mail_settings_from_env as found;"
         "print(found()['EMAIL_BACKEND'], found().get('EMAIL_HOST'))"
     )
 

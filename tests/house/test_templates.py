@@ -37,7 +37,10 @@ def offenders(pattern: re.Pattern[str], *suffixes: str) -> list[str]:
 
 
 def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
-    assert offenders(INLINE, ".html") == []
+    found = offenders(INLINE, ".html")
+
+    # An email brings its styles along: many mail programs drop all others.
+    assert [place for place in found if not place.startswith("templates/mail/")] == []
 
 
 def test_no_hidden_text_pushes_the_text_of_its_button_aside() -> None:

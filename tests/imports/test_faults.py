@@ -42,7 +42,7 @@ def killed(environment: dict[str, str], import_id: UUID, *how: str) -> None:
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
 
-@pytest.mark.parametrize("place", ["_take_rows", "write", "_count", "commit"])
+@pytest.mark.parametrize("place", ["_people_to_admit", "write", "_count_admitted", "commit"])
 def test_killed_anywhere_in_a_batch_no_row_is_lost_or_taken_twice(
     place: str, environment: dict[str, str]
 ) -> None:
@@ -183,7 +183,8 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
 
     def erased_then(*given: Any) -> dict[str, UUID]:
         people_found = found(*given)
-        for what in ("hold_imports", "forget_imported"):  # as if the import had begun just then
+        # As if the import had begun just then.
+        for what in ("hold_imports_to_erase", "erase_in_imports"):
             monkeypatch.setattr(erasing, what, lambda *_: None)
         assert together([lambda: erase_person(applicant_id=person.id)]) == [0]
         return people_found
@@ -203,7 +204,8 @@ def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_
     email, write = "p3@import.example", admit.write
     import_id = stored(factories.job(), as_csv([(email, email)]))
     factories.applicant(email=email)
-    for what in ("hold_imports", "forget_imported"):  # as if the import had begun just then
+    # As if the import had begun just then.
+    for what in ("hold_imports_to_erase", "erase_in_imports"):
         monkeypatch.setattr(erasing, what, lambda *_: None)
 
     with ExitStack() as until_then:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,13 +17,13 @@ from pipeline.domain.errors import ImportFileRefused
 from pipeline.imports import admit
 from pipeline.imports.start import IMPORT, start_import
 from pipeline.models import ImportRun, StoredFile
-from pipeline.notifications import delivery
 from pipeline.services.lifecycle import pause_job
 from tasks.errors import Discard
 from tasks.models import Task
 from tests.imports.files import as_csv, imported, people, stored
 from tests.support import factories
 from tests.support.handlers import Run
+from tests.support.task_runs import run_due_tasks
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -171,33 +172,20 @@ def test_another_companys_file_is_not_taken_in() -> None:
     assert ImportRun.objects.get().accepted == 0
 
 
-def test_the_mails_have_gone_out_when_the_task_ends(settings: Any) -> None:
+def test_the_emails_are_tasks_written_with_the_rows_and_sent_behind(settings: Any) -> None:
     settings.NOTIFY, settings.SITE_URL = True, "https://line.example"
     job_id = factories.job(capacity=3, acknowledge_first_seat=True)
     import_id = stored(job_id, as_csv(people(20)))
 
     run(import_id)
 
+    assert mail.outbox == []
+    by_type = Counter(Task.objects.values_list("type__key", flat=True))
+    assert by_type == {"email.event": 3, "email.offer": 3, "email.bulk": 17}
+    run_due_tasks("email.event", "email.bulk")
     assert len(mail.outbox) == 20
-    assert sum("Your turn" in str(message.subject) for message in mail.outbox) == 3
-    assert delivery.wait_until_sent(0) == 0
-
-
-def test_no_batch_is_begun_before_the_mails_of_the_last_one_are_out(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.NOTIFY, settings.SITE_URL = True, "https://line.example"
-    take_batch, out = admit._admit_batch, []
-
-    def noting(*given: Any) -> Any:
-        out.append(len(mail.outbox))
-        return take_batch(*given)
-
-    monkeypatch.setattr(admit, "_admit_batch", noting)
-
-    run(stored(factories.job(), as_csv(people(18))))
-
-    assert out == [0, 6, 12, 18]
+    first = [str(message.subject) for message in mail.outbox[:3]]
+    assert all("Your turn" in subject for subject in first)  # who has a deadline goes first
 
 
 def test_nobody_stands_in_the_statements_that_a_connection_keeps() -> None:

@@ -130,7 +130,7 @@ def test_a_change_neither_waits_nor_fails_when_nobody_can_be_told(
 
     assert factories.row_of(job_id).seq == 2
     assert announcing_room.announcer.flush(2)
-    assert "were not told" in caplog.text
+    assert "were not announced" in caplog.text
 
 
 def test_after_a_restart_of_the_database_it_goes_on(announcer: Announcer) -> None:

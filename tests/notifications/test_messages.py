@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.messages import MAILS, Facts, may_have_mail, message_for
+from pipeline.notifications.messages import (
+    MAILS,
+    Facts,
+    event_has_email,
+    message_for,
+    reminder_message,
+)
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -21,15 +28,7 @@ FACTS = Facts(
     openings_link="https://line.example/",
     data_link="https://line.example/me/data/",
 )
-FIRST_SEATS = Facts(
-    job_title="Boatbuilder",
-    company="Harbour",
-    confirm_link="https://line.example/confirm/x/",
-    application_link="https://line.example/me/applications/y/",
-    openings_link="https://line.example/",
-    data_link="https://line.example/me/data/",
-    asks_first_seats=True,
-)
+BERLIN = replace(FACTS, zone=ZoneInfo("Europe/Berlin"))
 
 
 @dataclass
@@ -38,6 +37,7 @@ class Row:
 
     event: str
     to_status: str | None = None
+    from_status: str | None = None
     outcome: str | None = None
     actor_kind: str = "SYSTEM"
     data: dict[str, Any] = field(default_factory=lambda: {"deadline": DEADLINE, "places": 1})
@@ -48,7 +48,7 @@ class Row:
 
 
 def ended(outcome: Outcome, event: str = "REMOVED") -> Row:
-    return Row(event, "INACTIVE", outcome.value)
+    return Row(event, "INACTIVE", "ACTIVE", outcome.value)
 
 
 def subject_of(row: Row, facts: Facts = FACTS) -> str:
@@ -91,9 +91,62 @@ def test_the_subject_tells_the_thing(row: Row, words: str) -> None:
     assert "\n" not in subject_of(row)
 
 
-@pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
-def test_who_applied_by_themselves_has_seen_it(to_status: str) -> None:
-    assert message_for(Row("APPLIED", to_status, actor_kind="APPLICANT"), FACTS) is None
+def test_the_deadline_stands_in_the_readers_zone_and_in_utc() -> None:
+    message = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), BERLIN)
+
+    assert message is not None
+    assert message.subject.endswith("by 09:00 on 22 November 2026 (Berlin)")
+    assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC, or the seat" in message.text
+
+
+def test_an_extended_deadline_goes_before_the_one_of_the_event() -> None:
+    later = replace(FACTS, deadline=datetime(2026, 11, 23, 8, 0, tzinfo=UTC))
+
+    message = message_for(Row("PROMOTED", "PENDING_ACKNOWLEDGMENT"), later)
+
+    assert message is not None
+    assert "Confirm by 08:00 UTC on 23 November 2026" in message.text
+
+
+@pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE"])
+def test_who_applied_gets_a_receipt_with_the_place(to_status: str) -> None:
+    placed = replace(FACTS, place=1_234)
+
+    message = message_for(Row("APPLIED", to_status, actor_kind="APPLICANT"), placed)
+
+    assert message is not None
+    assert message.subject == "You have applied for “Boat builder” at Harbour"
+    assert "Your place in line now: 1,234." in message.text
+    assert FACTS.application_link in message.text
+
+
+def test_a_reminder_begins_with_the_deadline() -> None:
+    message = reminder_message(BERLIN, datetime(2026, 11, 22, 8, 0, tzinfo=UTC))
+
+    assert message.subject.startswith("Reminder: confirm your seat")
+    assert "Confirm by 09:00 on 22 November 2026 (Berlin), 08:00 UTC" in message.text
+    assert FACTS.confirm_link in message.text
+
+
+@pytest.mark.parametrize("to_status", ["ACTIVE", "WAITLIST", "INACTIVE"])
+def test_the_end_of_an_offer_takes_it_out_of_the_calendar(to_status: str) -> None:
+    event = {"ACTIVE": "ACKNOWLEDGED", "WAITLIST": "DECAYED", "INACTIVE": "CLOSED_OUT"}[to_status]
+    outcome = "JOB_CLOSED" if to_status == "INACTIVE" else None
+
+    message = message_for(Row(event, to_status, "PENDING_ACKNOWLEDGMENT", outcome), FACTS)
+
+    assert message is not None
+    assert message.calendar is not None
+    assert (message.calendar.sequence, message.calendar.is_over) == (2, True)
+
+
+def test_who_was_still_waiting_has_nothing_in_the_calendar() -> None:
+    row = Row("CLOSED_OUT", "INACTIVE", "WAITLIST", "JOB_CLOSED")
+
+    message = message_for(row, FACTS)
+
+    assert message is not None
+    assert message.calendar is None
 
 
 @pytest.mark.parametrize("to_status", ["WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"])
@@ -123,19 +176,27 @@ def test_each_ends_with_the_head_of_the_log() -> None:
 def test_a_first_seat_that_must_be_confirmed_is_told() -> None:
     row = Row("APPLIED", "PENDING_ACKNOWLEDGMENT", actor_kind="APPLICANT")
 
-    assert "Your turn" in subject_of(row, FIRST_SEATS)
+    assert "Your turn" in subject_of(row)
 
 
-@pytest.mark.parametrize(
-    "row", [Row("ACKNOWLEDGED", "ACTIVE"), ended(Outcome.WITHDRAWN, "WITHDRAWN")]
-)
-def test_what_they_did_themselves_is_not_told(row: Row) -> None:
-    assert not may_have_mail(row)
+def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
+    waited = Row("WITHDRAWN", "INACTIVE", "WAITLIST", Outcome.WITHDRAWN.value)
+    pending = Row("WITHDRAWN", "INACTIVE", "PENDING_ACKNOWLEDGMENT", Outcome.WITHDRAWN.value)
+
+    assert not event_has_email(waited)
+    assert message_for(waited, FACTS) is None
+    assert "You have withdrawn" in subject_of(pending)
+
+
+def test_nobody_unverified_is_told_anything() -> None:
+    row = Row("APPLIED", "WAITLIST", actor_kind="APPLICANT", data={"verify_by": DEADLINE})
+
+    assert not event_has_email(row)
     assert message_for(row, FACTS) is None
 
 
 def test_changes_of_the_job_itself_are_told_to_nobody() -> None:
-    assert not may_have_mail(Row("JOB_CLOSED", application_id=None))
+    assert not event_has_email(Row("JOB_CLOSED", application_id=None))
 
 
 def test_the_table_knows_only_events_and_outcomes() -> None:

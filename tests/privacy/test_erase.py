@@ -227,7 +227,7 @@ def test_one_that_was_killed_in_the_middle_can_be_finished(
         return whole(**what)
 
     monkeypatch.setattr(module, "withdraw", stumbling)
-    monkeypatch.setattr(module.codes, "forget", _killed)
+    monkeypatch.setattr(module.codes, "forget_code", _killed)
     with pytest.raises(Killed):
         erase_person(applicant_id=zelda.id)
     monkeypatch.undo()

@@ -11,13 +11,14 @@ from uuid import UUID
 
 import pytest
 
+from applicants import mail
 from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.line import sql
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
-from pipeline.notifications import delivery
+from pipeline.notifications.applicant_emails import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
@@ -97,14 +98,14 @@ def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
 
 def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     job_id, person = factories.job(), factories.applicant(name=NAME)
-    forget, half_done = erasing.codes.forget, Event()
+    forget, half_done = erasing.codes.forget_code, Event()
 
     def slowly(email: str) -> None:
         half_done.set()
         wait_until_somebody_waits_for_a_lock()
         forget(email)
 
-    monkeypatch.setattr(erasing.codes, "forget", slowly)
+    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
     with started(partial(erase_person, applicant_id=person.id)):
         assert half_done.wait(PATIENCE_SECONDS)
         with pytest.raises(ApplicantNotFound):
@@ -156,15 +157,16 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     zelda = factories.applicant(email=EMAIL)
     application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
     promoted = factories.events(application.job_id)[-1]
-    send, sent = delivery.mail.send, []
+    hand_over_email, sent = mail.hand_over_email, []
 
-    def erased_before(**what: Any) -> None:
+    def erased_before(email: Any) -> str:
         together([partial(erase_person, applicant_id=zelda.id)])
-        send(**what)
+        taken = hand_over_email(email)
         sent.extend(dev_mailbox.newest())
+        return taken
 
-    monkeypatch.setattr(delivery.mail, "send", erased_before)
-    delivery._deliver([promoted])
+    monkeypatch.setattr(mail, "hand_over_email", erased_before)
+    send_applicant_email(Cause(application.id, promoted.seq))
 
-    assert [mail.to for mail in sent] == [EMAIL]
+    assert [each.to for each in sent] == [EMAIL]
     assert dev_mailbox.newest() == []

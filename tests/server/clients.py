@@ -7,9 +7,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 SMALL_SEGMENT, SMALL_BUFFER = 1_400, 4_096
@@ -42,23 +41,48 @@ def slow_sender(port: int, length: int = 100_000) -> socket.socket:
     return client
 
 
+class SlowClient:
+    """A client that does little at a time, and comes again when it is sent away."""
+
+    def __init__(
+        self, connect: Callable[[], socket.socket], act: Callable[[socket.socket], Any]
+    ) -> None:
+        self._connect, self._act = connect, act
+        self._socket = connect()
+
+    def go_on(self) -> None:
+        """Take or send a little."""
+        try:
+            self._socket.setblocking(False)
+            is_over = self._act(self._socket) == b""
+        except BlockingIOError:
+            return
+        except OSError:
+            is_over = True
+        if is_over:
+            self._socket.close()
+            with suppress(OSError):
+                self._socket = self._connect()
+
+    def close(self) -> None:
+        """Leave."""
+        self._socket.close()
+
+
 @contextmanager
 def all_slow(
-    readers: list[socket.socket], senders: list[socket.socket] | None = None
+    readers: Sequence[Callable[[], socket.socket]],
+    senders: Sequence[Callable[[], socket.socket]] = (),
 ) -> Iterator[None]:
     """Each takes 100 bytes a second, or sends one, as long as this lasts."""
-    acts: list[Callable[[], object]] = [partial(reader.recv, 100) for reader in readers]
-    acts += [partial(sender.send, b"x") for sender in senders or []]
-    clients = readers + (senders or [])
-    for client in clients:
-        client.setblocking(False)
+    clients = [SlowClient(connect, lambda client: client.recv(100)) for connect in readers]
+    clients += [SlowClient(connect, lambda client: client.send(b"x")) for connect in senders]
     is_over = threading.Event()
 
     def go_on() -> None:
         while not is_over.wait(1.0):
-            for act in acts:
-                with suppress(OSError):
-                    act()
+            for client in clients:
+                client.go_on()
 
     thread = threading.Thread(target=go_on)
     thread.start()

@@ -1,26 +1,81 @@
-"""Which clients the event loop tells apart: those whose credential the API has accepted."""
+"""Clients that the event loop tells apart: those whose credential was accepted."""
 
 from __future__ import annotations
 
-from pipeline.server.clients import Clients
+import pytest
+from django.conf import settings
+from django.test import Client as Browser
+
+from jobs.models import Membership, Role, Scope
+from jobs.services import create_api_key
+from pipeline.server.clients import Client, Clients
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL
+from tests.support import factories
+
+ADDRESS = Client("192.0.2.1", is_known=False)
 
 
-def scope(credential: bytes) -> dict[str, object]:
-    return {"client": ("192.0.2.1", 5), "headers": [(b"authorization", credential)]}
+def scope(credential: bytes = b"", session: str = "") -> dict[str, object]:
+    headers = [(b"authorization", credential)] if credential else []
+    cookie = f"a=b; {settings.SESSION_COOKIE_NAME}={session}; c=d"
+    headers += [(b"cookie", cookie.encode())] if session else []
+    return {"client": ("192.0.2.1", 5), "headers": headers}
 
 
 def test_a_made_up_credential_is_worth_no_more_than_its_address() -> None:
     clients = Clients()
 
     clients.note(scope(b"Bearer made-up"), {})
+    clients.note(scope(session="made-up"), {})
 
-    assert clients.name_of(scope(b"Bearer made-up")) == "192.0.2.1"
+    assert clients.find(scope(b"Bearer made-up")) == ADDRESS
+    assert clients.find(scope(session="made-up")) == ADDRESS
+    assert clients.find(scope()) == ADDRESS
 
 
 def test_an_accepted_credential_is_a_client_of_its_own() -> None:
     clients = Clients()
 
-    clients.note(scope(b"Bearer genuine"), {ACCEPTED_CREDENTIAL: True})
+    clients.note(scope(b"Bearer genuine"), {ACCEPTED_CREDENTIAL: "key:1"})
+    clients.note(scope(), {ACCEPTED_CREDENTIAL: "key:2"})
 
-    assert clients.name_of(scope(b"Bearer genuine")) != "192.0.2.1"
+    assert clients.find(scope(b"Bearer genuine")) == Client("key:1", is_known=True)
+    assert clients.find(scope()) == ADDRESS
+
+
+def test_all_sessions_of_a_person_are_one_client() -> None:
+    clients = Clients()
+
+    for session in ("one", "two"):
+        clients.note(scope(session=session), {ACCEPTED_CREDENTIAL: "member:1"})
+
+    assert clients.find(scope(session="one")) == clients.find(scope(session="two"))
+    assert clients.find(scope(session="one")).is_known
+
+
+@pytest.mark.django_db
+def test_django_names_whoever_it_has_accepted_on_pages_too() -> None:
+    company, user = factories.company(), factories.UserFactory.create(password=None)
+    Membership.objects.create(company_id=company.id, user=user, role=Role.VIEWER)
+    member, visitor = Browser(), Browser()
+    member.force_login(user)
+
+    known = member.get("/company/").wsgi_request.META.get(ACCEPTED_CREDENTIAL)
+    unknown = [visitor.get(path).wsgi_request.META for path in ("/", "/company/", "/api/v1/jobs")]
+
+    assert known == f"member:{user.pk}"
+    assert all(ACCEPTED_CREDENTIAL not in each for each in unknown)
+
+
+@pytest.mark.django_db
+def test_django_names_whoever_it_has_accepted_in_the_api() -> None:
+    company = factories.company()
+    key, token = create_api_key(company_id=company.id, name="k", scopes=list(Scope))
+    names = [
+        Browser()
+        .get("/api/v1/companies/me", headers={"Authorization": f"Bearer {said}"})
+        .wsgi_request.META.get(ACCEPTED_CREDENTIAL)
+        for said in (token, "made-up")
+    ]
+
+    assert names == [f"key:{key.id}", None]

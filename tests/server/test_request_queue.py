@@ -90,6 +90,69 @@ def test_what_waits_too_long_or_behind_too_many_is_refused_and_the_queue_recover
     asyncio.run(story())
 
 
+def test_a_newcomer_finds_room_behind_however_many_requests_of_busy_clients() -> None:
+    async def story() -> None:
+        queue = RequestQueue(6, most_waiting=9)
+        for name in "aabbcc":
+            await begun(queue, name)
+        busy = {name: [await begun(queue, name) for _ in range(3)] for name in "abc"}
+
+        newcomer = await begun(queue, "newcomer")
+        more = [await begun(queue, name) for name in "abc"]
+
+        refused = [name for name, tasks in busy.items() if tasks[-1].done()]
+        assert len(refused) == 1
+        with pytest.raises(Overloaded):
+            await busy[refused[0]][-1]
+        assert not newcomer.done()
+        for task in more:
+            with pytest.raises(Overloaded):
+                await task
+
+        queue.end("a", is_heavy=False)
+        await asyncio.wait_for(newcomer, 1)
+        for task in (task for tasks in busy.values() for task in tasks):
+            task.cancel()
+
+    asyncio.run(story())
+
+
+def test_when_every_client_waits_once_the_next_is_refused() -> None:
+    async def story() -> None:
+        queue = RequestQueue(1, most_waiting=3)
+        await begun(queue, "first")
+        waiting = [await begun(queue, name) for name in "abc"]
+
+        with pytest.raises(Overloaded):
+            await queue.begin("d", is_heavy=False)
+        assert not any(task.done() for task in waiting)
+        for task in waiting:
+            task.cancel()
+
+    asyncio.run(story())
+
+
+def test_a_request_that_leaves_this_moment_is_given_no_thread_and_no_refusal() -> None:
+    async def story() -> None:
+        queue = RequestQueue(1, most_waiting=2)
+        await begun(queue, "first")
+        leaving, staying = [await begun(queue, "busy") for _ in range(2)]
+
+        leaving.cancel()  # it has left once its task runs again
+        queue.end("first", is_heavy=False)
+
+        await asyncio.wait_for(staying, 1)
+        staying, leaving = [await begun(queue, "busy") for _ in range(2)]
+        leaving.cancel()
+        last = await begun(queue, "other")  # takes the place of the one that leaves
+        queue.end("busy", is_heavy=False)
+        await asyncio.wait_for(staying, 1)
+        queue.end("busy", is_heavy=False)
+        await asyncio.wait_for(last, 1)
+
+    asyncio.run(story())
+
+
 def test_one_client_has_so_many_requests_at_a_time_and_no_more() -> None:
     queue = RequestQueue(2, per_client=3)
     with ExitStack() as held:

@@ -10,11 +10,16 @@ import pytest
 
 from pipeline.database.server import DEFAULTS
 from pipeline.server import gunicorn_config
-from pipeline.server.request_threads import RequestThreads
+from pipeline.server.request_threads import NoThread, RequestThreads
 
 
 def warm() -> None:
     """Prepare nothing: these threads need no database."""
+
+
+def refuse_to_start(_: threading.Thread) -> None:
+    """Start no thread, as a system that has none left."""
+    raise RuntimeError("can't start new thread")
 
 
 class Warming:
@@ -81,6 +86,52 @@ def test_requests_that_come_one_by_one_share_a_thread() -> None:
 
 def test_work_that_blocks_keeps_no_other_work_waiting() -> None:
     threads, end = RequestThreads(3, warm), threading.Event()
+    blocked = [threads.submit(end.wait, 30) for _ in range(2)]
+
+    assert threads.submit(int).result(30) == 0
+    end.set()
+    assert all(each.result(30) for each in blocked)
+
+
+def test_where_no_thread_can_be_started_the_next_request_tries_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = RequestThreads(3, warm)
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse_to_start)
+        with pytest.raises(NoThread):
+            threads.submit(int)
+
+    assert threads.submit(int).result(30) == 0
+
+
+def test_where_no_other_thread_can_be_started_those_that_are_there_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads, begun, end = RequestThreads(3, warm), threading.Event(), threading.Event()
+
+    def block() -> bool:
+        begun.set()
+        return end.wait(30)
+
+    blocked = threads.submit(block)
+    assert begun.wait(30)
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse_to_start)
+        waiting = threads.submit(int)
+
+    assert threads.submit(int).result(30) == 0
+    assert waiting.result(30) == 0
+    end.set()
+    assert blocked.result(30)
+    assert threads.count > 1
+
+
+def test_a_thread_that_cannot_be_prepared_answers_nevertheless() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    threads, end = RequestThreads(3, fail), threading.Event()
     blocked = [threads.submit(end.wait, 30) for _ in range(2)]
 
     assert threads.submit(int).result(30) == 0

@@ -16,6 +16,7 @@ from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
 from pipeline.models import (
     DecisionNote,
+    Email,
     StoredFile,
     StoredPart,
     WebhookAttempt,
@@ -46,6 +47,7 @@ OF_COMPANY: dict[str, Any] = {
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
     "pipeline.Application": lambda acme: Q(job__company=acme),
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
+    "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
@@ -68,7 +70,13 @@ OF_COMPANY: dict[str, Any] = {
 }
 # Tables of the whole site: counters, sessions, caches. Strangers write their own rows there.
 OF_SITE = {
-    *("admin.LogEntry", "applicants.SignInCode", "auth.Group", "auth.Permission"),
+    *(
+        "admin.LogEntry",
+        "applicants.PrivateEmail",
+        "applicants.SignInCode",
+        "auth.Group",
+        "auth.Permission",
+    ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
     *(
         "pipeline.Throttle",
@@ -90,6 +98,23 @@ PLAIN: dict[str, Any] = {
     "format": ["csv", "jsonl"],
     "pk": 1,
     "uidb36": "1",
+}
+
+# Parameters of addresses that belong to nobody.
+THE_SAME_FOR_ALL: dict[str, Any] = {
+    "token": "forged",
+    "name": "..%2F..%2Fetc",
+    "key": "demo.sleep",
+    "type_key": "demo.sleep",
+    "kind": "promoted",
+    "week": "2026-01-05",
+    "what": ["applications", "log"],
+    "format": ["csv", "jsonl"],
+    "pk": 1,
+    "uidb36": "1",
+    "content_type_id": 1,
+    "app_label": "jobs",
+    "url": "jobs/user/",
 }
 
 
@@ -133,10 +158,11 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
     file = _file(acme, job)
-    return acme, {
+    return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
+        "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "task_id": [dead, running],
         "schedule_id": plan.id,
         "key_id": key.id,
@@ -147,9 +173,6 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
         "object_id": str(owner.id),
         "id": str(owner.id),
-        "content_type_id": 1,
-        "app_label": "jobs",
-        "url": "jobs/user/",
     }
 
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any
 
 import pytest
 from django.core import mail
 
-from applicants import mail as sending
 from applicants.codes import Requester
+from applicants.mail import PRIVATE
+from tasks import enqueue
+from tests.support.task_runs import run_due_tasks
 
 HERE = Requester("this browser", "192.0.2.1")
 """The one who asks for codes in tests, where it does not matter who."""
 
 
-class AtOnce:
-    """Does what it is given before it comes back, in place of the threads that send mails."""
-
-    def submit(self, act: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(act(*arguments))
-        return done
-
-
 @pytest.fixture
 def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put emails into the outbox as soon as their cause is committed."""
-    monkeypatch.setattr(sending, "_sender", AtOnce())
+    """Put private emails into the outbox as soon as their cause is committed."""
+    monkeypatch.setattr(enqueue, "wake_workers", lambda: run_due_tasks(PRIVATE))
 
 
 def code_to(address: str) -> str:

@@ -17,6 +17,7 @@ from pipeline.wording.english import (
     long_duration,
     people,
     short_duration,
+    time_here_and_in_utc,
     time_in_words,
 )
 
@@ -87,3 +88,15 @@ def test_times_are_rounded_down_to_the_minute_and_name_their_zone() -> None:
         "07:00 on 1 March 2026 (New York)"
     )
     assert time_in_words(None) == "an unknown time"
+
+
+def test_a_time_stands_in_the_readers_zone_and_in_utc_once_if_that_is_the_same() -> None:
+    noon, night = datetime(2026, 7, 1, 12, 0, tzinfo=UTC), datetime(2026, 7, 1, 23, 30, tzinfo=UTC)
+
+    assert time_here_and_in_utc(noon) == "12:00 UTC on 1 July 2026"
+    assert time_here_and_in_utc(noon, ZoneInfo("Europe/Berlin")) == (
+        "14:00 on 1 July 2026 (Berlin), 12:00 UTC"
+    )
+    assert time_here_and_in_utc(night.isoformat(), ZoneInfo("Europe/Berlin")) == (
+        "01:30 on 2 July 2026 (Berlin), 23:30 UTC on 1 July 2026"
+    )

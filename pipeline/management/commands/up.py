@@ -66,7 +66,7 @@ STOPPING = (
 
 
 class Command(BaseCommand):
-    """Prepare the database, then run the web pages and the workers until Ctrl-C or SIGTERM."""
+    """Prepares the database, then runs the web server and the workers until Ctrl-C or SIGTERM."""
 
     requires_system_checks = ("environment",)  # the other checks load every URL
     help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
 
     def print_welcome(self, port: int, demo: Demo | None) -> None:
-        """Print the addresses and how to sign in."""
+        """Print the URLs and how to sign in."""
         site = f"http://{HOST}:{port}"
         self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/"))
         self.stdout.write(f"API reference: {site}/api/v1/docs/")
@@ -126,7 +126,7 @@ class Command(BaseCommand):
 
 
 def port_to_bring_up(text: str) -> int:
-    """Read a port. Raises ArgumentTypeError if it is not one."""
+    """Parse a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
             return port
@@ -134,7 +134,7 @@ def port_to_bring_up(text: str) -> int:
 
 
 def leave_up_in_order(number: int, frame: FrameType | None) -> None:
-    """Exit through the exit handlers, which stop the database; ignore a second signal."""
+    """Exit through the exit handlers, which stop the database. Ignore a second signal."""
     on_stop_signals(lambda *_: None)
     sys.exit(128 + number)
 
@@ -197,7 +197,7 @@ def bring_up_one_at_a_time() -> Iterator[None]:
 
 
 def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
-    """Wait until the web pages answer, and a little longer for the workers.
+    """Wait until the web pages respond, and a little longer for the workers.
 
     Raises ProgramEnded if a program ends meanwhile, and NotReady if the web pages do not answer.
     """

@@ -18,6 +18,7 @@ from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard, card_timeline_entry
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.live_page import live_page
+from pipeline.selectors.emails import emails_of_application, emails_stamp
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_last_events
 from pipeline.selectors.position_changes import last_change_of_position
@@ -39,7 +40,7 @@ RENAMED = "The company now sees this name."
 def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
-    job = read_job(seen.application.job_id)
+    job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
     card = ApplicationCard.of(seen, job)
 
     def my_application_context() -> dict[str, Any]:
@@ -51,6 +52,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
             "why_moved": explain_moved_position(moved) if moved else "",
             "lines": [card_timeline_entry(event) for event in events.rows],
             "more_lines": events.more,
+            "emails": emails,
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }
@@ -60,7 +62,10 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         "applicant/application.html",
         "applicant/_application.html",
         build=my_application_context,
-        tag=f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}",
+        tag=(
+            f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
+            f" {emails_stamp(emails)}"
+        ),
         jobs=[job.id],
     )
 

@@ -8,11 +8,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
 from applicants.codes import Requester
 from applicants.http import new_browser_handle, remember_address
 from applicants.models import Applicant
+from applicants.services import remember_time_zone
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -76,5 +78,7 @@ def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: st
     except (AlreadyDecided, JobNotOpen) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job.id)
+    if person.time_zone != (zone := get_current_timezone_name()):
+        remember_time_zone(person.id, zone)
     messages.success(request, WELCOMES[Status(created.status)])
     return redirect("my_application", created.id)

@@ -12,11 +12,13 @@ from enum import Enum
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants import http
 from applicants.mail import masked
+from applicants.services import remember_time_zone
 from pipeline.domain.errors import ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import Offer, read_token
@@ -63,6 +65,7 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
     except LineError:  # the deadline passed or the application ended in between
         return _confirm_page(request, token, refused=True)
     http.sign_in_browser(request, read_applicant(person_id))
+    remember_time_zone(person_id, get_current_timezone_name())
     verify_all_of(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)

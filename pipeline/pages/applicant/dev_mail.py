@@ -6,6 +6,8 @@ proxy or a tunnel on it must not show them to others.
 
 from __future__ import annotations
 
+from csp.constants import NONE, UNSAFE_INLINE
+from csp.decorators import csp
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,7 +15,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipeline.mail import dev_mailbox
+from pipeline.notifications import previews
 from pipeline.web.client_address import is_client_this_machine
+
+# An email brings its styles along, and must load nothing.
+_OF_AN_EMAIL = {
+    "default-src": [NONE],
+    "style-src": [UNSAFE_INLINE],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": [NONE],
+}
 
 
 @never_cache
@@ -23,7 +35,8 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
     _only_for_developers(request)
     to = request.GET.get("to", "").strip().lower()
     kept = [mail for mail in dev_mailbox.newest() if to in mail.to.lower()]
-    return render(request, "dev/mails.html", {"mails": kept, "to": to})
+    context = {"mails": kept, "to": to, "previews": previews.KINDS}
+    return render(request, "dev/mails.html", context)
 
 
 @never_cache
@@ -35,6 +48,41 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     if mail is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": mail})
+
+
+@csp(_OF_AN_EMAIL)  # type: ignore[arg-type]  # its type allows no further arguments
+@never_cache
+@require_safe
+def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
+    _only_for_developers(request)
+    mail = dev_mailbox.read(name)
+    if mail is None or not mail.html:
+        raise Http404
+    return HttpResponse(mail.html)
+
+
+@never_cache
+@require_safe
+def preview(request: HttpRequest, kind: str) -> HttpResponse:
+    """Show one kind of email, with made-up names, as text and with its calendar entry."""
+    _only_for_developers(request)
+    sample = previews.preview_of(kind)
+    if sample is None:
+        raise Http404
+    return render(request, "dev/mail.html", {"mail": sample, "preview": kind})
+
+
+@csp(_OF_AN_EMAIL)  # type: ignore[arg-type]  # its type allows no further arguments
+@never_cache
+@require_safe
+def preview_html(request: HttpRequest, kind: str) -> HttpResponse:
+    """Show one kind of email as HTML."""
+    _only_for_developers(request)
+    sample = previews.preview_of(kind)
+    if sample is None:
+        raise Http404
+    return HttpResponse(sample.html)
 
 
 def _only_for_developers(request: HttpRequest) -> None:

@@ -82,7 +82,7 @@ def show_opening(
         "form": form,
         "is_staff": bool(current_memberships(request)),
         "is_own": bool(own),
-        "is_open": job.status == JobStatus.OPEN,
+        "is_offer_open": job.status == JobStatus.OPEN,
         "mine": my_live_application(person.id, job.id) if person else None,
     }
     return render(request, "applicant/opening.html", context, status=status)

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -17,7 +18,7 @@ from applicants import http
 from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.services import CodeRefused, prove_address
+from applicants.services import CodeRefused, prove_address, remember_time_zone
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
@@ -93,6 +94,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
     http.sign_in_browser(request, person)
+    remember_time_zone(person.id, get_current_timezone_name())
     if verified := verify_all_of(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")

@@ -12,6 +12,7 @@ from pipeline.pages.applicant import (
     openings,
     privacy,
     sign_in,
+    unsubscribe,
 )
 
 _MINE = "me/applications/<uuid:application_id>/"
@@ -35,5 +36,9 @@ urlpatterns = [
     path("me/data/download/", my_data.download_my_data, name="my_data_download"),
     path("me/data/erase/", my_data.erase_me, name="erase_me"),
     path("dev/mail/", dev_mail.dev_mails, name="dev_mails"),
+    path("dev/mail/previews/<slug:kind>/", dev_mail.preview, name="mail_preview"),
+    path("dev/mail/previews/<slug:kind>/html/", dev_mail.preview_html, name="mail_preview_html"),
     path("dev/mail/<str:name>/", dev_mail.dev_mail, name="dev_mail"),
+    path("dev/mail/<str:name>/html/", dev_mail.dev_mail_html, name="dev_mail_html"),
+    path("unsubscribe/<str:token>/", unsubscribe.unsubscribe, name="unsubscribe"),
 ]

@@ -8,11 +8,14 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
+from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.models import DecisionNote
+from pipeline.notifications.repeat import NotRepeatable, repeat_email
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import DecisionForm
@@ -21,6 +24,12 @@ from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.board import board_next_in_line, board_promoted_since
+from pipeline.selectors.emails import (
+    SentEmail,
+    email_of_application,
+    emails_of_application,
+    emails_stamp,
+)
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
@@ -29,25 +38,46 @@ from pipeline.wording.english import people, plural
 from pipeline.wording.event_words import DECISION_WORDS
 
 EVENTS_SHOWN = 100
+REPEATS = Rate(3, 60)  # emails that a company may have sent again to one person
 
 
 @for_members()
 def company_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show one application; the page keeps itself up to date."""
     member, seen = received_application(request, application_id)
-    job = read_job(seen.application.job_id)
+    job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
-        build=lambda: _company_application_context(request, member, seen, job),
-        tag=f"{job.seq}-{job.posting.version}",
+        build=lambda: _company_application_context(request, member, seen, job, emails),
+        tag=f"{job.seq}-{job.posting.version}-{emails_stamp(emails)}",
         jobs=[job.id],
     )
 
 
+@require_POST
+@for_members(Action.DECIDE)
+def send_email_again(request: HttpRequest, application_id: UUID, email_id: UUID) -> HttpResponse:
+    """Send an email about an application again."""
+    member, _ = received_application(request, application_id, Action.DECIDE)
+    email = email_of_application(application_id, email_id)
+    try:
+        if not count_against_rate("email_again", str(application_id), REPEATS).allowed:
+            raise NotRepeatable("Emails to this person were just sent again. Wait a minute.")
+        repeat_email(email, producer=f"member:{member.user.id}")
+        messages.success(request, "The email is on its way again.")
+    except NotRepeatable as refused:
+        messages.error(request, str(refused))
+    return redirect("application", application_id=application_id)
+
+
 def _company_application_context(
-    request: HttpRequest, member: Member, seen: SeenApplication, job: Job
+    request: HttpRequest,
+    member: Member,
+    seen: SeenApplication,
+    job: Job,
+    emails: list[SentEmail],
 ) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
@@ -61,6 +91,8 @@ def _company_application_context(
         "note": DecisionNote.objects.filter(application_id=seen.application.id).first(),
         "is_cooling": bool(eligible_at and eligible_at > seen.now),
         "may_decide": member.may(Action.DECIDE) and bool(_possible_outcomes_of_application(seen)),
+        "emails": emails,
+        "may_send_again": member.may(Action.DECIDE),
         "events": event_rows_of_person(page.rows),
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",

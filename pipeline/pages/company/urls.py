@@ -33,6 +33,11 @@ urlpatterns = [
         application.decide_on_application,
         name="decide",
     ),
+    path(
+        "company/applications/<uuid:application_id>/emails/<uuid:email_id>/again/",
+        application.send_email_again,
+        name="send_email_again",
+    ),
     path("company/people/", people.people, name="people"),
     path("company/people/<uuid:applicant_id>/", people.person, name="person"),
 ]

@@ -17,7 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import User
 from jobs.selectors import has_second_step, locked_companies
-from pipeline.pages.access import switch_current_member
+from jobs.services import choose_member_emails
+from pipeline.pages.access import current_memberships, switch_current_member
 
 
 @never_cache
@@ -40,6 +41,21 @@ def account(request: HttpRequest) -> HttpResponse:
         "locked_companies": locked_companies(user.id),
     }
     return render(request, "staff/account.html", context)
+
+
+@require_POST
+@login_required
+def choose_company_emails(request: HttpRequest) -> HttpResponse:
+    """Choose which emails the account gets for one of its companies."""
+    chosen = request.POST.get("membership", "")
+    member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)
+    if member is None:
+        raise Http404
+    choose_member_emails(
+        membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
+    )
+    messages.success(request, f"Emails about {member.company.name}: saved.")
+    return redirect("account")
 
 
 @require_POST

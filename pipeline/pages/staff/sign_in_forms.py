@@ -26,13 +26,13 @@ from pipeline.web.client_address import client_address
 security = logging.getLogger("security")
 
 TRIES_OF_ONE_CODE = 3
-# Emails of one kind to one address: for all who ask together, and for each client besides, so that
-# strangers cannot use up its owner's.
+# Emails of one kind to one address: a limit for all clients together, and one per client, so that
+# strangers cannot use up the owner's.
 MAILS_FOR_ALL, OWN_MAILS = Rate(3, 900), Rate(2, 900)
 
 
 class AnySpelling(forms.Form):
-    """Part of a form that takes an address in any spelling, and keeps the one that is ours."""
+    """Part of a form that accepts an address in any spelling and normalizes it."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -50,12 +50,12 @@ class NewAddressForm(AnySpelling, AddEmailForm):
 
 
 class MailForm(AnySpelling):
-    """Part of a form by which anybody has an email sent to an address of staff."""
+    """Part of a form with which anybody can have an email sent to a staff address."""
 
     kind: ClassVar[str]
 
     def clean_email(self) -> str:
-        """Return the address, unless too many emails of this kind were sent to it lately."""
+        """Return the address, unless too many emails of this kind were sent to it recently."""
         email: str = self.cleaned_data["email"]
         own = f"{email} {client_address(context.request)}"
         if (

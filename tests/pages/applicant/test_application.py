@@ -177,11 +177,11 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
         last = person
     client, seq = owner_signed_in(last), factories.row_of(job).seq
 
-    # session, person, application, job; why it moved, its events
-    with django_assert_num_queries(6):
+    # session, person, application, job, emails; why it moved, its events
+    with django_assert_num_queries(7):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
 
     assert (page.status_code, same.status_code) == (200, 304)

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.test import Client
 
 from pipeline.mail import dev_mailbox
-from tests.support.pages import text_of
+from pipeline.notifications import previews
+from tests.support.pages import page_of, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -124,3 +125,39 @@ def test_without_development_there_is_no_such_page(visitor: Client, settings: An
 
     assert visitor.get("/dev/mail/").status_code == 404
     assert visitor.get(f"/dev/mail/{dev_mailbox.newest()[0].name}/").status_code == 404
+
+
+def test_an_email_is_shown_as_html_with_its_own_styles_and_nothing_else(visitor: Client) -> None:
+    email = EmailMultiAlternatives("Hello", "Text.", to=["ana@example.org"])
+    email.attach_alternative('<p style="color: red">Read me</p>', "text/html")
+    email.send()
+    name = dev_mailbox.newest()[0].name
+
+    answer = visitor.get(f"/dev/mail/{name}/html/")
+
+    assert b"Read me" in answer.content
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "style-src 'unsafe-inline'" in policy
+    assert "script" not in policy
+    assert f"/dev/mail/{name}/html/" in page_of(visitor, f"/dev/mail/{name}/")
+
+
+def test_every_kind_of_email_can_be_looked_at(visitor: Client) -> None:
+    listed = page_of(visitor, "/dev/mail/")
+
+    for kind in previews.KINDS:
+        assert f'href="/dev/mail/previews/{kind}/"' in listed
+        assert previews.preview_of(kind)
+        assert visitor.get(f"/dev/mail/previews/{kind}/").status_code == 200
+        assert visitor.get(f"/dev/mail/previews/{kind}/html/").status_code == 200
+    assert "BEGIN:VCALENDAR" in page_of(visitor, "/dev/mail/previews/promoted/")
+    for path in ("/dev/mail/previews/nothing/", "/dev/mail/previews/nothing/html/"):
+        assert visitor.get(path).status_code == 404
+
+
+def test_previews_are_for_developers_only(visitor: Client, settings: Any) -> None:
+    settings.DEV_MAIL = False
+
+    for path in ("/dev/mail/previews/promoted/", "/dev/mail/previews/promoted/html/"):
+        assert visitor.get(path).status_code == 404

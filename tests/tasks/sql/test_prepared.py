@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
@@ -13,7 +12,6 @@ import pytest
 from django.db import (
     DataError,
     IntegrityError,
-    InternalError,
     OperationalError,
     connection,
     transaction,
@@ -244,65 +242,3 @@ def end_session(pid: int) -> None:
     with psycopg.connect(**where, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s)", [pid])
     time.sleep(0.2)
-
-
-NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s", prepared_row)
-
-
-def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() -> None:
-    own = uuid4()
-    MAKE.all(id=own, name="Acme")
-    run_prepared([NAMED, NAMED], {"id": own}, snapshot=True)  # prepares it
-
-    found: list[Any] = []
-    trips = round_trips_of(
-        lambda: found.extend(run_prepared([NAMED, NAMED], {"id": own}, snapshot=True))
-    )
-
-    assert found == [[("Acme",)], [("Acme",)]]
-    assert trips == 1
-    assert status() is TransactionStatus.IDLE
-
-
-def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() -> None:
-    own = uuid4()
-    MAKE.all(id=own, name="Acme")
-    rename = PreparedStatement(
-        "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", prepared_row
-    )
-    pause = PreparedStatement("SELECT pg_sleep(0.5)::text", prepared_row)
-    seen: dict[bool, list[str]] = {}
-
-    for snapshot in (True, False):  # without it, the second read sees the new name
-        MAKE_AGAIN.all(id=own)
-        with ThreadPoolExecutor(1) as other:
-            reading = other.submit(_read_around, pause, own, snapshot=snapshot)
-            time.sleep(0.25)
-            rename.all(id=own)
-            seen[snapshot] = reading.result()
-
-    assert seen == {True: ["Acme", "Acme"], False: ["Acme", "Other"]}
-
-
-MAKE_AGAIN = PreparedStatement(
-    "UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s", prepared_row
-)
-
-
-def _read_around(pause: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:
-    try:
-        found = run_prepared([NAMED, pause, NAMED], {"id": own}, snapshot=snapshot)
-        return [found[0][0][0], found[2][0][0]]
-    finally:
-        connection.close()
-
-
-def test_a_snapshot_that_fails_or_writes_leaves_the_connection_usable() -> None:
-    with pytest.raises(DataError):
-        run_prepared([NAMED, INVERT], {"id": uuid4(), "number": 0}, snapshot=True)
-    assert status() is TransactionStatus.IDLE
-
-    with pytest.raises(InternalError, match="read-only"):
-        run_prepared([MAKE], {"id": uuid4(), "name": "Acme"}, snapshot=True)
-    assert INVERT.first(number=1) == (1,)
-    assert not Company.objects.exists()

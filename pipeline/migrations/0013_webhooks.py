@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0007_second_step_expiry_retention'),
-        ('pipeline', '0011_import_reading'),
+        ('pipeline', '0012_emails'),
     ]
 
     operations = [

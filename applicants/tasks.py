@@ -1,0 +1,35 @@
+"""Task handler of private emails: sign-in codes and invitations."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from applicants import mail
+from tasks.context import Context
+from tasks.registry import task_type
+from tasks.retry import Backoff
+
+
+def _drop(payload: dict[str, Any], _context: Context) -> None:
+    mail.drop_private_email(UUID(payload["email"]))
+
+
+@task_type(
+    key=mail.PRIVATE,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=10,
+    trusted_short=True,
+    backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
+    on_fail=_drop,
+    schema={
+        "type": "object",
+        "properties": {"email": {"type": "string", "format": "uuid"}},
+        "required": ["email"],
+        "additionalProperties": False,
+    },
+)
+def send_private_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send a stored email: {"outcome"} is sent, refused, expired or unreadable."""
+    return {"outcome": mail.send_private_email(UUID(payload["email"]))}

@@ -1,0 +1,188 @@
+"""Emails to applicants: each composed from its event when it is sent, and recorded.
+
+The record is written before the mail server is asked and again after its answer. A process that
+dies between the server's answer and the second write sends the email again, under the same
+Message-ID.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from applicants import mail
+from applicants.models import Applicant
+from pipeline.database.instants import database_now
+from pipeline.domain.states import Status
+from pipeline.mail import dev_mailbox, links
+from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications.messages import (
+    Facts,
+    Message,
+    is_offer_event,
+    message_for,
+    reminder_message,
+)
+from pipeline.notifications.rendering import (
+    allow_unsubscribing_email,
+    attach_deadline_to_email,
+    message_as_email,
+)
+from pipeline.selectors.applications import read_application
+from pipeline.selectors.my_applications import my_current_offer
+
+HALF, HOUR = "REMINDER_HALF", "REMINDER_HOUR"
+# Problems of ours: the offer was over before its email could be sent; every attempt failed.
+OVER, UNREACHABLE = "OVER", "UNREACHABLE"
+_NAMES = UUID("6c6d8b7e-6d11-4c44-9d4b-5f0f3a7a2c10")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Reason for an email: an event, the kind of reminder if it is one, and the repetition."""
+
+    application_id: UUID
+    seq: int
+    reminder: str = ""
+    number: int = 0
+
+
+def send_applicant_email(cause: Cause) -> str:
+    """Send the email of a cause unless it was sent before; return its state, or NONE.
+
+    Raises tasks.errors.Retry when the mail server cannot take it now.
+    """
+    application, event = _read(cause)
+    if application is None or event is None or application.applicant.is_erased:
+        return "NONE"
+    offer, deadline = _offer_before(event)
+    message = _compose(cause, application, event, offer)
+    if message is None:
+        return "NONE"
+    row = _record(cause, event)
+    if row.state != EmailState.QUEUED:
+        return row.state
+    if (is_offer_event(event) or cause.reminder) and not is_offer_open(application, event.seq):
+        return _note(row, EmailState.FAILED, problem=OVER)
+    email = message_as_email(message, to=application.applicant.email, email_id=row.id)
+    if cause.reminder:
+        allow_unsubscribing_email(
+            email, links.unsubscribe_link("reminders", application.applicant_id)
+        )
+    attach_deadline_to_email(email, message, offer=offer, deadline=deadline, now=database_now())
+    try:
+        message_id = mail.hand_over_email(email)
+    except mail.Refused as refused:
+        return _note(row, EmailState.FAILED, problem=refused.code)
+    finally:
+        if settings.DEV_MAIL:
+            _forget_erased(application.applicant)
+    return _note(row, EmailState.SENT, message_id=message_id)
+
+
+def give_up_email(cause: Cause) -> None:
+    """Record that an email failed for the last time."""
+    _, event = _read(cause)
+    if event is not None:
+        row = _record(cause, event)
+        if row.state == EmailState.QUEUED:
+            _note(row, EmailState.FAILED, problem=UNREACHABLE)
+
+
+def is_offer_open(application: Application, seq: int) -> bool:
+    """Tell if the offer that an event made is the application's current one, and not over."""
+    return (
+        application.status == Status.PENDING_ACKNOWLEDGMENT
+        and application.acknowledge_by is not None
+        and application.acknowledge_by > database_now()
+        and my_current_offer(application.id) == seq
+    )
+
+
+def zone_of_applicant(person: Applicant) -> tzinfo:
+    """Return a person's time zone; UTC while it is not known."""
+    try:
+        return ZoneInfo(person.time_zone) if person.time_zone else UTC
+    except (ZoneInfoNotFoundError, ValueError):  # a zone that this machine does not know
+        return UTC
+
+
+def email_facts(application: Application, offer: links.Offer | None) -> Facts:
+    """Collect the names, links and times for the emails about an application."""
+    waits = application.status == Status.WAITLIST
+    return Facts(
+        job_title=application.job.posting.title,
+        company=application.job.company.name,
+        confirm_link=links.confirm_link(offer) if offer else "",
+        application_link=links.application_link(application.id),
+        openings_link=links.openings_link(),
+        data_link=links.data_link(),
+        zone=zone_of_applicant(application.applicant),
+        place=read_application(application.id).position if waits else None,
+        deadline=application.acknowledge_by,
+    )
+
+
+def _read(cause: Cause) -> tuple[Application | None, Event | None]:
+    rows = Application.objects.select_related("applicant", "job__posting", "job__company")
+    application = rows.filter(id=cause.application_id).first()
+    if application is None:
+        return None, None
+    events = Event.objects.filter(job_id=application.job_id, application_id=application.id)
+    return application, events.filter(seq=cause.seq).first()
+
+
+def _offer_before(event: Event) -> tuple[links.Offer | None, datetime | None]:
+    """Return the offer that an event makes or is about, and its last deadline."""
+    earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
+    deadline: datetime | None = None
+    for each in earlier.order_by("-seq")[:10]:
+        if deadline is None and each.data.get("deadline"):
+            deadline = datetime.fromisoformat(each.data["deadline"])
+        if is_offer_event(each) and each.application_id:
+            return links.Offer(each.application_id, each.seq), deadline
+    return None, None
+
+
+def _compose(
+    cause: Cause, application: Application, event: Event, offer: links.Offer | None
+) -> Message | None:
+    facts = email_facts(application, offer)
+    if not cause.reminder:
+        return message_for(event, facts)
+    return reminder_message(facts, facts.deadline) if facts.deadline else None
+
+
+def _record(cause: Cause, event: Event) -> Email:
+    kind = cause.reminder or event.outcome or event.event
+    name = f"{cause.application_id}:{cause.seq}:{kind}:{cause.number}"
+    row, _ = Email.objects.get_or_create(
+        id=uuid5(_NAMES, name),
+        defaults={
+            "application_id": cause.application_id,
+            "seq": cause.seq,
+            "kind": kind,
+            "number": cause.number,
+        },
+    )
+    return row
+
+
+def _note(row: Email, state: EmailState, **columns: str) -> str:
+    still_queued = Email.objects.filter(id=row.id, state=EmailState.QUEUED)
+    still_queued.update(state=state, state_at=Now(), **columns)
+    return state
+
+
+def _forget_erased(recipient: Applicant) -> None:
+    """Delete a stored email to a person who was erased while it was composed.
+
+    The erasure could not delete it because it did not exist yet.
+    """
+    if Applicant.objects.get(id=recipient.id).is_erased:
+        dev_mailbox.forget(recipient.email)

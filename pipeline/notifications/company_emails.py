@@ -1,0 +1,206 @@
+"""Emails to the members of a company: a digest every morning, and alerts.
+
+Each is a task for one member, enqueued once a day for the same thing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from uuid import UUID, uuid5
+
+from django.conf import settings
+from django.urls import reverse
+
+from applicants import mail
+from jobs.models import Job, JobStatus, Membership
+from pipeline.database.instants import database_now
+from pipeline.mail.links import unsubscribe_link
+from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.rendering import allow_unsubscribing_email, message_as_email
+from pipeline.notifications.subscriptions import ALERTS, DIGEST
+from pipeline.selectors.recent_stats import recent_activity
+from pipeline.wording.english import count, people
+from tasks.enqueue import NewTask, enqueue_many
+
+ALERT_TASK, DIGEST_TASK = "email.alert", "email.digest"  # the types of the tasks
+PRIORITY = 10
+DAY = timedelta(days=1)
+MOST_JOBS = 50  # of a company in one digest
+_NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertWords:
+    """An alert: its subject, the sentence below, and the page that it leads to."""
+
+    subject: str
+    text: str
+    page: str
+    label: str
+
+
+ALERT_WORDS: dict[str, AlertWords] = {
+    "DECAY_SILENT": AlertWords(
+        "Deadlines are not being enforced",
+        "The worker that passes missed seats on has been silent for more than a minute. Deadlines"
+        " still count, but nobody moves up until somebody acts. Restart it (manage.py run_decay).",
+        "system",
+        "System status",
+    ),
+    "LINE_EMPTY": AlertWords(
+        "A job has free seats and nobody waiting",
+        "An open job has had seats free and an empty waitlist for a day.",
+        "company_jobs",
+        "Your jobs",
+    ),
+    "DEAD_LETTERS": AlertWords(
+        "A background task failed in all its attempts",
+        "At least one of your tasks failed in all its attempts. Look at its error, then run it"
+        " again or discard it.",
+        "dead_letters",
+        "Dead letters",
+    ),
+    "EMAILS_FAILED": AlertWords(
+        "An email could not be delivered",
+        "At least one email to an applicant was refused or came back. The application's page says"
+        " which one, and why.",
+        "company_jobs",
+        "Your jobs",
+    ),
+    "WEBHOOK_DISABLED": AlertWords(
+        "A webhook endpoint was switched off",
+        "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"
+        " is sent to it any more.",
+        "webhooks",
+        "Webhooks",
+    ),
+}
+
+
+def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
+    """Email the members of a company who want alerts; at most once a day for the same thing.
+
+    `kind` is a key of ALERT_WORDS, `about` what tells one thing from another: an id. Returns how
+    many tasks that were; part of the caller's transaction.
+    """
+    assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
+    if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
+        return 0
+    wanting = Membership.objects.filter(company_id=company_id, alerts=True).order_by("id")
+    day = database_now().date().isoformat()
+    tasks = [
+        NewTask(
+            ALERT_TASK,
+            {"membership": member, "kind": kind, "day": day},
+            priority=PRIORITY,
+            idempotency_key=f"{member}:{kind}:{about}:{day}",
+        )
+        for member in wanting.values_list("id", flat=True)
+    ]
+    return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
+
+
+def enqueue_digests() -> int:
+    """Enqueue today's digest for every member who wants it; return how many."""
+    if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
+        return 0
+    day = database_now().date().isoformat()
+    members = Membership.objects.filter(digest=True).order_by("id").values_list("id", flat=True)
+    tasks = [
+        NewTask(
+            DIGEST_TASK,
+            {"membership": member, "day": day},
+            idempotency_key=f"{member}:{day}",
+        )
+        for member in members
+    ]
+    return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
+
+
+def send_alert(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
+    """Send an alert to a member; return what became of it, in a word."""
+    member = _member(membership_id)
+    if member is None or not member.alerts:
+        return "unwanted"
+    return _send(member, alert_message(member.company.name, kind), ALERTS, task_id)
+
+
+def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
+    """Send a digest to a member; nothing when there is nothing to tell."""
+    member = _member(membership_id)
+    if member is None or not member.digest:
+        return "unwanted"
+    message = digest_message(member.company.name, date.fromisoformat(day), _figures(member))
+    return _send(member, message, DIGEST, task_id) if message else "nothing"
+
+
+def alert_message(company: str, kind: str) -> Message:
+    """Compose an alert."""
+    words = ALERT_WORDS[kind]
+    link = settings.SITE_URL + reverse(words.page)
+    paragraphs = (Paragraph(words.text, link, words.label), Paragraph(f"About {company}."))
+    return Message(f"{company}: {words.subject}", paragraphs)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFigures:
+    """A job's figures in a digest."""
+
+    title: str
+    link: str
+    seats_taken: int
+    capacity: int
+    waiting: int
+    must_confirm: int
+    misses: int
+
+
+def digest_message(company: str, day: date, figures: list[JobFigures]) -> Message | None:
+    """Compose a digest; None when no job of the company is open."""
+    if not figures:
+        return None
+    paragraphs = [
+        Paragraph(
+            f"{each.title}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
+            f" {people(each.waiting)} waiting, {each.must_confirm} to confirm,"
+            f" {count(each.misses, 'missed deadline')} in 24 hours.",
+            each.link,
+            each.title,
+        )
+        for each in figures
+    ]
+    return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
+
+
+def _member(membership_id: int) -> Membership | None:
+    members = Membership.objects.select_related("user", "company")
+    return members.filter(id=membership_id, user__is_active=True).first()
+
+
+def _figures(member: Membership) -> list[JobFigures]:
+    open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
+    jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
+    activity = recent_activity([job.id for job in jobs], DAY)
+    return [
+        JobFigures(
+            title=job.posting.title,
+            link=settings.SITE_URL + reverse("board", args=[job.id]),
+            seats_taken=job.active_count + job.pending_count,
+            capacity=job.capacity,
+            waiting=job.people_waiting,
+            must_confirm=job.pending_count,
+            misses=activity[job.id].misses,
+        )
+        for job in jobs
+    ]
+
+
+def _send(member: Membership, message: Message, what: str, task_id: UUID) -> str:
+    email = message_as_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
+    allow_unsubscribing_email(email, unsubscribe_link(what, member.id))
+    try:
+        mail.hand_over_email(email)
+    except mail.Refused:
+        return "refused"
+    return "sent"

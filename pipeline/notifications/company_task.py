@@ -1,0 +1,86 @@
+"""Task handlers of emails to companies, and the schedules that start them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.notifications.company_emails import (
+    ALERT_TASK,
+    ALERT_WORDS,
+    DIGEST_TASK,
+    enqueue_digests,
+    send_alert,
+    send_digest,
+)
+from pipeline.notifications.conditions import raise_company_alerts
+from tasks.context import Context
+from tasks.errors import Fatal
+from tasks.registry import task_type
+from tasks.scheduling import schedules
+
+EVERY_FIVE_MINUTES, EVERY_MORNING = "*/5 * * * *", "0 6 * * *"
+DIGESTS, CONDITIONS = "email.digests", "email.alerts"
+_NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _schema(**more: Any) -> dict[str, Any]:
+    member = {"type": "integer", "minimum": 1}
+    properties = {"membership": member, "day": {"type": "string", "format": "date"}, **more}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@task_type(
+    key=ALERT_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=10,
+    trusted_short=True,
+    schema=_schema(kind={"enum": list(ALERT_WORDS)}),
+)
+def send_one_alert(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send an alert to a member: {"outcome"}."""
+    outcome = send_alert(payload["membership"], payload["kind"], payload["day"], context.task_id)
+    return {"outcome": outcome}
+
+
+@task_type(
+    key=DIGEST_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=10,
+    trusted_short=True,
+    schema=_schema(),
+)
+def send_one_digest(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send a digest to a member: {"outcome"}."""
+    return {"outcome": send_digest(payload["membership"], payload["day"], context.task_id)}
+
+
+@task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
+def start_digests(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Enqueue the digests of this day: {"digests"}."""
+    _only_for_the_site(context)
+    return {"digests": enqueue_digests()}
+
+
+@task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
+def look_for_conditions(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Alert companies to what needs them: the number of emails of each kind."""
+    _only_for_the_site(context)
+    return raise_company_alerts()
+
+
+def ensure_company_emails() -> None:
+    """Schedule both. Safe to call at every start, and by many processes at once."""
+    schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
+    schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
+
+
+def _only_for_the_site(context: Context) -> None:
+    if context.owner_id is not None:
+        raise Fatal("this is done for the site, not for a company")

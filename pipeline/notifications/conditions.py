@@ -1,0 +1,72 @@
+"""Conditions that a company's members are alerted to, looked for every few minutes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
+from pipeline.models import Email, EmailState
+from pipeline.notifications.applicant_emails import OVER
+from pipeline.notifications.company_emails import DAY, alert_company
+from pipeline.selectors.health import health_of_decay_worker
+from tasks.models import Task
+from tasks.models.statuses import Status
+
+# How long the decay worker may be silent, and how far back each look reaches: longer than the time
+# between two of them.
+SILENCE, REACH = timedelta(minutes=1), timedelta(minutes=15)
+
+
+def raise_company_alerts() -> dict[str, int]:
+    """Alert the members of every company that a condition concerns; return how many of each."""
+    raised: Counter[str] = Counter()
+    for kind, company_id, about in [*_silent(), *_empty(), *_dead(), *_undelivered()]:
+        raised[kind] += alert_company(company_id, kind, about=about)
+    return {kind: number for kind, number in raised.items() if number}
+
+
+def _silent() -> list[tuple[str, UUID, str]]:
+    """Find the companies with something due, if the decay worker has been silent."""
+    seen = health_of_decay_worker()
+    if seen.at is None or database_now() - seen.at < SILENCE:
+        return []
+    due = Job.objects.filter(next_due_at__isnull=False).order_by("company_id")
+    companies = due.values_list("company_id", flat=True).distinct()
+    return [("DECAY_SILENT", company_id, "") for company_id in companies]
+
+
+def _empty() -> list[tuple[str, UUID, str]]:
+    """Find the open jobs in which nothing has happened for a day, with seats and nobody waiting."""
+    quiet = Job.objects.filter(
+        status=JobStatus.OPEN,
+        waitlist_count=0,
+        capacity__gt=F("active_count") + F("pending_count"),
+        last_event_at__lte=Now() - DAY,
+        last_event_at__gt=Now() - DAY - REACH,
+    )
+    rows = quiet.values_list("company_id", "id")
+    return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
+
+
+def _dead() -> list[tuple[str, UUID, str]]:
+    """Find the companies with a new dead letter."""
+    dead = Task.objects.filter(
+        status=Status.DEAD, owner_id__isnull=False, finished_at__gt=Now() - REACH
+    )
+    owners = set(dead.values_list("owner_id", flat=True))
+    return [("DEAD_LETTERS", owner_id, "") for owner_id in owners if owner_id]
+
+
+def _undelivered() -> list[tuple[str, UUID, str]]:
+    """Find the companies with an email that has just failed in all its attempts, or came back."""
+    failed = Email.objects.filter(
+        state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=Now() - REACH
+    )
+    rows = failed.exclude(problem=OVER).values_list("application__job__company_id", flat=True)
+    return [("EMAILS_FAILED", company_id, "") for company_id in set(rows)]

@@ -1,0 +1,130 @@
+"""Watch over an open offer: its reminders, and more time when its email came too late.
+
+One task watches one offer. It runs at the next checkpoint, looks whether the offer is still open,
+and enqueues itself for the checkpoint after.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from pipeline.database.instants import database_now
+from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
+from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications.applicant_emails import (
+    HALF,
+    HOUR,
+    UNREACHABLE,
+    Cause,
+    is_offer_open,
+    send_applicant_email,
+)
+from pipeline.notifications.messages import is_offer_event
+from pipeline.services.extend import extend_deadline
+from tasks.enqueue import enqueue
+
+logger = logging.getLogger(__name__)
+
+WATCH = "email.offer"  # the type of the task
+PRIORITY = 40
+GUARD = "GUARD"  # the last look before the deadline: has the email been handed over?
+# The shortest windows with a reminder at half of it, and with one an hour before its end.
+LEAST_FOR_HALF, LEAST_FOR_HOUR = timedelta(hours=4), timedelta(hours=3)
+LONGEST_GUARD = timedelta(minutes=1)
+# A delay of its email that a person does not get back: up to this, and up to a part of the window.
+LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
+
+
+def offer_checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[datetime, str]]:
+    """Return when to look at an offer and what for, in order."""
+    window = deadline - offered_at
+    found = [(deadline - min(LONGEST_GUARD, window / 10), GUARD)]
+    if window >= LEAST_FOR_HOUR:
+        found.append((deadline - timedelta(hours=1), HOUR))
+    if window >= LEAST_FOR_HALF:
+        found.append((offered_at + window / 2, HALF))
+    return sorted(found)
+
+
+def watch_offer(application_id: UUID, seq: int) -> str:
+    """Do what is due about an offer, and enqueue the next look; return what was done, in a word.
+
+    Raises tasks.errors.Retry when the mail server cannot take a reminder now.
+    """
+    application = Application.objects.select_related("applicant").filter(id=application_id).first()
+    if application is None or not is_offer_open(application, seq):
+        return "over"
+    now, (offered_at, deadline) = database_now(), _times(application)
+    due = [what for at, what in offer_checkpoints(offered_at, deadline) if at <= now]
+    done = "nothing"
+    if due and due[-1] == GUARD and not _was_handed_over(application_id, seq):
+        done = "extended" if _extend(application_id, deadline - offered_at) else "too late"
+        application.refresh_from_db(fields=["acknowledge_by"])
+    _look_again(application, seq, now)
+    is_reminder = bool(due) and due[-1] != GUARD and application.applicant.reminders
+    if is_reminder and _was_handed_over(application_id, seq):
+        done = send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
+    return done
+
+
+def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
+    """Extend the deadline of an offer by the time that its email took; tell if that was done.
+
+    To be called after the email was handed over. Harmless when called twice: a deadline is extended
+    once in a promotion.
+    """
+    event = Event.objects.filter(application_id=application_id, seq=seq).first()
+    row = _first_email(application_id, seq)
+    if event is None or row is None or row.state != EmailState.SENT or not is_offer_event(event):
+        return False
+    window = datetime.fromisoformat(event.data["deadline"]) - event.at
+    delay = row.state_at - event.at
+    if delay <= max(LEAST_DELAY, window * LEAST_PART):
+        return False
+    application = Application.objects.get(id=application_id)
+    return is_offer_open(application, seq) and _extend(application_id, delay)
+
+
+def _times(application: Application) -> tuple[datetime, datetime]:
+    """Return when an open offer was made, and its deadline."""
+    assert application.promoted_at  # noqa: S101  it is open
+    assert application.acknowledge_by  # noqa: S101
+    return application.promoted_at, application.acknowledge_by
+
+
+def _look_again(application: Application, seq: int, now: datetime) -> None:
+    later = [at for at, _ in offer_checkpoints(*_times(application)) if at > now]
+    if later:
+        enqueue(
+            WATCH,
+            {"application": str(application.id), "seq": seq},
+            priority=PRIORITY,
+            run_after=later[0],
+            idempotency_key=f"{application.id}:{seq}:{later[0].isoformat()}",
+        )
+
+
+def _first_email(application_id: UUID, seq: int) -> Email | None:
+    rows = Email.objects.filter(application_id=application_id, seq=seq, number=0)
+    return rows.exclude(kind__in=(HALF, HOUR)).first()
+
+
+def _was_handed_over(application_id: UUID, seq: int) -> bool:
+    """Tell if the mail server took the email of an offer, or refused it permanently."""
+    row = _first_email(application_id, seq)
+    return row is not None and row.state != EmailState.QUEUED and row.problem != UNREACHABLE
+
+
+def _extend(application_id: UUID, lost: timedelta) -> bool:
+    """Extend a deadline by lost time, at most by one window of the job's policy as it is now."""
+    job_window = Application.objects.values_list("job__acknowledgment_window_seconds", flat=True)
+    most_seconds = job_window.get(id=application_id)
+    seconds = min(max(1, round(lost.total_seconds())), most_seconds)
+    try:
+        extend_deadline(application_id=application_id, seconds=seconds)
+    except (AcknowledgmentExpired, IllegalMove):  # it is over, or was extended before
+        return False
+    logger.warning("A deadline was extended by %d s: its email was late", seconds)
+    return True

@@ -1,0 +1,138 @@
+"""Every kind of email with made-up names, for developers and for tests that compare the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from applicants import codes
+from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.mail.links import Offer
+from pipeline.notifications.company_emails import (
+    ALERT_WORDS,
+    JobFigures,
+    alert_message,
+    digest_message,
+)
+from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
+from pipeline.notifications.rendering import deadline_calendar_entry, message_as_html
+
+_SITE = "https://line.example"
+_AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+_DEADLINE = _AT + timedelta(days=1)
+_APPLICATION = UUID("01a20067-f797-756d-b038-6ee358443f86")
+FACTS = Facts(
+    job_title="Boatbuilder",
+    company="Harbour Works",
+    confirm_link=f"{_SITE}/confirm/a-signed-token/",
+    application_link=f"{_SITE}/me/applications/{_APPLICATION}/",
+    openings_link=f"{_SITE}/",
+    data_link=f"{_SITE}/me/data/",
+    zone=ZoneInfo("Europe/Berlin"),
+    place=4,
+)
+_PENDING, _WAITING = Status.PENDING_ACKNOWLEDGMENT, Status.WAITLIST
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An email as it is shown: to nobody."""
+
+    subject: str
+    text: str
+    html: str = ""
+    calendar: str = ""
+    to: str = "ana@example.org"
+    at: datetime = _AT
+
+
+@dataclass(slots=True)
+class SampleEvent:
+    """An event that never happened."""
+
+    event: str
+    to_status: str | None = None
+    from_status: str | None = None
+    outcome: str | None = None
+    actor_kind: str = "SYSTEM"
+    application_id: UUID | None = _APPLICATION
+    seq: int = 7
+    effective_at: datetime = _DEADLINE
+    hash: bytes = bytes.fromhex("ab34" * 16)
+    data: Any = field(default_factory=lambda: {"places": 1})
+
+
+def _event(event: str, to: str, before: str | None = None, **more: Any) -> Callable[[], Message]:
+    def make() -> Message:
+        data: dict[str, Any] = {"places": 1}
+        if to == _PENDING:
+            data |= {"deadline": _DEADLINE.isoformat()}
+        if event == EventType.DECAYED:
+            data |= {"eligible_at": (_DEADLINE + timedelta(hours=1)).isoformat()}
+        message = message_for(SampleEvent(event, to, before, data=data, **more), FACTS)
+        assert message is not None  # noqa: S101  each of them has an email
+        return message
+
+    return make
+
+
+def _ended(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:
+    return _event(event, Status.INACTIVE, before, outcome=outcome)
+
+
+def _digest() -> Message:
+    board = f"{_SITE}/company/jobs/{_APPLICATION}/"
+    figures = [
+        JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
+        JobFigures("Rigger", board, 1, 1, 0, 0, 0),
+    ]
+    message = digest_message("Harbour Works", date(2026, 11, 21), figures)
+    assert message is not None  # noqa: S101  there are jobs
+    return message
+
+
+_BY_COMPANY = {"actor_kind": "COMPANY"}
+_SAMPLES: dict[str, Callable[[], Message]] = {
+    "applied": _event(EventType.APPLIED, _WAITING, actor_kind="APPLICANT"),
+    "put-forward": _event(EventType.APPLIED, _WAITING, **_BY_COMPANY),
+    "verified": _event(EventType.VERIFIED, _WAITING, _WAITING),
+    "promoted": _event(EventType.PROMOTED, _PENDING, _WAITING),
+    "first-seat": _event(EventType.APPLIED, _PENDING, **_BY_COMPANY),
+    "reminder": lambda: reminder_message(FACTS, _DEADLINE),
+    "extended": _event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
+    "confirmed": _event(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
+    "missed": _event(EventType.DECAYED, _WAITING, _PENDING),
+    "lapsed": _ended(Outcome.LAPSED, EventType.LAPSED),
+    "withdrawn": _ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),
+    "removed": _ended(Outcome.REMOVED, EventType.REMOVED, _WAITING),
+    "rejected": _ended(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
+    "hired": _ended(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
+    "job-closed": _ended(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
+    "digest": _digest,
+    **{
+        f"alert-{kind.lower().replace('_', '-')}": partial(alert_message, "Harbour Works", kind)
+        for kind in ALERT_WORDS
+    },
+}
+KINDS = ["code", *_SAMPLES]
+
+
+def preview_of(kind: str) -> Sample | None:
+    """Return the sample of a kind; None if there is no such kind."""
+    if kind == "code":
+        return Sample(
+            codes.SUBJECT, codes.sign_in_code_text("12345678", codes.SIGNING_IN, codes.IGNORE)
+        )
+    if kind not in _SAMPLES:
+        return None
+    message = _SAMPLES[kind]()
+    calendar = ""
+    if message.calendar:
+        offer = Offer(_APPLICATION, 7)
+        calendar = deadline_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
+    return Sample(message.subject, message.text, message_as_html(message), calendar)

@@ -1,0 +1,92 @@
+"""Rendering of messages: HTML beside the text, and the file for calendars."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.mime.text import MIMEText
+from uuid import UUID
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from icalendar import Calendar, Event
+
+from applicants import mail
+from pipeline.mail.links import Offer, application_link
+from pipeline.notifications.messages import CalendarNote, Message
+
+# How long before its deadline an offer stands in the calendar.
+SHOWN = timedelta(minutes=30)
+_BUTTON = (
+    "display: inline-block; padding: 12px 20px; border-radius: 6px; background: #1d4ed8;"
+    " color: #ffffff; font-weight: bold; text-decoration: none"
+)
+
+
+def message_as_html(message: Message) -> str:
+    """Render a message as a small HTML page, which keeps the reader's colours."""
+    context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
+    return render_to_string("mail/email.html", context)
+
+
+def message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+    """Build the email."""
+    html = message_as_html(message)
+    return mail.compose_email(
+        to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
+    )
+
+
+def allow_unsubscribing_email(email: EmailMessage, link: str) -> None:
+    """Let mail programs end such emails with one click on a button of theirs (RFC 8058)."""
+    email.extra_headers["List-Unsubscribe"] = f"<{link}>"
+    email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+
+
+def attach_deadline_to_email(
+    email: EmailMessage,
+    message: Message,
+    *,
+    offer: Offer | None,
+    deadline: datetime | None,
+    now: datetime,
+) -> None:
+    """Attach the deadline for calendars, or its cancellation, if the message has one."""
+    if message.calendar is None or offer is None or deadline is None:
+        return
+    text = deadline_calendar_entry(message, offer=offer, deadline=deadline, now=now)
+    part = MIMEText(text, "calendar", "utf-8")
+    part.set_param("method", _method(message.calendar))
+    part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
+    email.attach(part)
+
+
+def deadline_calendar_entry(
+    message: Message, *, offer: Offer, deadline: datetime, now: datetime
+) -> str:
+    """Return the file for calendars: the half hour before the deadline, or that it is cancelled.
+
+    Calendars know the entry again by its UID, and take the one with the highest SEQUENCE.
+    """
+    note = message.calendar or CalendarNote(sequence=0)
+    site = settings.SITE_URL.partition("//")[2].partition("/")[0].partition(":")[0]
+    entry = Event()
+    entry.add("uid", f"{offer.application_id}-{offer.seq}@{site}")
+    entry.add("sequence", note.sequence)
+    entry.add("dtstamp", now.astimezone(UTC))
+    entry.add("dtstart", (deadline - SHOWN).astimezone(UTC))
+    entry.add("dtend", deadline.astimezone(UTC))
+    entry.add("summary", message.subject)
+    entry.add("url", application_link(offer.application_id))
+    entry.add("status", "CANCELLED" if note.is_over else "CONFIRMED")
+    entry.add("transp", "TRANSPARENT")
+    calendar = Calendar()
+    calendar.add("prodid", "-//Next in Line//EN")
+    calendar.add("version", "2.0")
+    calendar.add("method", _method(note))
+    calendar.add_component(entry)
+    return calendar.to_ical().decode()
+
+
+def _method(note: CalendarNote) -> str:
+    return "CANCEL" if note.is_over else "PUBLISH"

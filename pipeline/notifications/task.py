@@ -1,0 +1,87 @@
+"""Task handlers of emails about applications."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from pipeline.models import EmailState
+from pipeline.notifications import applicant_emails, offers
+from pipeline.notifications.applicant_emails import Cause
+from pipeline.notifications.outbox import BULK, EVENT
+from tasks.context import Context
+from tasks.registry import task_type
+from tasks.retry import Backoff
+
+# Fifteen seconds, then twice as long each time up to an hour: half a day until it is given up.
+_BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "application": {"type": "string", "format": "uuid"},
+        "seq": {"type": "integer", "minimum": 1},
+        "number": {"type": "integer", "minimum": 0},
+    },
+    "required": ["application", "seq"],
+    "additionalProperties": False,
+}
+
+
+def give_up(payload: dict[str, Any], _context: Context) -> None:
+    """Record that an email will not be tried again."""
+    applicant_emails.give_up_email(_cause(payload))
+
+
+@task_type(
+    key=EVENT,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    trusted_short=True,
+    backoff=_BACKOFF,
+    on_fail=give_up,
+    schema=_SCHEMA,
+)
+def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send the email about an event: {"state"}. A late offer gets the lost time back."""
+    cause = _cause(payload)
+    state = applicant_emails.send_applicant_email(cause)
+    if state == EmailState.SENT:
+        offers.make_up_for_email_delay(cause.application_id, cause.seq)
+    return {"state": state}
+
+
+@task_type(
+    key=BULK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
+    trusted_short=True,
+    backoff=_BACKOFF,
+    on_fail=give_up,
+    schema=_SCHEMA,
+)
+def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
+    return {"state": applicant_emails.send_applicant_email(_cause(payload))}
+
+
+@task_type(
+    key=offers.WATCH,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    trusted_short=True,
+    backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
+    schema=_SCHEMA,
+)
+def watch_offer(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Remind of an open offer, or extend its deadline: {"done"}."""
+    return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
+
+
+def _cause(payload: dict[str, Any]) -> Cause:
+    return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))

@@ -1,0 +1,32 @@
+"""Send the site's due emails, over and over: a worker for a database that tests empty under it.
+
+Run as a program with the site's environment. A real worker would miss its own row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import django
+
+PAUSE_SECONDS = 0.1
+
+
+def pump() -> None:
+    """Run until killed."""
+    from django.db import DatabaseError, connection
+
+    from tests.support.task_runs import run_due_tasks
+
+    while True:
+        with contextlib.suppress(DatabaseError):
+            run_due_tasks("email.private", "email.event", "email.bulk")
+        if connection.needs_rollback or not connection.is_usable():
+            connection.close()
+        time.sleep(PAUSE_SECONDS)
+
+
+if __name__ == "__main__":
+    django.setup()
+    pump()

@@ -1,0 +1,72 @@
+"""kill -9 of the worker while it sends: each email arrives, and a second time only as the same."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from applicants import mail as sending
+from pipeline.models import Email
+from tasks.models import Task
+from tests.support import factories
+from tests.support.smtp import Mailbox, mail_server
+from tests.support.task_workers import StartWorker
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+
+KILLS, PEOPLE = 6, 60
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "pipeline.settings"}
+SHORT = ("--lease", "1", "--slots", "2")
+
+
+def left() -> int:
+    return Task.objects.filter(type__key="email.event").exclude(status="SUCCEEDED").count()
+
+
+def test_killed_workers_lose_no_email(start_worker: StartWorker, settings: Any) -> None:
+    settings.NOTIFY = True
+    mailbox = Mailbox()
+    mailbox.seconds_before_data = 0.05
+    with mail_server(settings, mailbox) as port:
+        environment = SETTINGS | {"EMAIL_URL": f"smtp://127.0.0.1:{port}"}
+        factories.applications(factories.job(), PEOPLE)
+        assert left() == PEOPLE
+        for _ in range(KILLS):
+            worker = start_worker(*SHORT, **environment)
+            so_far = len(mailbox.taken)
+            eventually(lambda so_far=so_far: len(mailbox.taken) > so_far)  # type: ignore[misc]
+            time.sleep(random.uniform(0, 0.3))
+            worker.signal(signal.SIGKILL)
+        start_worker(*SHORT, **environment)
+        eventually(lambda: not left(), 120)
+
+    arrived = Counter(str(message["Message-ID"]) for message in mailbox.taken)
+    assert len(arrived) == PEOPLE
+    assert arrived.total() <= PEOPLE + 2 * KILLS  # what each of two slots was sending
+    assert Email.objects.filter(state="SENT").count() == PEOPLE
+
+
+def test_a_code_arrives_within_a_second_of_an_idle_worker(
+    start_worker: StartWorker, settings: Any
+) -> None:
+    mailbox = Mailbox()
+    with mail_server(settings, mailbox) as port:
+        start_worker(**SETTINGS, EMAIL_URL=f"smtp://127.0.0.1:{port}")
+        sending.post(to="first@example.org", subject="Warm", text="The worker has started.")
+        eventually(lambda: len(mailbox.taken) == 1)
+        time.sleep(0.5)
+        took = []
+        for number in range(5):
+            began = time.monotonic()
+            sending.post(to="ann@example.org", subject="Code", text="12345678")
+            eventually(lambda number=number: len(mailbox.taken) == number + 2)  # type: ignore[misc]
+            took.append(time.monotonic() - began)
+            time.sleep(0.2)
+
+    assert sorted(took)[2] < 1

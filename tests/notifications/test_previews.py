@@ -1,0 +1,78 @@
+"""Every kind of email, word for word: `WRITE_PREVIEWS=1` writes the files anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from icalendar import Calendar
+
+from pipeline.notifications import previews
+from pipeline.notifications.messages import MAILS
+
+FILES = Path(__file__).parent / "previews"
+WRITES = bool(os.environ.get("WRITE_PREVIEWS"))
+
+
+@pytest.fixture(autouse=True)
+def site(settings: Any) -> None:
+    settings.SITE_URL = "https://line.example"
+
+
+@pytest.mark.parametrize("kind", previews.KINDS)
+def test_an_email_reads_as_its_file_does(kind: str) -> None:
+    sample = previews.preview_of(kind)
+
+    assert sample is not None
+    texts = {
+        "txt": f"Subject: {sample.subject}\n\n{sample.text}",
+        "html": sample.html,
+        "ics": sample.calendar.replace("\r\n", "\n"),
+    }
+    for suffix, text in texts.items():
+        file = FILES / f"{kind}.{suffix}"
+        if WRITES and text:
+            FILES.mkdir(exist_ok=True)
+            file.write_text(text)
+        assert (file.read_text() if file.exists() else "") == text
+
+
+def test_there_is_a_preview_of_every_event_with_an_email() -> None:
+    assert len(previews.KINDS) >= len(MAILS)
+
+
+def test_there_is_no_file_without_an_email() -> None:
+    assert {path.stem for path in FILES.iterdir()} == set(previews.KINDS)
+
+
+@pytest.mark.parametrize("kind", previews.KINDS)
+def test_the_html_is_small_loads_nothing_and_leaves_colours_to_the_reader(kind: str) -> None:
+    sample = previews.preview_of(kind)
+
+    assert sample is not None
+    html = sample.html
+    assert len(html) < 10_000  # a hundred kilobytes are cut off by some
+    assert "<img" not in html
+    assert "<script" not in html
+    assert not html or 'name="color-scheme" content="light dark"' in html
+
+
+def calendar_of(kind: str) -> Any:
+    sample = previews.preview_of(kind)
+    assert sample is not None
+    return Calendar.from_ical(sample.calendar)
+
+
+def test_the_calendar_follows_the_offer_from_its_first_day_to_its_end() -> None:
+    found = [calendar_of(kind) for kind in ("promoted", "extended", "confirmed")]
+
+    entries = [calendar.walk("VEVENT")[0] for calendar in found]
+    assert [str(calendar["METHOD"]) for calendar in found] == ["PUBLISH", "PUBLISH", "CANCEL"]
+    assert [int(entry["SEQUENCE"]) for entry in entries] == [0, 1, 2]
+    assert len({str(entry["UID"]) for entry in entries}) == 1
+
+
+def test_nobody_knows_another_kind() -> None:
+    assert previews.preview_of("nothing") is None
