@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 import standardwebhooks
 from django.db.models.functions import Now
 
-from jobs.models import Company
+from jobs.models import Company, Role
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from pipeline.notifications.company_emails import ALERT_TASK
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,
@@ -21,6 +23,7 @@ from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
 from tests.support import factories
+from tests.support.accounts import member_of
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
     deliver,
@@ -212,3 +215,18 @@ def test_a_secret_that_cannot_be_read_fails_with_a_name(
 
     assert only_delivery().last_error == "SECRET_UNREADABLE"
     assert receiver.received == []
+
+
+def test_members_who_want_alerts_are_told_when_it_is_switched_off(
+    company: Company, receiver: Receiver, settings: Any
+) -> None:
+    settings.NOTIFY = True
+    member_of(company, Role.OWNER)
+    endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    receiver.answers(410)
+
+    deliver_due_webhooks()
+
+    [task] = Task.objects.filter(type__key=ALERT_TASK)
+    assert task.payload["kind"] == "WEBHOOK_DISABLED"
