@@ -8,6 +8,7 @@ followed, TLS is verified, proxies of the environment are not used.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import queue
 import socket
 import ssl
@@ -34,6 +35,8 @@ MOST_HEADERS, LONGEST_HEADER = 30, 300
 # Headers of answers that are not kept: they can be credentials.
 _HIDDEN = frozenset({b"set-cookie", b"www-authenticate", b"authorization", b"proxy-authenticate"})
 KEEP_ALIVE_SECONDS = 10.0
+_ARENA_MAX = -8  # of glibc's malloc.h
+_STACK_BYTES = 1024 * 1024
 _RESOLVERS = 32  # names resolved at one time; a resolver that hangs keeps its thread
 
 
@@ -146,6 +149,7 @@ class Client:
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
     def __enter__(self) -> Client:
+        _bound_memory_of_threads()
         self._thread.start()
         return self
 
@@ -226,6 +230,18 @@ class Client:
         for pool in self._pools.values():
             with suppress(Exception):
                 await pool.aclose()
+
+
+@cache
+def _bound_memory_of_threads() -> None:
+    """Let threads share two heaps, and have small stacks.
+
+    glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the
+    limit of a task's memory counts both, also for the tasks that the process runs afterwards.
+    """
+    threading.stack_size(_STACK_BYTES)
+    with suppress(OSError, AttributeError):  # another C library has no such thing
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
 
 
 @cache

@@ -22,6 +22,8 @@ from tasks.enqueue import enqueue
 from tasks.json import as_json
 from tasks.models import Task
 from tasks.models.statuses import Status
+from tasks.payloads import CheckedPayload
+from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # The types of the tasks that queue events, and that deliver what is due.
@@ -96,7 +98,8 @@ def start_delivering_webhooks(at: datetime | None = None) -> None:
     until = "greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
     if not waiting.extra(where=[f"run_after <= {until}"], params=[at]).exists():  # noqa: S610
         # A task keeps milliseconds, a delivery microseconds: not a moment too early.
-        enqueue(DELIVER, run_after=at and at + timedelta(milliseconds=1))
+        nothing = CheckedPayload(find_registered_type(DELIVER), "{}")
+        enqueue(DELIVER, nothing, run_after=at and at + timedelta(milliseconds=1))
 
 
 def _webhook_occurrence_of(event: Event) -> Occurrence:
