@@ -112,7 +112,7 @@ def send_code(
             cursor.execute(ISSUE, values)
             is_kept = cursor.fetchone() is not None
         if is_kept:
-            mail.post(
+            mail.post_private_email(
                 to=email,
                 subject=SUBJECT,
                 text=sign_in_code_text(code, about, if_not_you),

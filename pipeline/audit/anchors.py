@@ -59,23 +59,23 @@ def append_anchors() -> int:
     the file cannot be written, BadAnchors if its last line is not as it was signed.
     """
     path: Path = settings.ANCHOR_FILE
-    with _alone_with(path) as file:
-        key = _signing_key(settings.ANCHOR_KEY_FILE)
+    with _hold_anchor_file(path) as file:
+        key = _anchor_signing_key(settings.ANCHOR_KEY_FILE)
         try:
-            last_line, recent = _end_of(file, key.public_key())
+            last_line, recent = _end_of_anchor_file(file, key.public_key())
         except BadAnchors as error:
             raise BadAnchors(f"{path}: {error}") from None
         lines = []
-        for anchor in _new_heads(recent):
-            last_line = _signed(anchor, last_line, key)
+        for anchor in _new_anchor_heads(recent):
+            last_line = _signed_anchor(anchor, last_line, key)
             lines.append(last_line + b"\n")
-        _write(file, b"".join(lines))
+        _write_anchors(file, b"".join(lines))
         if not recent:
-            _sync_folder(path.parent)
+            _sync_anchor_folder(path.parent)
     return len(lines)
 
 
-def problems_with(
+def problems_with_anchors(
     path: Path, key_path: Path, *, job_ids: Collection[UUID] = ()
 ) -> tuple[int, list[str]]:
     """Compare the logs with a file of anchors; return how many were compared, and what differs.
@@ -85,21 +85,21 @@ def problems_with(
     """
     anchors: dict[UUID, list[Anchor]] = defaultdict(list)
     problems = []
-    for anchor, problem in _read(path, _public_key(key_path)):
+    for anchor, problem in _read_anchors(path, _public_anchor_key(key_path)):
         if problem:
             problems.append(problem)
         elif anchor and (not job_ids or anchor.job_id in job_ids):
             anchors[anchor.job_id].append(anchor)
-    differing = (_first_difference(job_id, found) for job_id, found in anchors.items())
+    differing = (_first_difference_from_anchors(job_id, found) for job_id, found in anchors.items())
     problems += [text for text in differing if text]
     return sum(map(len, anchors.values())), problems[:MOST_PROBLEMS]
 
 
-def _new_heads(recent: list[Anchor]) -> list[Anchor]:
+def _new_anchor_heads(recent: list[Anchor]) -> list[Anchor]:
     """Return the heads that have changed since the newest anchor; all, if there is none."""
     jobs = Job.objects.filter(seq__gt=0)
     if recent:
-        changed = Event.objects.filter(at__gt=_changes_since(recent[0]))
+        changed = Event.objects.filter(at__gt=_changes_since_anchor(recent[0]))
         jobs = jobs.filter(id__in=changed.values_list("job_id", flat=True).distinct())
     known = {(anchor.job_id, anchor.seq) for anchor in recent}
     rows = jobs.order_by("id").values_list("id", "seq", "chain_head", Now())
@@ -110,12 +110,12 @@ def _new_heads(recent: list[Anchor]) -> list[Anchor]:
     ]
 
 
-def _changes_since(newest: Anchor) -> datetime:
+def _changes_since_anchor(newest: Anchor) -> datetime:
     return datetime.fromisoformat(newest.at) - SLACK
 
 
 @contextmanager
-def _alone_with(path: Path) -> Iterator[int]:
+def _hold_anchor_file(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
@@ -125,7 +125,7 @@ def _alone_with(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _end_of(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
+def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
     """Return the last line, and the anchors of about the last minute of the file, newest first.
 
     The rest of a line that a crash has cut off is removed: nobody was told that it is there. Raises
@@ -147,17 +147,17 @@ def _end_of(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
                 f"its last line {problem}. Nothing was written. Keep the file, find out who changed"
                 " it, and move it away: a new one then begins with the heads of all logs."
             )
-        if anchor is None or (recent and anchor.at < logged_time(_changes_since(recent[0]))):
+        if anchor is None or (recent and anchor.at < logged_time(_changes_since_anchor(recent[0]))):
             break
         recent.append(anchor)
     if rest_is_whole:
-        _write(file, b"\n")
+        _write_anchors(file, b"\n")
     elif rest:
         os.ftruncate(file, size - len(rest))
     return lines[-1] if lines else b"", recent
 
 
-def _write(file: int, content: bytes) -> None:
+def _write_anchors(file: int, content: bytes) -> None:
     """Append bytes and have them kept by the disk; after an error none of them is left."""
     size = os.fstat(file).st_size
     try:
@@ -170,7 +170,7 @@ def _write(file: int, content: bytes) -> None:
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_anchor_folder(folder: Path) -> None:
     """Have the disk keep the names of the files in a folder."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -179,7 +179,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def _signed(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
+def _signed_anchor(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes:
     facts: dict[str, Any] = {
         "job": str(anchor.job_id),
         "seq": anchor.seq,
@@ -187,15 +187,15 @@ def _signed(anchor: Anchor, line_before: bytes, key: Ed25519PrivateKey) -> bytes
         "at": anchor.at,
         "previous": sha256(line_before).hexdigest() if line_before else FIRST,
     }
-    signature = base64.b64encode(key.sign(_canonical(facts))).decode()
-    return _canonical(facts | {"signature": signature})
+    signature = base64.b64encode(key.sign(_canonical_anchor(facts))).decode()
+    return _canonical_anchor(facts | {"signature": signature})
 
 
-def _canonical(facts: dict[str, Any]) -> bytes:
+def _canonical_anchor(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _read(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
+def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
     """Read the file line by line: the anchor, or what is wrong with it."""
     before = FIRST
     try:
@@ -215,7 +215,7 @@ def _anchor_in(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, 
     try:
         facts = json.loads(line)
         signature = base64.b64decode(facts.pop("signature"))
-        key.verify(signature, _canonical(facts))
+        key.verify(signature, _canonical_anchor(facts))
         anchor = Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
     except InvalidSignature:
         return None, "", "is not signed with this key"
@@ -224,7 +224,7 @@ def _anchor_in(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, 
     return anchor, facts["previous"], ""
 
 
-def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
+def _first_difference_from_anchors(job_id: UUID, anchors: list[Anchor]) -> str:
     """Say which is the first anchored seq that the log no longer has so; empty if none is."""
     hashes: dict[int, str] = {}
     for start in range(0, len(anchors), SEQS_AT_ONCE):
@@ -245,14 +245,14 @@ def _first_difference(job_id: UUID, anchors: list[Anchor]) -> str:
     return ""
 
 
-def _signing_key(path: Path) -> Ed25519PrivateKey:
+def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
     """Read the key, and make it the first time, with its public half beside it (.pub)."""
     encoding = serialization.Encoding.PEM
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         made = Ed25519PrivateKey.generate().private_bytes(encoding, form, plain)
-        _put(path, made, mode=0o600)
+        _put_anchor_key(path, made, mode=0o600)
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except ValueError:
@@ -262,26 +262,26 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
     public = path.with_name(path.name + ".pub")
     if not public.exists():
         info = serialization.PublicFormat.SubjectPublicKeyInfo
-        _put(public, key.public_key().public_bytes(encoding, info), mode=0o644)
+        _put_anchor_key(public, key.public_key().public_bytes(encoding, info), mode=0o644)
     return key
 
 
-def _put(path: Path, content: bytes, *, mode: int) -> None:
+def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
     """Create a file, whole and kept by the disk, unless there is one: of several calls one wins."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        _write(file, content)
+        _write_anchors(file, content)
         os.link(mine, path)
     except FileExistsError:
         pass
     finally:
         os.close(file)
         mine.unlink()
-    _sync_folder(path.parent)
+    _sync_anchor_folder(path.parent)
 
 
-def _public_key(path: Path) -> Ed25519PublicKey:
+def _public_anchor_key(path: Path) -> Ed25519PublicKey:
     """Read a public key; of a private one its public half. Raises BadAnchors."""
     try:
         content = path.read_bytes()

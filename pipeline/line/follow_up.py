@@ -16,7 +16,7 @@ Derive = Callable[[LockedJob, list[LogEntry]], list[NewTask]]
 _derivations: list[Derive] = []
 
 
-def register(derive: Derive) -> None:
+def register_follow_up(derive: Derive) -> None:
     """Write the tasks of `derive` with every later change. Registering twice is harmless.
 
     `derive` is called under the job's lock with the events about to be written, so it must be quick
@@ -27,7 +27,7 @@ def register(derive: Derive) -> None:
         _derivations.append(derive)
 
 
-def unregister(derive: Derive) -> None:
+def unregister_follow_up(derive: Derive) -> None:
     """Undo `register` (for tests)."""
     _derivations.remove(derive)
 

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
-from applicants.mail import masked
+from applicants.mail import masked_address
 
 logger = logging.getLogger(__name__)
 
@@ -53,19 +53,21 @@ class Backend(BaseEmailBackend):
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Store the emails, log where to read them, and return their number."""
         for message in email_messages:
-            kept = keep(
+            kept = keep_dev_mail(
                 ", ".join(message.to),
                 str(message.subject),
                 str(message.body),
-                html=part_of(message, "text/html"),
-                calendar=part_of(message, "text/calendar"),
+                html=dev_mail_part(message, "text/html"),
+                calendar=dev_mail_part(message, "text/calendar"),
             )
             place = f"{settings.SITE_URL}/dev/mail/"
-            logger.debug("Email to %s: %s: read it at %s", masked(kept.to), kept.subject, place)
+            logger.debug(
+                "Email to %s: %s: read it at %s", masked_address(kept.to), kept.subject, place
+            )
         return len(email_messages)
 
 
-def part_of(message: EmailMessage, content_type: str) -> str:
+def dev_mail_part(message: EmailMessage, content_type: str) -> str:
     """Return the first part of an email that has this type; empty if there is none."""
     for part in message.message().walk():
         if part.get_content_type() == content_type:
@@ -74,7 +76,7 @@ def part_of(message: EmailMessage, content_type: str) -> str:
     return ""
 
 
-def keep(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> Mail:
+def keep_dev_mail(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> Mail:
     """Store an email, and delete the oldest beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,37 +86,37 @@ def keep(to: str, subject: str, text: str, *, html: str = "", calendar: str = ""
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps(asdict(mail)), encoding="utf-8")
     os.replace(unfinished, folder / f"{mail.name}{_SUFFIX}")
-    for name in _names()[MOST_KEPT:]:
-        _path(name).unlink(missing_ok=True)
+    for name in _dev_mail_names()[MOST_KEPT:]:
+        _dev_mail_path(name).unlink(missing_ok=True)
     return mail
 
 
-def newest() -> list[Mail]:
+def newest_dev_mails() -> list[Mail]:
     """Return the stored emails, newest first."""
-    return [mail for mail in map(read, _names()[:MOST_KEPT]) if mail]
+    return [mail for mail in map(read_dev_mail, _dev_mail_names()[:MOST_KEPT]) if mail]
 
 
-def read(name: str) -> Mail | None:
+def read_dev_mail(name: str) -> Mail | None:
     """Return the stored email with this name, or None."""
     if not _NAME.fullmatch(name):
         return None
     with suppress(FileNotFoundError):
-        return Mail(**json.loads(_path(name).read_text(encoding="utf-8")))
+        return Mail(**json.loads(_dev_mail_path(name).read_text(encoding="utf-8")))
     return None
 
 
-def forget(address: str) -> None:
+def forget_dev_mails(address: str) -> None:
     """Delete every stored email to an address."""
-    for mail in newest():
+    for mail in newest_dev_mails():
         if address in mail.to.split(", "):
-            _path(mail.name).unlink(missing_ok=True)
+            _dev_mail_path(mail.name).unlink(missing_ok=True)
 
 
-def _names() -> list[str]:
+def _dev_mail_names() -> list[str]:
     kept = settings.DEV_MAIL_FOLDER.glob(f"*{_SUFFIX}")
     return sorted((path.stem for path in kept), reverse=True)
 
 
-def _path(name: str) -> Path:
+def _dev_mail_path(name: str) -> Path:
     folder: Path = settings.DEV_MAIL_FOLDER
     return folder / f"{name}{_SUFFIX}"

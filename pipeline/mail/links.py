@@ -22,12 +22,12 @@ class Offer(NamedTuple):
     seq: int
 
 
-def make_token(offer: Offer) -> str:
+def make_offer_link_token(offer: Offer) -> str:
     """Sign an offer; the token proves that its bearer received the email."""
     return signing.dumps([offer.application_id.hex, offer.seq], salt=_SALT)
 
 
-def read_token(token: str) -> Offer | None:
+def read_offer_link_token(token: str) -> Offer | None:
     """Return the offer in a token; None if the token is forged or older than MAX_AGE."""
     try:
         application_id, seq = signing.loads(token, salt=_SALT, max_age=MAX_AGE)
@@ -38,7 +38,7 @@ def read_token(token: str) -> Offer | None:
 
 def confirm_link(offer: Offer) -> str:
     """Return the address where the recipient of the email confirms a seat."""
-    return settings.SITE_URL + reverse("confirm_offer", args=[make_token(offer)])
+    return settings.SITE_URL + reverse("confirm_offer", args=[make_offer_link_token(offer)])
 
 
 def unsubscribe_link(what: str, of: UUID | int) -> str:

@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
+from pipeline.services.outage import extend_after_outage
 from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
 
@@ -40,9 +41,13 @@ class DecayWorker:
         self._last_beat = float("-inf")
         self._last_learned = float("-inf")
         self._listener = Listener(CHANNEL)
+        self._is_first_step = True
 
     def step(self) -> int:
         """Settle one unlocked due job, if there is one. Returns the number of settled jobs."""
+        if self._is_first_step:  # before anything is settled, and before the first heartbeat
+            extend_after_outage()
+            self._is_first_step = False
         self._listener.poll()  # started before the first check; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())

@@ -57,18 +57,18 @@ def send_applicant_email(cause: Cause) -> str:
 
     Raises tasks.errors.Retry when the mail server cannot take it now.
     """
-    application, event = _read(cause)
+    application, event = _application_and_event(cause)
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
-    offer, deadline = _offer_before(event)
-    message = _compose(cause, application, event, offer)
+    offer, deadline = _offer_of_event(event)
+    message = _applicant_message(cause, application, event, offer)
     if message is None:
         return "NONE"
-    row = _record(cause, event)
+    row = _email_record(cause, event)
     if row.state != EmailState.QUEUED:
         return row.state
     if (is_offer_event(event) or cause.reminder) and not is_offer_open(application, event.seq):
-        return _note(row, EmailState.FAILED, problem=OVER)
+        return _note_email_state(row, EmailState.FAILED, problem=OVER)
     email = message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         allow_unsubscribing_email(
@@ -78,20 +78,20 @@ def send_applicant_email(cause: Cause) -> str:
     try:
         message_id = mail.hand_over_email(email)
     except mail.Refused as refused:
-        return _note(row, EmailState.FAILED, problem=refused.code)
+        return _note_email_state(row, EmailState.FAILED, problem=refused.code)
     finally:
         if settings.DEV_MAIL:
-            _forget_erased(application.applicant)
-    return _note(row, EmailState.SENT, message_id=message_id)
+            _forget_erased_recipient(application.applicant)
+    return _note_email_state(row, EmailState.SENT, message_id=message_id)
 
 
 def give_up_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
-    _, event = _read(cause)
+    _, event = _application_and_event(cause)
     if event is not None:
-        row = _record(cause, event)
+        row = _email_record(cause, event)
         if row.state == EmailState.QUEUED:
-            _note(row, EmailState.FAILED, problem=UNREACHABLE)
+            _note_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
 
 
 def is_offer_open(application: Application, seq: int) -> bool:
@@ -128,7 +128,7 @@ def email_facts(application: Application, offer: links.Offer | None) -> Facts:
     )
 
 
-def _read(cause: Cause) -> tuple[Application | None, Event | None]:
+def _application_and_event(cause: Cause) -> tuple[Application | None, Event | None]:
     rows = Application.objects.select_related("applicant", "job__posting", "job__company")
     application = rows.filter(id=cause.application_id).first()
     if application is None:
@@ -137,7 +137,7 @@ def _read(cause: Cause) -> tuple[Application | None, Event | None]:
     return application, events.filter(seq=cause.seq).first()
 
 
-def _offer_before(event: Event) -> tuple[links.Offer | None, datetime | None]:
+def _offer_of_event(event: Event) -> tuple[links.Offer | None, datetime | None]:
     """Return the offer that an event makes or is about, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
@@ -149,7 +149,7 @@ def _offer_before(event: Event) -> tuple[links.Offer | None, datetime | None]:
     return None, None
 
 
-def _compose(
+def _applicant_message(
     cause: Cause, application: Application, event: Event, offer: links.Offer | None
 ) -> Message | None:
     facts = email_facts(application, offer)
@@ -158,7 +158,7 @@ def _compose(
     return reminder_message(facts, facts.deadline) if facts.deadline else None
 
 
-def _record(cause: Cause, event: Event) -> Email:
+def _email_record(cause: Cause, event: Event) -> Email:
     kind = cause.reminder or event.outcome or event.event
     name = f"{cause.application_id}:{cause.seq}:{kind}:{cause.number}"
     row, _ = Email.objects.get_or_create(
@@ -173,16 +173,16 @@ def _record(cause: Cause, event: Event) -> Email:
     return row
 
 
-def _note(row: Email, state: EmailState, **columns: str) -> str:
+def _note_email_state(row: Email, state: EmailState, **columns: str) -> str:
     still_queued = Email.objects.filter(id=row.id, state=EmailState.QUEUED)
     still_queued.update(state=state, state_at=Now(), **columns)
     return state
 
 
-def _forget_erased(recipient: Applicant) -> None:
+def _forget_erased_recipient(recipient: Applicant) -> None:
     """Delete a stored email to a person who was erased while it was composed.
 
     The erasure could not delete it because it did not exist yet.
     """
     if Applicant.objects.get(id=recipient.id).is_erased:
-        dev_mailbox.forget(recipient.email)
+        dev_mailbox.forget_dev_mails(recipient.email)

@@ -120,19 +120,19 @@ def enqueue_digests() -> int:
 
 def send_alert(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
     """Send an alert to a member; return what became of it, in a word."""
-    member = _member(membership_id)
+    member = _member_to_email(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
-    return _send(member, alert_message(member.company.name, kind), ALERTS, task_id)
+    return _send_to_member(member, alert_message(member.company.name, kind), ALERTS, task_id)
 
 
 def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
     """Send a digest to a member; nothing when there is nothing to tell."""
-    member = _member(membership_id)
+    member = _member_to_email(membership_id)
     if member is None or not member.digest:
         return "unwanted"
-    message = digest_message(member.company.name, date.fromisoformat(day), _figures(member))
-    return _send(member, message, DIGEST, task_id) if message else "nothing"
+    message = digest_message(member.company.name, date.fromisoformat(day), _digest_figures(member))
+    return _send_to_member(member, message, DIGEST, task_id) if message else "nothing"
 
 
 def alert_message(company: str, kind: str) -> Message:
@@ -173,12 +173,12 @@ def digest_message(company: str, day: date, figures: list[JobFigures]) -> Messag
     return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
 
 
-def _member(membership_id: int) -> Membership | None:
+def _member_to_email(membership_id: int) -> Membership | None:
     members = Membership.objects.select_related("user", "company")
     return members.filter(id=membership_id, user__is_active=True).first()
 
 
-def _figures(member: Membership) -> list[JobFigures]:
+def _digest_figures(member: Membership) -> list[JobFigures]:
     open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
     jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
     activity = recent_activity([job.id for job in jobs], DAY)
@@ -196,7 +196,7 @@ def _figures(member: Membership) -> list[JobFigures]:
     ]
 
 
-def _send(member: Membership, message: Message, what: str, task_id: UUID) -> str:
+def _send_to_member(member: Membership, message: Message, what: str, task_id: UUID) -> str:
     email = message_as_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
     allow_unsubscribing_email(email, unsubscribe_link(what, member.id))
     try:

@@ -23,7 +23,7 @@ DIGESTS, CONDITIONS = "email.digests", "email.alerts"
 _NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _schema(**more: Any) -> dict[str, Any]:
+def _member_email_schema(**more: Any) -> dict[str, Any]:
     member = {"type": "integer", "minimum": 1}
     properties = {"membership": member, "day": {"type": "string", "format": "date"}, **more}
     return {
@@ -40,7 +40,7 @@ def _schema(**more: Any) -> dict[str, Any]:
     timeout_seconds=60,
     max_attempts=10,
     trusted_short=True,
-    schema=_schema(kind={"enum": list(ALERT_WORDS)}),
+    schema=_member_email_schema(kind={"enum": list(ALERT_WORDS)}),
 )
 def send_one_alert(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send an alert to a member: {"outcome"}."""
@@ -54,7 +54,7 @@ def send_one_alert(payload: dict[str, Any], context: Context) -> dict[str, str]:
     timeout_seconds=60,
     max_attempts=10,
     trusted_short=True,
-    schema=_schema(),
+    schema=_member_email_schema(),
 )
 def send_one_digest(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send a digest to a member: {"outcome"}."""
@@ -64,14 +64,14 @@ def send_one_digest(payload: dict[str, Any], context: Context) -> dict[str, str]
 @task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
 def start_digests(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
-    _only_for_the_site(context)
+    _only_for_site_emails(context)
     return {"digests": enqueue_digests()}
 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
 def look_for_conditions(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
-    _only_for_the_site(context)
+    _only_for_site_emails(context)
     return raise_company_alerts()
 
 
@@ -81,6 +81,6 @@ def ensure_company_emails() -> None:
     schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
 
 
-def _only_for_the_site(context: Context) -> None:
+def _only_for_site_emails(context: Context) -> None:
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")

@@ -26,12 +26,17 @@ SILENCE, REACH = timedelta(minutes=1), timedelta(minutes=15)
 def raise_company_alerts() -> dict[str, int]:
     """Alert the members of every company that a condition concerns; return how many of each."""
     raised: Counter[str] = Counter()
-    for kind, company_id, about in [*_silent(), *_empty(), *_dead(), *_undelivered()]:
+    for kind, company_id, about in [
+        *_silent_decay_worker(),
+        *_empty_lines(),
+        *_dead_letters(),
+        *_undelivered_emails(),
+    ]:
         raised[kind] += alert_company(company_id, kind, about=about)
     return {kind: number for kind, number in raised.items() if number}
 
 
-def _silent() -> list[tuple[str, UUID, str]]:
+def _silent_decay_worker() -> list[tuple[str, UUID, str]]:
     """Find the companies with something due, if the decay worker has been silent."""
     seen = health_of_decay_worker()
     if seen.at is None or database_now() - seen.at < SILENCE:
@@ -41,7 +46,7 @@ def _silent() -> list[tuple[str, UUID, str]]:
     return [("DECAY_SILENT", company_id, "") for company_id in companies]
 
 
-def _empty() -> list[tuple[str, UUID, str]]:
+def _empty_lines() -> list[tuple[str, UUID, str]]:
     """Find the open jobs in which nothing has happened for a day, with seats and nobody waiting."""
     quiet = Job.objects.filter(
         status=JobStatus.OPEN,
@@ -54,7 +59,7 @@ def _empty() -> list[tuple[str, UUID, str]]:
     return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
 
 
-def _dead() -> list[tuple[str, UUID, str]]:
+def _dead_letters() -> list[tuple[str, UUID, str]]:
     """Find the companies with a new dead letter."""
     dead = Task.objects.filter(
         status=Status.DEAD, owner_id__isnull=False, finished_at__gt=Now() - REACH
@@ -63,7 +68,7 @@ def _dead() -> list[tuple[str, UUID, str]]:
     return [("DEAD_LETTERS", owner_id, "") for owner_id in owners if owner_id]
 
 
-def _undelivered() -> list[tuple[str, UUID, str]]:
+def _undelivered_emails() -> list[tuple[str, UUID, str]]:
     """Find the companies with an email that has just failed in all its attempts, or came back."""
     failed = Email.objects.filter(
         state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=Now() - REACH

@@ -56,15 +56,15 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     application = Application.objects.select_related("applicant").filter(id=application_id).first()
     if application is None or not is_offer_open(application, seq):
         return "over"
-    now, (offered_at, deadline) = database_now(), _times(application)
+    now, (offered_at, deadline) = database_now(), _offer_times(application)
     due = [what for at, what in offer_checkpoints(offered_at, deadline) if at <= now]
     done = "nothing"
-    if due and due[-1] == GUARD and not _was_handed_over(application_id, seq):
-        done = "extended" if _extend(application_id, deadline - offered_at) else "too late"
+    if due and due[-1] == GUARD and not _was_offer_handed_over(application_id, seq):
+        done = "extended" if _extend_offer(application_id, deadline - offered_at) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
-    _look_again(application, seq, now)
+    _watch_offer_again(application, seq, now)
     is_reminder = bool(due) and due[-1] != GUARD and application.applicant.reminders
-    if is_reminder and _was_handed_over(application_id, seq):
+    if is_reminder and _was_offer_handed_over(application_id, seq):
         done = send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
     return done
 
@@ -76,7 +76,7 @@ def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
     once in a promotion.
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
-    row = _first_email(application_id, seq)
+    row = _offer_email(application_id, seq)
     if event is None or row is None or row.state != EmailState.SENT or not is_offer_event(event):
         return False
     window = datetime.fromisoformat(event.data["deadline"]) - event.at
@@ -84,18 +84,18 @@ def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
-    return is_offer_open(application, seq) and _extend(application_id, delay)
+    return is_offer_open(application, seq) and _extend_offer(application_id, delay)
 
 
-def _times(application: Application) -> tuple[datetime, datetime]:
+def _offer_times(application: Application) -> tuple[datetime, datetime]:
     """Return when an open offer was made, and its deadline."""
     assert application.promoted_at  # noqa: S101  it is open
     assert application.acknowledge_by  # noqa: S101
     return application.promoted_at, application.acknowledge_by
 
 
-def _look_again(application: Application, seq: int, now: datetime) -> None:
-    later = [at for at, _ in offer_checkpoints(*_times(application)) if at > now]
+def _watch_offer_again(application: Application, seq: int, now: datetime) -> None:
+    later = [at for at, _ in offer_checkpoints(*_offer_times(application)) if at > now]
     if later:
         enqueue(
             WATCH,
@@ -106,18 +106,18 @@ def _look_again(application: Application, seq: int, now: datetime) -> None:
         )
 
 
-def _first_email(application_id: UUID, seq: int) -> Email | None:
+def _offer_email(application_id: UUID, seq: int) -> Email | None:
     rows = Email.objects.filter(application_id=application_id, seq=seq, number=0)
     return rows.exclude(kind__in=(HALF, HOUR)).first()
 
 
-def _was_handed_over(application_id: UUID, seq: int) -> bool:
+def _was_offer_handed_over(application_id: UUID, seq: int) -> bool:
     """Tell if the mail server took the email of an offer, or refused it permanently."""
-    row = _first_email(application_id, seq)
+    row = _offer_email(application_id, seq)
     return row is not None and row.state != EmailState.QUEUED and row.problem != UNREACHABLE
 
 
-def _extend(application_id: UUID, lost: timedelta) -> bool:
+def _extend_offer(application_id: UUID, lost: timedelta) -> bool:
     """Extend a deadline by lost time, at most by one window of the job's policy as it is now."""
     job_window = Application.objects.values_list("job__acknowledgment_window_seconds", flat=True)
     most_seconds = job_window.get(id=application_id)

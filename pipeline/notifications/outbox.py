@@ -27,7 +27,7 @@ EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 
 def start_event_emails() -> None:
     """Write the email tasks of every change from now on."""
-    follow_up.register(email_tasks)
+    follow_up.register_follow_up(email_tasks)
 
 
 def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
@@ -41,32 +41,38 @@ def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
         if event_has_email(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
-        for task in _tasks_of(entry)
+        for task in _email_tasks_of(entry)
     ]
 
 
-def _tasks_of(entry: LogEntry) -> Iterator[NewTask]:
+def _email_tasks_of(entry: LogEntry) -> Iterator[NewTask]:
     if is_offer_event(entry):
-        yield _task(EVENT, entry, OFFER_PRIORITY)
+        yield _email_task(EVENT, entry, OFFER_PRIORITY)
         deadline = parse_logged_time(entry.data["deadline"])
         if deadline is not None:
             first, _ = offer_checkpoints(entry.at, deadline)[0]
-            yield _task(WATCH, entry, OFFER_PRIORITY, run_after=first)
+            yield _email_task(WATCH, entry, OFFER_PRIORITY, run_after=first)
         return
     is_bulk = entry.event == EventType.CLOSED_OUT or (
         entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY
     )
-    yield _task(BULK, entry, BULK_PRIORITY) if is_bulk else _task(EVENT, entry, EVENT_PRIORITY)
+    yield (
+        _email_task(BULK, entry, BULK_PRIORITY)
+        if is_bulk
+        else _email_task(EVENT, entry, EVENT_PRIORITY)
+    )
 
 
-def _task(
+def _email_task(
     key: str, entry: LogEntry, priority: int, *, run_after: datetime | None = None
 ) -> NewTask:
     """Make a task; its payload fits the schema by its making, so the check is left out."""
     payload = f'{{"application":"{entry.application_id}","seq":{entry.seq}}}'
-    return NewTask(key, CheckedPayload(_spec(key), payload), priority=priority, run_after=run_after)
+    return NewTask(
+        key, CheckedPayload(_email_task_spec(key), payload), priority=priority, run_after=run_after
+    )
 
 
 @cache
-def _spec(key: str) -> registry.TaskSpec:
+def _email_task_spec(key: str) -> registry.TaskSpec:
     return registry.find_registered_type(key)

@@ -67,7 +67,9 @@ class SampleEvent:
     data: Any = field(default_factory=lambda: {"places": 1})
 
 
-def _event(event: str, to: str, before: str | None = None, **more: Any) -> Callable[[], Message]:
+def _event_preview(
+    event: str, to: str, before: str | None = None, **more: Any
+) -> Callable[[], Message]:
     def make() -> Message:
         data: dict[str, Any] = {"places": 1}
         if to == _PENDING:
@@ -81,11 +83,11 @@ def _event(event: str, to: str, before: str | None = None, **more: Any) -> Calla
     return make
 
 
-def _ended(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:
-    return _event(event, Status.INACTIVE, before, outcome=outcome)
+def _ended_preview(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:
+    return _event_preview(event, Status.INACTIVE, before, outcome=outcome)
 
 
-def _digest() -> Message:
+def _digest_preview() -> Message:
     board = f"{_SITE}/company/jobs/{_APPLICATION}/"
     figures = [
         JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
@@ -98,22 +100,22 @@ def _digest() -> Message:
 
 _BY_COMPANY = {"actor_kind": "COMPANY"}
 _SAMPLES: dict[str, Callable[[], Message]] = {
-    "applied": _event(EventType.APPLIED, _WAITING, actor_kind="APPLICANT"),
-    "put-forward": _event(EventType.APPLIED, _WAITING, **_BY_COMPANY),
-    "verified": _event(EventType.VERIFIED, _WAITING, _WAITING),
-    "promoted": _event(EventType.PROMOTED, _PENDING, _WAITING),
-    "first-seat": _event(EventType.APPLIED, _PENDING, **_BY_COMPANY),
+    "applied": _event_preview(EventType.APPLIED, _WAITING, actor_kind="APPLICANT"),
+    "put-forward": _event_preview(EventType.APPLIED, _WAITING, **_BY_COMPANY),
+    "verified": _event_preview(EventType.VERIFIED, _WAITING, _WAITING),
+    "promoted": _event_preview(EventType.PROMOTED, _PENDING, _WAITING),
+    "first-seat": _event_preview(EventType.APPLIED, _PENDING, **_BY_COMPANY),
     "reminder": lambda: reminder_message(FACTS, _DEADLINE),
-    "extended": _event(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
-    "confirmed": _event(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
-    "missed": _event(EventType.DECAYED, _WAITING, _PENDING),
-    "lapsed": _ended(Outcome.LAPSED, EventType.LAPSED),
-    "withdrawn": _ended(Outcome.WITHDRAWN, EventType.WITHDRAWN),
-    "removed": _ended(Outcome.REMOVED, EventType.REMOVED, _WAITING),
-    "rejected": _ended(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
-    "hired": _ended(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
-    "job-closed": _ended(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
-    "digest": _digest,
+    "extended": _event_preview(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
+    "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
+    "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
+    "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
+    "withdrawn": _ended_preview(Outcome.WITHDRAWN, EventType.WITHDRAWN),
+    "removed": _ended_preview(Outcome.REMOVED, EventType.REMOVED, _WAITING),
+    "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
+    "hired": _ended_preview(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
+    "job-closed": _ended_preview(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
+    "digest": _digest_preview,
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(alert_message, "Harbour Works", kind)
         for kind in ALERT_WORDS

@@ -56,7 +56,7 @@ def attach_deadline_to_email(
         return
     text = deadline_calendar_entry(message, offer=offer, deadline=deadline, now=now)
     part = MIMEText(text, "calendar", "utf-8")
-    part.set_param("method", _method(message.calendar))
+    part.set_param("method", _calendar_method(message.calendar))
     part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
     email.attach(part)
 
@@ -83,10 +83,10 @@ def deadline_calendar_entry(
     calendar = Calendar()
     calendar.add("prodid", "-//Next in Line//EN")
     calendar.add("version", "2.0")
-    calendar.add("method", _method(note))
+    calendar.add("method", _calendar_method(note))
     calendar.add_component(entry)
     return calendar.to_ical().decode()
 
 
-def _method(note: CalendarNote) -> str:
+def _calendar_method(note: CalendarNote) -> str:
     return "CANCEL" if note.is_over else "PUBLISH"

@@ -31,7 +31,7 @@ _SCHEMA = {
 
 def give_up(payload: dict[str, Any], _context: Context) -> None:
     """Record that an email will not be tried again."""
-    applicant_emails.give_up_email(_cause(payload))
+    applicant_emails.give_up_email(_cause_of_email(payload))
 
 
 @task_type(
@@ -46,7 +46,7 @@ def give_up(payload: dict[str, Any], _context: Context) -> None:
 )
 def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
-    cause = _cause(payload)
+    cause = _cause_of_email(payload)
     state = applicant_emails.send_applicant_email(cause)
     if state == EmailState.SENT:
         offers.make_up_for_email_delay(cause.application_id, cause.seq)
@@ -66,7 +66,7 @@ def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str
 )
 def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
-    return {"state": applicant_emails.send_applicant_email(_cause(payload))}
+    return {"state": applicant_emails.send_applicant_email(_cause_of_email(payload))}
 
 
 @task_type(
@@ -83,5 +83,5 @@ def watch_offer(payload: dict[str, Any], context: Context) -> dict[str, str]:
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
 
 
-def _cause(payload: dict[str, Any]) -> Cause:
+def _cause_of_email(payload: dict[str, Any]) -> Cause:
     return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))

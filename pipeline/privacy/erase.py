@@ -37,7 +37,7 @@ def erase_person(*, applicant_id: UUID) -> int:
     withdrawn = _leave_lines_to_erase(person)
     while not _erase_traces(person):  # the person has applied somewhere meanwhile
         withdrawn += _leave_lines_to_erase(person)
-    dev_mailbox.forget(person.email)
+    dev_mailbox.forget_dev_mails(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
     return withdrawn
 

@@ -1,4 +1,4 @@
-"""Clients, between whom the event loop shares out what it has."""
+"""Clients of a process, between which the event loop shares its resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.http import parse_cookie
 
-from pipeline.server.refusals import header
+from pipeline.server.refusals import scope_header
 from pipeline.web.asgi_types import Message
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
 
@@ -25,10 +25,10 @@ class Client(NamedTuple):
 
 
 class Clients:
-    """Credentials that have been accepted lately: keys, tokens and signed-in sessions.
+    """Recently accepted credentials: keys, tokens and signed-in sessions.
 
-    Any other is worth no more than the address it comes from: else whoever makes up credentials
-    would count as many clients. All sessions of a person are one client.
+    A request with any other credential counts for its network address, so that invented credentials
+    do not count as separate clients. All sessions of a person are one client.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Clients:
 
     def find(self, scope: Message) -> Client:
         """Return a request's client."""
-        credential = _credential_in(scope)
+        credential = _client_credential(scope)
         if name := self._known.get(credential):
             self._known.move_to_end(credential)
             return Client(name, is_known=True)
@@ -44,17 +44,17 @@ class Clients:
 
     def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
         """Note a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
-        credential = _credential_in(scope)
+        credential = _client_credential(scope)
         if credential and (name := environ.get(ACCEPTED_CREDENTIAL)):
             self._known[credential] = name
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
 
 
-def _credential_in(scope: Message) -> bytes:
+def _client_credential(scope: Message) -> bytes:
     """Return a hash of a request's key, token or session; nothing without one."""
-    credential = header(scope, b"authorization")
+    credential = scope_header(scope, b"authorization")
     if not credential:
-        cookies = parse_cookie(header(scope, b"cookie").decode("latin1"))
+        cookies = parse_cookie(scope_header(scope, b"cookie").decode("latin1"))
         credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
     return blake2b(credential, digest_size=16).digest() if credential else b""

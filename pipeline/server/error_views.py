@@ -1,4 +1,4 @@
-"""Answers to what goes wrong outside a view: a problem for clients of the API, else a page."""
+"""Responses to errors outside views: a problem for API clients, else a page."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from pipeline.api.rendering import render_json
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 400."""
-    if is_api(request):
-        return _answer(request, problems.MALFORMED_REQUEST)
-    return _plain_page(request, problems.MALFORMED_REQUEST)
+    if is_error_of_api(request):
+        return _error_answer(request, problems.MALFORMED_REQUEST)
+    return _plain_error_page(request, problems.MALFORMED_REQUEST)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 403."""
-    if is_api(request):
-        return _answer(request, problems.PERMISSION_DENIED)
+    if is_error_of_api(request):
+        return _error_answer(request, problems.PERMISSION_DENIED)
     return render(request, "errors/403.html", {"why": str(exception)}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 404."""
-    if is_api(request):
-        return _answer(request, problems.NOT_FOUND)
+    if is_error_of_api(request):
+        return _error_answer(request, problems.NOT_FOUND)
     return render(request, "errors/404.html", status=404)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """Return the site's answer to a form without a valid CSRF token."""
+    """Return the site's response to a form without a valid CSRF token."""
     return render(request, "errors/csrf.html", status=403)
 
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
     """Return the site's 500, or 503 for a busy job or an unreachable database. Already logged."""
     kind = problems.problem_type_of(sys.exc_info()[1])
-    if is_api(request):
-        return _answer(request, kind)
-    return _plain_page(request, kind)
+    if is_error_of_api(request):
+        return _error_answer(request, kind)
+    return _plain_error_page(request, kind)
 
 
-def is_api(request: HttpRequest) -> bool:
+def is_error_of_api(request: HttpRequest) -> bool:
     """Return whether the client expects a problem and not a page."""
     return request.path.startswith("/api/")
 
 
-def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
+def _plain_error_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     """Return a page for which nothing is read: the database may be what is missing."""
     body = render_to_string(
         "errors/plain.html",
@@ -62,7 +62,7 @@ def _plain_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     return HttpResponse(body, status=kind.status, headers=problems.problem_headers(kind))
 
 
-def _answer(request: HttpRequest, kind: ProblemType) -> HttpResponse:
+def _error_answer(request: HttpRequest, kind: ProblemType) -> HttpResponse:
     body = render_json(problems.problem(kind, request))
     headers = problems.problem_headers(kind) | {"Content-Length": str(len(body))}
     return HttpResponse(body, status=kind.status, headers=headers, content_type=problems.MEDIA_TYPE)

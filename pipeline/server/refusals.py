@@ -1,4 +1,4 @@
-"""Refusals that the event loop gives by itself: no thread and no database takes part in them."""
+"""Refusals that the event loop sends itself, without a thread or the database."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pipeline.web.middleware import request_id_of_header
 from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
-TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
+TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
 OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
-# When a client may try again, where its kind of refusal does not say so itself.
+# When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
 
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
     """Refuse a request: with a problem for clients of the API, else with a page."""
-    name = request_id_of_header(header(scope, b"x-request-id").decode("latin1"))
+    name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
         media_type, body = problems.MEDIA_TYPE, render_json(told)
     else:
-        media_type, body = "text/html; charset=utf-8", _page(kind)
+        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
     headers = {
         "Content-Type": media_type,
         "Cache-Control": "no-store",
@@ -42,13 +42,13 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
     count_request_without_django(scope["method"], "refused", kind.status)
-    await answer(scope, send, kind.status, headers, body)
+    await answer_refusal(scope, send, kind.status, headers, body)
 
 
-async def answer(
+async def answer_refusal(
     scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
 ) -> None:
-    """Send a whole answer."""
+    """Send a complete response."""
     said = headers | {"Content-Length": str(len(body))}
     if policy := transport_security():
         said["Strict-Transport-Security"] = policy
@@ -57,12 +57,12 @@ async def answer(
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
-def header(scope: Message, name: bytes) -> bytes:
+def scope_header(scope: Message, name: bytes) -> bytes:
     """Return the first header of that name, else nothing."""
     return next((value for each, value in scope["headers"] if each == name), b"")
 
 
 @cache
-def _page(kind: ProblemType) -> bytes:
+def _refusal_page(kind: ProblemType) -> bytes:
     context = {"kind": kind, "request_id": "", "is_overloaded": kind.status in (429, 503)}
     return render_to_string("errors/plain.html", context).encode()

@@ -1,7 +1,7 @@
-"""Bodies of requests, received before anybody is known: large ones on disk, and not too many.
+"""Request bodies, received before authentication: large ones on disk, within limits.
 
-The disk that bodies take is bounded for the whole process, for strangers, and for each client. What
-finds no room is refused before it is received, if it says how long it is.
+Disk space for bodies is limited for the whole process, for strangers and for each client. A body
+without room is refused before it is received, if it declares its length.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import IO
 from pipeline.server.clients import Client
 from pipeline.web.asgi_types import Message, Receive
 
-# More than Django takes. A body that says it is longer is left unread; it is refused by that, and
-# the connection ends.
+# More than Django accepts. A body that declares a greater length is left unread and refused, and
+# the connection is closed.
 MOST_BODY_BYTES = 3_000_000
 BODY_SECONDS = 30.0
-# The same where a file of people is taken in, which may have 16 MB beside its form.
+# The same for uploads of people, whose file may have 16 MB in addition to its form.
 MOST_FILE_BYTES = 17_000_000
 FILE_SECONDS = 120.0
-# A longer body goes to disk and counts as large.
+# A longer body is stored on disk and counts as large.
 MEMORY_BYTES = 262_144
 MOST_LARGE_BYTES = 268_435_456
 
@@ -34,15 +34,15 @@ _TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs
 
 
 class Gone(Exception):
-    """The client no longer waits for an answer."""
+    """The client no longer waits for a response."""
 
 
 class TooLong(Exception):
-    """The body is longer than it may be."""
+    """The body is too long."""
 
 
 class TooSlow(Exception):
-    """The body did not come to its end in time."""
+    """The body did not end in time."""
 
 
 class NoRoom(Exception):
@@ -52,8 +52,8 @@ class NoRoom(Exception):
 class BodyRoom:
     """Room of one process for the bytes of large bodies.
 
-    Strangers have half of it, so known clients always find the other half. A client may hold one
-    file, or half of what the others leave: so a few clients cannot fill it.
+    Strangers may use half of it, so the other half is always left for known clients. A client may
+    hold one file, or half of what the others leave, so a few clients cannot fill it.
     """
 
     def __init__(self, most_bytes: int = MOST_LARGE_BYTES) -> None:
@@ -61,7 +61,7 @@ class BodyRoom:
         self._held: Counter[Client] = Counter()
 
     def take(self, client: Client, length: int) -> None:
-        """Count bytes of a client. Raises NoRoom."""
+        """Count bytes that a client uses. Raises NoRoom."""
         left = self._most - self._held.total()
         if not client.is_known:
             of_strangers = sum(self._held[each] for each in self._held if not each.is_known)
@@ -72,14 +72,14 @@ class BodyRoom:
         self._held[client] += length
 
     def free(self, client: Client, length: int) -> None:
-        """Count so many bytes less."""
+        """Give bytes of a client back."""
         self._held[client] -= length
         if not self._held[client]:
             del self._held[client]
 
 
 class Body:
-    """Body of one request; a context, at whose end it is closed."""
+    """Body of one request. A context manager that closes it at the end."""
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
         self._scope = scope
@@ -97,7 +97,7 @@ class Body:
         self.close()
 
     def close(self) -> None:
-        """Forget the body, and free its room."""
+        """Discard the body, and free its room."""
         if self._counted:
             self._room.free(self._client, self._counted)
             self._counted = 0
@@ -109,12 +109,14 @@ class Body:
 
         Raises Gone, TooLong, TooSlow, NoRoom.
         """
-        if is_left_unread(self._scope):
+        if is_body_left_unread(self._scope):
             return io.BytesIO()
         try:
-            if said_length(self._scope) > MEMORY_BYTES:
-                self._make_room(said_length(self._scope))
-            async with asyncio.timeout(FILE_SECONDS if takes_files(self._scope) else BODY_SECONDS):
+            if said_body_length(self._scope) > MEMORY_BYTES:
+                self._make_room(said_body_length(self._scope))
+            async with asyncio.timeout(
+                FILE_SECONDS if body_may_have_files(self._scope) else BODY_SECONDS
+            ):
                 more = True
                 while more:
                     message = await receive()
@@ -134,7 +136,7 @@ class Body:
 
     def _take(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > _most_bytes(self._scope):
+        if self._length > _most_body_bytes(self._scope):
             raise TooLong
         if self._length > MEMORY_BYTES:
             self._make_room(max(0, self._length - self._counted))
@@ -151,21 +153,21 @@ class Body:
             self._file = TemporaryFile()  # noqa: SIM115  closed by `close`
 
 
-def takes_files(scope: Message) -> bool:
+def body_may_have_files(scope: Message) -> bool:
     """Return whether an address takes files of people, from those who say who they are."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def is_left_unread(scope: Message) -> bool:
+def is_body_left_unread(scope: Message) -> bool:
     """Return whether a body says that it is longer than it may be."""
-    return said_length(scope) > _most_bytes(scope)
+    return said_body_length(scope) > _most_body_bytes(scope)
 
 
-def said_length(scope: Message) -> int:
+def said_body_length(scope: Message) -> int:
     """Return the length that a body says it has, else 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
 
 
-def _most_bytes(scope: Message) -> int:
-    return MOST_FILE_BYTES if takes_files(scope) else MOST_BODY_BYTES
+def _most_body_bytes(scope: Message) -> int:
+    return MOST_FILE_BYTES if body_may_have_files(scope) else MOST_BODY_BYTES

@@ -15,7 +15,7 @@ FEW_EVENTS, LATER = 50, -10
 
 def start_queueing_webhooks() -> None:
     """Queue deliveries of every change that is written from now on."""
-    follow_up.register(webhook_tasks_after)
+    follow_up.register_follow_up(webhook_tasks_after)
 
 
 def webhook_tasks_after(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:

@@ -13,7 +13,7 @@ from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
 
 from applicants import mail as sending
-from applicants.checks import mail_goes_somewhere
+from applicants.checks import check_that_mail_goes_somewhere
 from applicants.models import PrivateEmail
 from tasks.models import Task, TaskEvent
 from tests.support.task_runs import make_retries_due, run_due_tasks
@@ -24,7 +24,7 @@ ANN = "ann@example.org"
 
 
 def post() -> None:
-    sending.post(to=ANN, subject="Hello", text="12345678 is your code.")
+    sending.post_private_email(to=ANN, subject="Hello", text="12345678 is your code.")
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -131,7 +131,9 @@ def test_after_the_last_attempt_nothing_is_left(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_expired_one_is_not_sent() -> None:
-    sending.post(to=ANN, subject="Hello", text="Late.", lifetime=timedelta(seconds=-1))
+    sending.post_private_email(
+        to=ANN, subject="Hello", text="Late.", lifetime=timedelta(seconds=-1)
+    )
 
     run_due_tasks()
 
@@ -172,12 +174,12 @@ def test_a_person_who_is_erased_takes_theirs_along() -> None:
 def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert mail_goes_somewhere() == []
+    assert check_that_mail_goes_somewhere() == []
     settings.EMAIL_BACKEND = sending.NOWHERE
 
     post()
 
-    assert [warning.id for warning in mail_goes_somewhere()] == ["applicants.W001"]
+    assert [warning.id for warning in check_that_mail_goes_somewhere()] == ["applicants.W001"]
     assert "EMAIL_URL is not set" in caplog.text
     assert ANN not in caplog.text
     assert not Task.objects.exists()
@@ -192,4 +194,4 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     ],
 )
 def test_a_masked_address_tells_its_owner_and_nobody_else(address: str, shown: str) -> None:
-    assert sending.masked(address) == shown
+    assert sending.masked_address(address) == shown

@@ -107,7 +107,7 @@ def resigned(text: str) -> str:
     facts.pop("signature")
     anchor = anchors.Anchor(UUID(facts["job"]), facts["seq"], facts["hash"], facts["at"])
     before = rest[-1].encode() if rest else b""
-    line = anchors._signed(anchor, before, Ed25519PrivateKey.generate())
+    line = anchors._signed_anchor(anchor, before, Ed25519PrivateKey.generate())
     return "\n".join([*rest, line.decode()]) + "\n"
 
 

@@ -40,7 +40,8 @@ def _mails(folder: Path, address: str) -> list[str]:
     """The texts of all mails to an address, oldest first."""
     files = sorted(folder.glob("*.log"), key=lambda file: file.stat().st_mtime_ns)
     letters = [letter for file in files for letter in _letters(file.read_bytes())]
-    return [str(each.get_content()) for each in letters if each["To"] == address]
+    bodies = [each.get_body(("plain",)) for each in letters if each["To"] == address]
+    return [str(body.get_content()) for body in bodies if body]
 
 
 def _letters(kept: bytes) -> list[email.message.EmailMessage]:

@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 
 from applicants.models import Applicant
 from jobs.models import User
-from pipeline.mail.links import Offer, make_token
+from pipeline.mail.links import Offer, make_offer_link_token
 from pipeline.models import Event
 from tests.browser.buttons import PRESSED
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
@@ -38,7 +38,7 @@ def _job(world: World) -> dict[str, Any]:
 
 def _offer(world: World) -> dict[str, Any]:
     seq = Event.objects.filter(application_id=world.offered.id).latest("seq").seq
-    return {"token": make_token(Offer(world.offered.id, seq))}
+    return {"token": make_offer_link_token(Offer(world.offered.id, seq))}
 
 
 def _mine(world: World) -> dict[str, Any]:

@@ -41,9 +41,9 @@ def one_for_each(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
 @pytest.fixture
 def followed() -> Iterator[None]:
     """Each event of an application is followed by a task."""
-    follow_up.register(one_for_each)
+    follow_up.register_follow_up(one_for_each)
     yield
-    follow_up.unregister(one_for_each)
+    follow_up.unregister_follow_up(one_for_each)
 
 
 def labels() -> list[str]:
@@ -127,12 +127,12 @@ def test_what_a_derivation_raises_fails_the_change() -> None:
         raise ValueError("no")
 
     job_id = factories.job()
-    follow_up.register(fail)
+    follow_up.register_follow_up(fail)
     try:
         with pytest.raises(ValueError, match="no"):
             factories.application(job_id)
     finally:
-        follow_up.unregister(fail)
+        follow_up.unregister_follow_up(fail)
 
     assert factories.event_names(job_id) == ["JOB_CREATED", "JOB_OPENED"]
 

@@ -13,7 +13,7 @@ from django.test import Client
 from applicants import mail as sending
 from applicants.models import ERASED, Applicant
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import read_token
+from pipeline.mail.links import read_offer_link_token
 from pipeline.models import Application, Email
 from pipeline.notifications import applicant_emails
 from pipeline.notifications.repeat import NotRepeatable, repeat_email
@@ -66,7 +66,7 @@ def test_who_is_promoted_gets_a_link_that_takes_the_seat() -> None:
     assert message.to == [person.email]
     path = re.search(r"https://line\.example(/confirm/(\S+)/)", str(message.body))
     assert path is not None
-    offer = read_token(path[2])
+    offer = read_offer_link_token(path[2])
     assert offer is not None
     assert offer.application_id == waiting.id
     assert "It is your turn" in Client().get(path[1]).content.decode()
@@ -165,14 +165,14 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting = promote()
-    note = applicant_emails._note
+    note = applicant_emails._note_email_state
 
     def die(*_: Any, **__: Any) -> str:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr(applicant_emails, "_note", die)
+    monkeypatch.setattr(applicant_emails, "_note_email_state", die)
     run_due_tasks("email.event")
-    monkeypatch.setattr(applicant_emails, "_note", note)
+    monkeypatch.setattr(applicant_emails, "_note_email_state", note)
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
     make_retries_due()
 

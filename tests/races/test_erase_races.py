@@ -1,4 +1,4 @@
-"""Applying at the moment of being erased: nobody who is erased is left in a line."""
+"""Applying while being erased: no erased person is left in a line."""
 
 from __future__ import annotations
 
@@ -162,11 +162,11 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     def erased_before(email: Any) -> str:
         together([partial(erase_person, applicant_id=zelda.id)])
         taken = hand_over_email(email)
-        sent.extend(dev_mailbox.newest())
+        sent.extend(dev_mailbox.newest_dev_mails())
         return taken
 
     monkeypatch.setattr(mail, "hand_over_email", erased_before)
     send_applicant_email(Cause(application.id, promoted.seq))
 
     assert [each.to for each in sent] == [EMAIL]
-    assert dev_mailbox.newest() == []
+    assert dev_mailbox.newest_dev_mails() == []

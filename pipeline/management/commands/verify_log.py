@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.audit.anchors import BadAnchors, problems_with
+from pipeline.audit.anchors import BadAnchors, problems_with_anchors
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import JobNotFound
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
     def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
-            compared, problems = problems_with(anchors, key, job_ids=job_ids)
+            compared, problems = problems_with_anchors(anchors, key, job_ids=job_ids)
         except BadAnchors as error:
             return str(error)
         for problem in problems:

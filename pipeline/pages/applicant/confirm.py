@@ -17,11 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants import http
-from applicants.mail import masked
+from applicants.mail import masked_address
 from applicants.services import remember_time_zone
 from pipeline.domain.errors import ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.mail.links import Offer, read_token
+from pipeline.mail.links import Offer, read_offer_link_token
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.selectors.applications import read_application
@@ -54,7 +54,7 @@ def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
 def confirm_by_button(request: HttpRequest) -> HttpResponse:
     """Confirm the seat and sign its owner in. An outdated link signs nobody in."""
     token = request.POST.get("token", "")
-    offer = read_token(token)
+    offer = read_offer_link_token(token)
     found = _offer_to_confirm(offer) if offer else None
     if offer is None or found is None or found[1] is not LinkState.OPEN:
         return _confirm_page(request, token, refused=True)
@@ -74,7 +74,7 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
 
 
 def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
-    offer = read_token(token)
+    offer = read_offer_link_token(token)
     found = _offer_to_confirm(offer) if offer else None
     if found is None:
         response = render(request, "applicant/confirm_unknown.html", status=404)
@@ -83,7 +83,7 @@ def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) ->
         context = {
             "card": card,
             "link": link.value,
-            "address": masked(card.seen.email),
+            "address": masked_address(card.seen.email),
             "token": token,
         }
         status = 409 if refused else 200

@@ -34,7 +34,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
     _only_for_developers(request)
     to = request.GET.get("to", "").strip().lower()
-    kept = [mail for mail in dev_mailbox.newest() if to in mail.to.lower()]
+    kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
     context = {"mails": kept, "to": to, "previews": previews.KINDS}
     return render(request, "dev/mails.html", context)
 
@@ -44,7 +44,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
     _only_for_developers(request)
-    mail = dev_mailbox.read(name)
+    mail = dev_mailbox.read_dev_mail(name)
     if mail is None:
         raise Http404
     return render(request, "dev/mail.html", {"mail": mail})
@@ -56,7 +56,7 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
     _only_for_developers(request)
-    mail = dev_mailbox.read(name)
+    mail = dev_mailbox.read_dev_mail(name)
     if mail is None or not mail.html:
         raise Http404
     return HttpResponse(mail.html)

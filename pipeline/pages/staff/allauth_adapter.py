@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.shortcuts import resolve_url
 from django.utils.html import format_html
 
-from applicants.mail import post
+from applicants.mail import post_private_email
 from jobs.models import User
 from jobs.selectors import company_of_newcomer, roles_of
 from pipeline.web.client_address import client_address
@@ -102,7 +102,7 @@ class StaffAdapter(DefaultAccountAdapter):
         message = self.render_mail(
             template_prefix, email, {"site_url": settings.SITE_URL} | context
         )
-        post(to=email, subject=str(message.subject), text=str(message.body))
+        post_private_email(to=email, subject=str(message.subject), text=str(message.body))
         security.info("staff.email_sent", extra={"what": template_prefix.rpartition("/")[2]})
 
 

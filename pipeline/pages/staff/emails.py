@@ -6,7 +6,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from applicants.mail import post
+from applicants.mail import post_private_email
 from jobs.models import Membership
 
 
@@ -17,7 +17,7 @@ def email_new_member(member: Membership) -> None:
         "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
     }
     text = render_to_string("staff/added_mail.txt", context)
-    post(
+    post_private_email(
         to=member.user.email,
         subject=f"You have joined the team of {member.company.name}",
         text=text,

@@ -58,13 +58,15 @@ def test_a_code_arrives_within_a_second_of_an_idle_worker(
     mailbox = Mailbox()
     with mail_server(settings, mailbox) as port:
         start_worker(**SETTINGS, EMAIL_URL=f"smtp://127.0.0.1:{port}")
-        sending.post(to="first@example.org", subject="Warm", text="The worker has started.")
+        sending.post_private_email(
+            to="first@example.org", subject="Warm", text="The worker has started."
+        )
         eventually(lambda: len(mailbox.taken) == 1)
         time.sleep(0.5)
         took = []
         for number in range(5):
             began = time.monotonic()
-            sending.post(to="ann@example.org", subject="Code", text="12345678")
+            sending.post_private_email(to="ann@example.org", subject="Code", text="12345678")
             eventually(lambda number=number: len(mailbox.taken) == number + 2)  # type: ignore[misc]
             took.append(time.monotonic() - began)
             time.sleep(0.2)

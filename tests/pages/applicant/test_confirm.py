@@ -11,7 +11,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import MAX_AGE, Offer, make_token
+from pipeline.mail.links import MAX_AGE, Offer, make_offer_link_token
 from pipeline.services.lifecycle import close_job
 from tests.support import factories
 from tests.support.applicants import confirm, decide, leave, mine, who
@@ -31,7 +31,7 @@ def token_of(application: Any) -> str:
     """The token of the last offer."""
     events = [each for each in factories.events(application.job_id) if each.to_status]
     offers = [each.seq for each in events if each.to_status == "PENDING_ACKNOWLEDGMENT"]
-    return make_token(Offer(application.id, offers[-1]))
+    return make_offer_link_token(Offer(application.id, offers[-1]))
 
 
 def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) -> None:
@@ -69,7 +69,7 @@ def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
 
 
 def refused(visitor: Client, token: str) -> str:
-    """What the page says, on looking and on pressing a button that should not be there."""
+    """Return the page's refusal, to a GET and to a POST by a button that should not be there."""
     looked = visitor.get(f"/confirm/{token}/")
     pressed = visitor.post("/confirm/", {"token": token})
     assert pressed.status_code in (404, 409)

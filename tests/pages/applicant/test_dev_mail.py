@@ -44,7 +44,7 @@ def test_nobody_reads_them_through_a_proxy_or_a_tunnel(
     visitor: Client, environment: dict[str, Any]
 ) -> None:
     send()
-    name = dev_mailbox.newest()[0].name
+    name = dev_mailbox.newest_dev_mails()[0].name
 
     for path in ("/dev/mail/", f"/dev/mail/{name}/"):
         assert visitor.get(path, HTTP_HOST="localhost:8000").status_code == 200
@@ -55,7 +55,7 @@ def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
     send(text="<b>Look</b>\nhttp://127.0.0.1:8000/confirm/x/")
 
     listed = visitor.get("/dev/mail/")
-    page = visitor.get(f"/dev/mail/{dev_mailbox.newest()[0].name}/")
+    page = visitor.get(f"/dev/mail/{dev_mailbox.newest_dev_mails()[0].name}/")
 
     assert "Development only." in text_of(listed)
     assert "to ana@example.org" in text_of(listed)
@@ -70,7 +70,7 @@ def test_the_newest_come_first_and_can_be_narrowed_to_an_address(visitor: Client
 
     page = visitor.get("/dev/mail/", {"to": "ANA@"})
 
-    assert [mail.subject for mail in dev_mailbox.newest()] == ["Third", "Second", "First"]
+    assert [mail.subject for mail in dev_mailbox.newest_dev_mails()] == ["Third", "Second", "First"]
     assert [mail.subject for mail in page.context["mails"]] == ["Second", "First"]
     assert "No emails to this address" in text_of(visitor.get("/dev/mail/", {"to": "zoe"}))
 
@@ -89,7 +89,7 @@ def test_only_the_newest_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
     for subject in ("1", "2", "3"):
         send(subject=subject)
 
-    assert [mail.subject for mail in dev_mailbox.newest()] == ["3", "2"]
+    assert [mail.subject for mail in dev_mailbox.newest_dev_mails()] == ["3", "2"]
     assert len(list(folder.iterdir())) == 2
 
 
@@ -109,9 +109,9 @@ def test_what_was_to_an_address_can_be_forgotten() -> None:
     send()
     send(to="bo@example.org")
 
-    dev_mailbox.forget("ana@example.org")
+    dev_mailbox.forget_dev_mails("ana@example.org")
 
-    assert [mail.to for mail in dev_mailbox.newest()] == ["bo@example.org"]
+    assert [mail.to for mail in dev_mailbox.newest_dev_mails()] == ["bo@example.org"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "..", "01795292216649463732-e55e6dd6"])
@@ -124,14 +124,14 @@ def test_without_development_there_is_no_such_page(visitor: Client, settings: An
     settings.DEV_MAIL = False
 
     assert visitor.get("/dev/mail/").status_code == 404
-    assert visitor.get(f"/dev/mail/{dev_mailbox.newest()[0].name}/").status_code == 404
+    assert visitor.get(f"/dev/mail/{dev_mailbox.newest_dev_mails()[0].name}/").status_code == 404
 
 
 def test_an_email_is_shown_as_html_with_its_own_styles_and_nothing_else(visitor: Client) -> None:
     email = EmailMultiAlternatives("Hello", "Text.", to=["ana@example.org"])
     email.attach_alternative('<p style="color: red">Read me</p>', "text/html")
     email.send()
-    name = dev_mailbox.newest()[0].name
+    name = dev_mailbox.newest_dev_mails()[0].name
 
     answer = visitor.get(f"/dev/mail/{name}/html/")
 

@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from applicants.models import SignInCode
 from pipeline.config.logging import configure_logging
-from pipeline.mail.links import Offer, make_token
+from pipeline.mail.links import Offer, make_offer_link_token
 from pipeline.maintenance.retention import remove_expired
 from pipeline.pages.rate_limits import TooOften
 from tests.support import factories
@@ -152,7 +152,9 @@ def test_a_refusal_says_nothing_about_the_address() -> None:
 
 def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> None:
     application = factories.application(factories.job(acknowledge_first_seat=True))
-    token = make_token(Offer(application.id, factories.events(application.job_id)[-1].seq))
+    token = make_offer_link_token(
+        Offer(application.id, factories.events(application.job_id)[-1].seq)
+    )
     kept = logging.getLogger().handlers[:], logging.getLogger().level
     configure_logging(level="INFO", as_json=True)
     try:
@@ -195,7 +197,7 @@ def _posts(patterns: Any, before: str = "") -> list[str]:
 
 
 def test_every_page_refuses_a_form_of_another_site() -> None:
-    """Whatever an address takes, no POST without our token gets as far as its view."""
+    """Check that no POST without our CSRF token reaches a view."""
     client, ids = Client(enforce_csrf_checks=True), JOB
     addresses = [
         "/" + "/".join(_filled(part, ids) for part in route.split("/"))
