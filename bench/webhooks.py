@@ -72,10 +72,12 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
     while harness.execute(left)[0][0]:
         time.sleep(0.05)
     took, used = time.monotonic() - began, cpu_seconds(worker) - cpu
-    [(attempts,)] = harness.execute("SELECT count(*) FROM pipeline_webhookattempt")
+    failed = harness.execute(
+        "SELECT error, count(*) FROM pipeline_webhookattempt WHERE error <> '' GROUP BY 1"
+    )
     print(
         f"{what}: {count / took:,.0f} deliveries/s,"
-        f" {1_000 * used / count:.2f} ms of CPU each, {attempts - count} attempts more than needed"
+        f" {1_000 * used / count:.2f} ms of CPU each, failed attempts: {dict(failed) or 'none'}"
     )
 
 
