@@ -10,23 +10,20 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import queue
-import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 import certifi
 import httpcore
 
-from pipeline.webhooks.addresses import is_webhook_address_allowed
+from pipeline.webhooks.network import AddressRefused, GuardedNetwork, NameNotFound
 
 TIMEOUT_SECONDS = 15.0  # of a whole request: name, connection, TLS, sending and the answer
 MOST_BODY_BYTES = 16 * 1024  # of an answer; after that the connection is closed
@@ -56,14 +53,6 @@ class Failure(StrEnum):
     ENDPOINT_OFF = "ENDPOINT_OFF"  # ours; nothing was sent
 
 
-class AddressRefused(Exception):
-    """The endpoint resolves to no address that webhooks may go to."""
-
-
-class NameNotFound(Exception):
-    """The endpoint's host name does not resolve."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """Request to send; `key` comes back with the answer."""
@@ -87,52 +76,6 @@ class Answer:
     body: str = ""
     failure: Failure | None = None
     detail: str = ""
-
-
-class GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """Network that connects only to addresses that were checked right before."""
-
-    def __init__(self) -> None:
-        self._network = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Resolve the host and connect to its first allowed address that answers.
-
-        Raises AddressRefused when none is allowed, NameNotFound, httpcore.ConnectError.
-        """
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (socket.gaierror, UnicodeError) as error:
-            raise NameNotFound(str(error)) from None
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        allowed = [each for each in addresses if is_webhook_address_allowed(each)]
-        if not allowed:
-            raise AddressRefused(", ".join(addresses[:3]))
-        for number, address in enumerate(allowed, 1):
-            try:
-                stream = await self._network.connect_tcp(address, port, timeout)
-            except httpcore.ConnectError:
-                if number == len(allowed):
-                    raise
-                continue
-            peer = stream.get_extra_info("server_addr")
-            if not is_webhook_address_allowed(str(peer[0])):
-                await stream.aclose()
-                raise AddressRefused(str(peer[0]))
-            return stream
-        raise AssertionError("the last address returns or raises")
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleep between retries, of which there are none."""
-        await self._network.sleep(seconds)
 
 
 class Client:

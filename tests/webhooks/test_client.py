@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pipeline.webhooks import addresses, client
+from pipeline.webhooks import addresses, client, network
 from pipeline.webhooks.client import MOST_BODY_BYTES, Answer, Client, Failure, Outgoing
 from tests.support.receiver import Receiver, reply
 
@@ -38,14 +38,14 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *turns: list[str]) -> list[str]:
         found = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
 
-    connect = client.httpcore.AnyIOBackend.connect_tcp
+    connect = network.httpcore.AnyIOBackend.connect_tcp
 
     async def noted(self: Any, host: str, *args: Any, **kwargs: Any) -> Any:
         connected.append(host)
         return await connect(self, host, *args, **kwargs)
 
     monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(client.httpcore.AnyIOBackend, "connect_tcp", noted)
+    monkeypatch.setattr(network.httpcore.AnyIOBackend, "connect_tcp", noted)
     return connected
 
 
@@ -110,7 +110,7 @@ def test_a_name_that_changes_after_the_check_is_not_asked_again(
     settings.WEBHOOK_ALLOW_PRIVATE = False
     connected = resolve_to(monkeypatch, ["192.0.2.1"], ["127.0.0.1"])
     monkeypatch.setattr(
-        client,
+        network,
         "is_webhook_address_allowed",
         lambda each: each == "192.0.2.1" or addresses.is_public_address(each),
     )
@@ -127,7 +127,7 @@ def test_a_connection_that_ended_up_inside_is_closed_unused(
 ) -> None:
     """The peer is looked at too: a network can translate an address that was checked."""
     looks = iter([True, False])
-    monkeypatch.setattr(client, "is_webhook_address_allowed", lambda _: next(looks))
+    monkeypatch.setattr(network, "is_webhook_address_allowed", lambda _: next(looks))
 
     answer = post(receiver.url)
 
@@ -139,7 +139,7 @@ def test_of_several_addresses_only_the_public_ones_are_tried(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected = resolve_to(monkeypatch, ["10.0.0.1", "127.0.0.1"])
-    monkeypatch.setattr(client, "is_webhook_address_allowed", lambda each: each == "127.0.0.1")
+    monkeypatch.setattr(network, "is_webhook_address_allowed", lambda each: each == "127.0.0.1")
 
     answer = post(f"http://mixed.example:{receiver.port}/hook")
 
