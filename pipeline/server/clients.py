@@ -43,7 +43,7 @@ class Clients:
         return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
 
     def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
-        """Note a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
+        """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
         credential = _client_credential(scope)
         if credential and (name := environ.get(ACCEPTED_CREDENTIAL)):
             self._known[credential] = name
@@ -52,7 +52,7 @@ class Clients:
 
 
 def _client_credential(scope: Message) -> bytes:
-    """Return a hash of a request's key, token or session; nothing without one."""
+    """Return a hash of a request's key, token or session, or no bytes without one."""
     credential = scope_header(scope, b"authorization")
     if not credential:
         cookies = parse_cookie(scope_header(scope, b"cookie").decode("latin1"))

@@ -79,7 +79,7 @@ class StaticFiles:
 
 
 async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
-    """Send a file, piece by piece, for as long as somebody takes it."""
+    """Send a file piece by piece, as long as the client reads it."""
     gone = asyncio.ensure_future(until_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():

@@ -40,7 +40,7 @@ control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Make the directory in which workers add up their counters for /metrics.
+    """Create the directory for the workers' counters of /metrics.
 
     Then load the program once, before workers are forked: they start at once and share its memory.
     """

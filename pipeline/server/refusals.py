@@ -24,7 +24,7 @@ RETRY_SECONDS = 1
 
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
-    """Refuse a request: with a problem for clients of the API, else with a page."""
+    """Refuse a request, with a problem for API clients, else with a page."""
     name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
@@ -58,7 +58,7 @@ async def answer_refusal(
 
 
 def scope_header(scope: Message, name: bytes) -> bytes:
-    """Return the first header of that name, else nothing."""
+    """Return the first header with a name, or no bytes."""
     return next((value for each, value in scope["headers"] if each == name), b"")
 
 

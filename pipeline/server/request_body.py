@@ -154,18 +154,18 @@ class Body:
 
 
 def body_may_have_files(scope: Message) -> bool:
-    """Return whether an address takes files of people, from those who say who they are."""
+    """Return whether a request uploads a file of people, with a credential."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
 def is_body_left_unread(scope: Message) -> bool:
-    """Return whether a body says that it is longer than it may be."""
+    """Return whether a body declares a length that is too long."""
     return said_body_length(scope) > _most_body_bytes(scope)
 
 
 def said_body_length(scope: Message) -> int:
-    """Return the length that a body says it has, else 0."""
+    """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
 
 

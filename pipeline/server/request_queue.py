@@ -99,7 +99,7 @@ class RequestQueue:
         return None
 
     def end(self, client: str, *, is_heavy: bool) -> None:
-        """Give a thread back, to those who wait."""
+        """Return a thread, and pass it to a waiting request."""
         _count_down_in_queue(self._running, client)
         if is_heavy:
             self._heavy.discard(client)

@@ -22,7 +22,7 @@ class NoThread(Exception):
 
 
 def open_thread_connection() -> None:
-    """Connect this thread to the database; its first request reports what is wrong with that."""
+    """Connect this thread to the database. If that fails, the thread's first request reports it."""
     with suppress(Error, ClusterError):
         connection.ensure_connection()
 
