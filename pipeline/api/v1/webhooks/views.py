@@ -42,6 +42,7 @@ from pipeline.webhooks.endpoints import (
     send_test_webhook,
 )
 from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
+from pipeline.webhooks.types import TEST, TYPES
 
 _MANAGE = Action.MANAGE_WEBHOOKS
 
@@ -166,10 +167,13 @@ class Deliveries(Endpoint):
     )
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return the deliveries to an endpoint, newest first."""
+        type_ = parameters.text_parameter(request, "type")
+        if type_ is not None and type_ not in (*TYPES, TEST):
+            parameters.refuse_parameter("type", "Must be a type of webhooks.")
         page = reads.webhook_deliveries_to(
             _own(request, webhook_id),
             state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
-            type_=parameters.text_parameter(request, "type"),
+            type_=type_,
             after=pagination.cursor_id(request),
             limit=pagination.page_limit(request),
         )
