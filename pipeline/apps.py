@@ -17,9 +17,11 @@ class PipelineConfig(AppConfig):
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.outbox import start_event_emails
         from pipeline.notifications.tracking import start_tracking_emails
+        from pipeline.webhooks.follow_up import start_queueing_webhooks
 
         start_event_emails()
         start_tracking_emails()
+        start_queueing_webhooks()
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(
@@ -33,8 +35,10 @@ def schedule_upkeep_of_migrated_app(**_: Any) -> None:
     from pipeline.maintenance.task import ensure_maintenance_task
     from pipeline.notifications.company_task import ensure_company_emails
     from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
+    from pipeline.webhooks.task import ensure_webhooks_tasks
 
     ensure_maintenance_task()
     ensure_anchoring_task()
     ensure_end_of_retention()
     ensure_company_emails()
+    ensure_webhooks_tasks()

@@ -9,6 +9,8 @@ from tasks.advisory_locks import RETENTION_TURN
 BATCH = 5_000
 # File parts per statement: each is up to a megabyte.
 PARTS = 64
+# Deliveries of webhooks and their attempts.
+WEBHOOKS_DAYS = 30
 
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
@@ -21,6 +23,12 @@ def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: st
         f"DELETE FROM {table} WHERE (SELECT pg_try_advisory_xact_lock(%(turn)s))"  # noqa: S608 -- of texts that stand below
         f" AND {key} = ANY(ARRAY({chosen})) AND {condition}"
     )
+
+
+def _some_aged(table: str, column: str) -> str:
+    """Remove some rows of webhooks that are older than they are kept."""
+    condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
+    return _remove_some_expired_rows(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What is removed: each kind with its statement and the most rows it removes. A file's parts and
@@ -66,6 +74,8 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    "attempts": (_some_aged("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_some_aged("pipeline_webhookdelivery", "created_at"), BATCH),
     "private_emails": (
         _remove_some_expired_rows(
             "applicants_privateemail",
@@ -111,7 +121,8 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 def remove_expired_rows() -> dict[str, int]:
     """Remove expired rows: responses kept for 24 h, fully refilled rates, sessions.
 
-    Also removes applicants' tokens and codes, and files with everything that belongs to them.
+    Also removes applicants' tokens and codes, webhook deliveries, and files with everything that
+    belongs to them.
 
     Returns the number of removed rows of each kind. Each kind has its own transaction and a limit.
     If a kind reaches its limit (`are_more_rows_expired`), there may be more.

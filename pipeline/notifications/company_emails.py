@@ -72,8 +72,8 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "A webhook endpoint was switched off",
         "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"
         " is sent to it any more.",
-        "company_jobs",
-        "Your jobs",
+        "webhooks",
+        "Webhooks",
     ),
 }
 

@@ -68,6 +68,8 @@ NOT_FOUND = (
     errors.ApplicantNotFound,
     errors.StoredFileNotFound,
     errors.ScheduleNotFound,
+    errors.WebhookNotFound,
+    errors.WebhookDeliveryNotFound,
 )
 
 

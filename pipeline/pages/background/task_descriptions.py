@@ -59,6 +59,8 @@ def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
         case "demo.sleep":
             then = _THEN.get(str(given.get("then")), "")
             return f"Sleep {describe_task_seconds(given.get('seconds', 0))}{then}"
+        case "webhooks.redeliver":
+            return "Send failed webhooks again"
     return describe_task_type(key)
 
 
