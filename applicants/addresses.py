@@ -7,8 +7,8 @@ import unicodedata
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-# Unicode's categories of characters that nobody sees or types in an address: control, format
-# (zero-width ones), surrogate, private, unassigned, and every kind of space.
+# Unicode categories of characters that are invisible or never typed in an address: control, format
+# (such as zero-width characters), surrogate, private, unassigned, and every kind of space.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 

@@ -11,7 +11,7 @@ from applicants.mail import NOWHERE
 
 
 @register("environment")
-def mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
+def check_that_mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
     """Warn if emails are discarded, because no applicant can then sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:
         return []

@@ -1,7 +1,7 @@
-"""Emails: handing one to the mail server, and private ones that are sent by a background task.
+"""Emails: handing them to the mail server, and private ones that a background task sends.
 
-A private email (a sign-in code, an invitation) is stored encrypted until it is sent, and deleted
-then. Its task holds only its id.
+A private email (a sign-in code, an invitation) is stored encrypted, and deleted once it is sent.
+Its task holds only its id.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ logger = logging.getLogger(__name__)
 
 NOWHERE = "django.core.mail.backends.dummy.EmailBackend"
 PRIVATE = "email.private"  # the type of the task
-# Somebody sits before a page and waits for the code: it goes before any other work.
+# A person is waiting for the code in front of a page, so it goes before other work.
 PRIORITY = 80
 USUAL_LIFETIME = timedelta(days=1)
-PERMANENT = 500  # the first of SMTP's codes that say so
+PERMANENT = 500  # the lowest SMTP code of a permanent failure
 
 
 class Refused(Exception):
-    """The mail server refuses an email permanently; `code` is SMTP's, or a word."""
+    """The mail server refuses an email permanently. `code` is SMTP's code, or a word."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"the mail server refused the email: {code}")
@@ -48,7 +48,7 @@ def post_private_email(
 ) -> None:
     """Send a private email once the current transaction commits, or at once if there is none.
 
-    Never waits for the mail server. After its lifetime it is no longer tried.
+    It never waits for the mail server. The email is not sent once its lifetime is over.
     """
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("An email was dropped: EMAIL_URL is not set")
@@ -62,18 +62,18 @@ def post_private_email(
 
 
 def send_private_email(email_id: UUID) -> str:
-    """Send a stored email and delete it; return what became of it, in a word.
+    """Send a stored email and delete it; return the outcome in a word.
 
-    Raises tasks.errors.Retry when the mail server cannot be reached or says to come back later.
+    Raises tasks.errors.Retry if the mail server cannot be reached or asks to try again later.
     """
     row = PrivateEmail.objects.filter(id=email_id, expires_at__gt=Now()).first()
     if row is None:
-        return "expired"  # or sent by an attempt that died right after it
+        return "expired"  # or sent by an attempt that then died
     try:
         to, subject, text = json.loads(_mail_vault().decrypt(bytes(row.sealed)))
     except InvalidToken:
         row.delete()
-        return "unreadable"  # SECRET_KEY was changed, and the one before is not known
+        return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
     try:
         hand_over_email(compose_email(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
@@ -85,7 +85,7 @@ def send_private_email(email_id: UUID) -> str:
 
 
 def drop_private_email(email_id: UUID) -> None:
-    """Delete a stored email that nobody will send any more."""
+    """Delete a stored email that will not be sent."""
     PrivateEmail.objects.filter(id=email_id).delete()
 
 
@@ -95,16 +95,16 @@ def forget_private_emails(address: str) -> None:
 
 
 def mailed_address_digest(address: str) -> bytes:
-    """Return the keyed hash under which the stored emails to an address are found."""
+    """Return the keyed hash that identifies the stored emails to an address."""
     return salted_hmac("applicants.mail.address", address.lower(), algorithm="sha256").digest()
 
 
 def compose_email(
     *, to: str, subject: str, text: str, email_id: UUID, html: str = ""
 ) -> EmailMultiAlternatives:
-    """Build an email. Its subject is one line, so that no name can break the headers.
+    """Build an email. The subject is joined to one line, so that no name can break the headers.
 
-    Its Message-ID is made of its id, so that a server or mailbox sees when it gets it twice.
+    The Message-ID derives from the id, so that servers and mailboxes can recognise a second copy.
     """
     message = EmailMultiAlternatives(
         " ".join(subject.split()), text, to=[to], headers={"Message-ID": message_id_of(email_id)}
@@ -115,16 +115,16 @@ def compose_email(
 
 
 def message_id_of(email_id: UUID) -> str:
-    """Return the Message-ID of an email: the same for each attempt to send it."""
+    """Return the Message-ID of an email, which is the same for each attempt to send it."""
     domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "localhost"
     return f"<{email_id.hex}@{domain}>"
 
 
 def hand_over_email(message: EmailMessage) -> str:
-    """Hand an email to the mail server; return its provider's id, else its own Message-ID.
+    """Hand an email to the mail server; return the provider's id, or else the Message-ID.
 
-    Raises Refused when that can never succeed, tasks.errors.Retry when it can later. Neither holds
-    an address.
+    Raises Refused if sending can never succeed, and tasks.errors.Retry if it can later. Neither
+    contains an address.
     """
     connection = get_connection()
     message.connection = connection
@@ -139,7 +139,7 @@ def hand_over_email(message: EmailMessage) -> str:
             f"the mail server could not take the email: {_named_mail_error(error)}"
         ) from None
     finally:
-        with suppress(Exception):  # it has been accepted: how the server says goodbye is its own
+        with suppress(Exception):  # the email is accepted: errors while closing do not matter
             connection.close()
     given = getattr(getattr(message, "anymail_status", None), "message_id", None)
     return message.extra_headers["Message-ID"] if given is None else str(given)
@@ -153,9 +153,9 @@ def masked_address(address: str) -> str:
 
 
 def _permanent_mail_code(error: Exception) -> str:
-    """Return the code of an error that no later attempt can mend; else an empty text.
+    """Return the code of a permanent error, or "" for one that a later attempt may overcome.
 
-    A refusal of the sender or of our credentials is for the operator to mend, not permanent.
+    A refusal of the sender or of our credentials is not permanent: the operator can fix it.
     """
     match error:
         case smtplib.SMTPRecipientsRefused():
@@ -164,10 +164,10 @@ def _permanent_mail_code(error: Exception) -> str:
         case smtplib.SMTPDataError() if error.smtp_code >= PERMANENT:
             return str(error.smtp_code)
         case smtplib.SMTPNotSupportedError():
-            return "UNSUPPORTED"  # an address in letters that the server cannot carry
+            return "UNSUPPORTED"  # the server does not support the letters of the address
         case UnicodeError():
             return "BAD_ADDRESS"
-    # The error of a library that may not be installed.
+    # An error class of a library that may not be installed.
     kinds = {kind.__name__ for kind in type(error).__mro__}
     return "REFUSED" if "AnymailRecipientsRefused" in kinds else ""
 
@@ -180,7 +180,7 @@ def _named_mail_error(error: Exception) -> str:
 
 
 def _mail_vault() -> MultiFernet:
-    """Return the cipher of the stored emails; keys before SECRET_KEY still read theirs."""
+    """Return the cipher of stored emails. Fallback keys can still read theirs."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [
         salted_hmac("applicants.mail", "vault", secret=key, algorithm="sha256").digest()

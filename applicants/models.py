@@ -1,4 +1,4 @@
-"""People who apply, their tokens, their sign-in codes, and emails that nobody else may read."""
+"""People who apply, their tokens and sign-in codes, and private emails to them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Applicant(models.Model):
     email = models.CharField(max_length=EMAIL_LENGTH, unique=True)
     name = models.CharField(max_length=NAME_LENGTH, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # The time zone of their browser, for times in emails; empty while it is not known.
+    # Time zone of their browser, for times in emails; empty while unknown.
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
-    # If they want to be reminded of a deadline before it passes.
+    # Whether they want reminders before a deadline.
     reminders = models.BooleanField(default=True, db_default=True)
 
     def __str__(self) -> str:
@@ -88,9 +88,9 @@ class SignInCode(models.Model):
 
 
 class PrivateEmail(models.Model):
-    """Email with a secret in it, on its way to the mail server; the row goes with the sending.
+    """Email that contains a secret. The row is deleted once the mail server has accepted it.
 
-    `sealed` is encrypted with a key made of SECRET_KEY, `address` is a keyed hash.
+    `sealed` is encrypted with a key derived from SECRET_KEY; `address` is a keyed hash.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -26,7 +26,7 @@ CLEARED_AT_ONCE = 20
 
 
 def checked_address(email: str) -> str:
-    """Check an address; return it in its one spelling. Raises ValidationError (Django's)."""
+    """Check an address and return its normal spelling. Raises Django's ValidationError."""
     email = valid_address(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
     return email
@@ -92,9 +92,9 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
 
 
 def remember_time_zone(applicant_id: UUID, zone: str) -> None:
-    """Keep the time zone of a person's browser, for times in emails; ignore an unknown one.
+    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
 
-    UTC is what a browser without a zone is shown, and so is not kept over another.
+    UTC is ignored too: it is the default for a browser without a zone.
     """
     try:
         is_known = zone != "UTC" and bool(ZoneInfo(zone))
@@ -105,7 +105,7 @@ def remember_time_zone(applicant_id: UUID, zone: str) -> None:
 
 
 def stop_reminders(applicant_id: UUID) -> None:
-    """Send a person no more reminders of deadlines. Twice is harmless."""
+    """Stop reminders of deadlines to a person. Doing so twice is harmless."""
     if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
         security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
 
@@ -151,19 +151,19 @@ def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
         if not codes.guess_code(normal_address(email), code, requester=requester):
             return None
         person = find_or_create_applicant(email)
-        granted = Granted(*grant_token(person), person.id)
+        granted = Granted(*grant_token_to_applicant(person), person.id)
     expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
     some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
     ApplicantToken.objects.filter(id__in=some).delete()
     return granted
 
 
-def issue_token(applicant: Applicant) -> str:
+def issue_token_to_applicant(applicant: Applicant) -> str:
     """Create a token for a person. It cannot be shown again."""
-    return grant_token(applicant)[0]
+    return grant_token_to_applicant(applicant)[0]
 
 
-def grant_token(applicant: Applicant) -> tuple[str, datetime]:
+def grant_token_to_applicant(applicant: Applicant) -> tuple[str, datetime]:
     """Create a token for a person; return it, for the only time, with its expiry."""
     token, expires_at = tokens.new_applicant_token(), timezone.now() + TOKEN_LIFETIME
     ApplicantToken.objects.create(
@@ -173,7 +173,7 @@ def grant_token(applicant: Applicant) -> tuple[str, datetime]:
     return token, expires_at
 
 
-def revoke_token(token_id: UUID) -> None:
+def revoke_token_of_applicant(token_id: UUID) -> None:
     """Revoke a token. Revoking twice is harmless."""
     if ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now()):
         security.info("token.revoked", extra={"token": str(token_id)})
@@ -201,6 +201,6 @@ WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_time
 )
 
 
-def find_token(token: str) -> KnownToken | None:
+def find_token_of_applicant(token: str) -> KnownToken | None:
     """Return a token if it exists and is neither revoked nor expired; one look-up by hash."""
     return FIND_TOKEN.first(digest=tokens.token_digest(token))

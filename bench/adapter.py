@@ -186,12 +186,12 @@ def _tokens(job: UUID, people: int, *, behind: int = 0) -> list[tuple[str, str]]
     from django.db import connection
     from django.db.models import F
 
-    from applicants.services import issue_token
+    from applicants.services import issue_token_to_applicant
     from pipeline.models import Application
 
     rows = Application.objects.filter(job_id=job).exclude(status="INACTIVE")
     in_order = rows.select_related("applicant").order_by(F("ticket").asc(nulls_first=True), "tie")
     front = in_order[behind : behind + people]
-    tokens = [(issue_token(row.applicant), str(row.id)) for row in front]
+    tokens = [(issue_token_to_applicant(row.applicant), str(row.id)) for row in front]
     connection.close()
     return tokens

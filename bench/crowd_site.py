@@ -101,14 +101,14 @@ def _person(email: str) -> Person:
     from django.http import HttpRequest
 
     from applicants.http import sign_in_browser
-    from applicants.services import find_or_create_applicant, issue_token
+    from applicants.services import find_or_create_applicant, issue_token_to_applicant
 
     person, request = find_or_create_applicant(email), HttpRequest()
     request.session = SessionStore()
     sign_in_browser(request, person)
     request.session.save()
     cookie = f"{settings.SESSION_COOKIE_NAME}={request.session.session_key}"
-    return Person(issue_token(person), cookie)
+    return Person(issue_token_to_applicant(person), cookie)
 
 
 def _listener(port: int) -> int:

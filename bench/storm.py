@@ -144,10 +144,10 @@ def _storm(port: int, key: str, job_id: str, options: argparse.Namespace) -> Cou
 
 
 def _tokens(people: int) -> list[str]:
-    from applicants.services import find_or_create_applicant, issue_token
+    from applicants.services import find_or_create_applicant, issue_token_to_applicant
 
     addresses = [f"person{number}@storm.example" for number in range(people)]
-    return [issue_token(find_or_create_applicant(address)) for address in addresses]
+    return [issue_token_to_applicant(find_or_create_applicant(address)) for address in addresses]
 
 
 def _crowd(

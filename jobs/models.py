@@ -22,7 +22,7 @@ class UserManager(BaseUserManager["User"]):
     """Manager of staff accounts, which are identified by their email address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Create a staff account; without a password it signs in by a code."""
+        """Create a staff account. Without a password, it signs in with an emailed code."""
         user = self.model(email=normal_address(email), **fields)
         user.set_password(password)
         user.save(using=self._db)

@@ -21,7 +21,7 @@ from pipeline.live.hub import process_hub  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
-    Remembered,
+    RememberedAnswers,
     StaticFiles,
     answer_alive,
 )
@@ -35,7 +35,7 @@ bound_statements()
 
 _pages = WSGIAdapter(_django)
 _files = StaticFiles()
-_remembered = Remembered()
+_remembered = RememberedAnswers()
 
 
 async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:

@@ -93,7 +93,7 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "company_jobs"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-# For new passwords; those that were chosen before stay as they are.
+# For new passwords; existing ones stay as they are.
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (

@@ -67,7 +67,7 @@ class PersonCaller:
 
     applicant_id: UUID
     token_id: UUID | None = None  # the token's; None for a session
-    subject: Subject = field(default=None, compare=False)  # if it was read with the credential
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
 
     @property
     def actor(self) -> Actor:

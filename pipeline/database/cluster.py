@@ -6,7 +6,7 @@ import atexit
 from functools import cached_property
 from pathlib import Path
 
-from pipeline.database.binaries import find_binaries, reachable_copy
+from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
 from pipeline.database.data_dir import data_dir_of, make_dir_reachable, socket_dir_of
 from pipeline.database.file_locks import SharedFileLock, hold_file_lock
 from pipeline.database.roles import prepare_roles_of_cluster
@@ -62,5 +62,5 @@ class Cluster:
         """Return the server, running or not. Raises ClusterError if no PostgreSQL is found."""
         binaries = find_binaries()
         if self._user:
-            binaries = reachable_copy(binaries, self.base)
+            binaries = reachable_copy_of_binaries(binaries, self.base)
         return Server(binaries, self.base, self.socket_dir, self._user, self._conf)

@@ -66,7 +66,7 @@ def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> 
         named = {"name": sql.Literal(OWNER), "role": sql.Identifier(OWNER)}
         server.execute(sql.SQL("GRANT CREATE, USAGE ON SCHEMA public TO {role}").format(**named))
         server.execute(sql.SQL(_HAND_OVER).format(**named))
-        _give_rights(server, APPLICATION)
+        _give_role_its_rights(server, APPLICATION)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def in_migrating_role() -> Iterator[None]:
         with server.transaction():
             if application["USER"] != given["USER"]:
                 _create_role(server, application["USER"], application["PASSWORD"] or None)
-                _give_rights(server, application["USER"])
+                _give_role_its_rights(server, application["USER"])
     finally:
         connection.close()
         connection.settings_dict.update(application)
@@ -115,7 +115,7 @@ def _create_role(server: psycopg.Connection, role: str, password: str | None) ->
     )
 
 
-def _give_rights(server: psycopg.Connection, role: str) -> None:
+def _give_role_its_rights(server: psycopg.Connection, role: str) -> None:
     found = server.execute("SELECT to_regclass(%s)", [LOG]).fetchone()
     if found and next(iter(found.values() if isinstance(found, dict) else found)):
         for statement in _RIGHTS.split(";"):

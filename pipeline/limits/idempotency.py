@@ -102,7 +102,9 @@ class InUse:
     """The first request is still running."""
 
 
-def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept | Reused | InUse:
+def claim_idempotency_key(
+    record_id: bytes, fingerprint: bytes
+) -> IdempotencyClaim | Kept | Reused | InUse:
     """Claim a key for a request, or return the state of the earlier claim."""
     run = uuid4()
     parameters: dict[str, Any] = {
@@ -127,14 +129,14 @@ def claim_key(record_id: bytes, fingerprint: bytes) -> IdempotencyClaim | Kept |
     return InUse() if status is None else Kept(status, json.loads(headers), bytes(body))
 
 
-def keep_answer(
+def keep_idempotent_answer(
     claim: IdempotencyClaim, *, status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
     """Keep the response. Does nothing if a later attempt took over the claim."""
     _write(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
 
 
-def release_key(claim: IdempotencyClaim) -> None:
+def release_idempotency_key(claim: IdempotencyClaim) -> None:
     """Release the key for any request. The same request still creates the same row."""
     _write(_RELEASE, claim)
 

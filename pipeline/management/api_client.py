@@ -47,7 +47,7 @@ class ApiClient:
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path, None)
 
     def post(self, path: str, body: Any, *, idempotency_key: str) -> Any:
-        """Send a POST, once more if the connection breaks, and return the answer."""
+        """Send a POST, again if the connection breaks, and return the answer."""
         given = {"Idempotency-Key": idempotency_key}
         return self._call("POST", path, json.dumps(body), given)
 

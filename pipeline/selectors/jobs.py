@@ -88,27 +88,43 @@ def read_job(job_id: UUID) -> Job:
 
 
 def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
-    """Return the open jobs of every company, newest first, in one query."""
-    return _page_of_jobs(_whole_jobs().filter(status=JobStatus.OPEN), search, after, limit)
+    """Return the open jobs of every company, newest first, in one query.
+
+    Each word of `search` must stand in the title, the location or the company's name. `after` is
+    the last job of the previous page.
+    """
+    jobs = _whole_jobs().filter(status=JobStatus.OPEN)
+    for word in search.split():
+        jobs = jobs.filter(
+            Q(posting__title__icontains=word)
+            | Q(posting__location__icontains=word)
+            | Q(company__name__icontains=word)
+        )
+    return _page_of_jobs(jobs, after, limit)
 
 
 def jobs_of_company(
     company_id: UUID, *, status: str | None, search: str, after: UUID | None, limit: int
 ) -> Page[Job]:
-    """Return a company's jobs, drafts included, newest first, in one query."""
+    """Return a company's jobs, drafts included, newest first, in one query.
+
+    `search` must stand in the title or the location as it is.
+    """
     jobs = _whole_jobs().filter(company_id=company_id)
-    return _page_of_jobs(jobs.filter(status=status) if status else jobs, search, after, limit)
+    if status:
+        jobs = jobs.filter(status=status)
+    if search:
+        jobs = jobs.filter(
+            Q(posting__title__icontains=search) | Q(posting__location__icontains=search)
+        )
+    return _page_of_jobs(jobs, after, limit)
 
 
 def _whole_jobs() -> QuerySet[Job]:
     return Job.objects.select_related("posting", "company")
 
 
-def _page_of_jobs(jobs: QuerySet[Job], search: str, after: UUID | None, limit: int) -> Page[Job]:
-    if search:
-        jobs = jobs.filter(
-            Q(posting__title__icontains=search) | Q(posting__location__icontains=search)
-        )
+def _page_of_jobs(jobs: QuerySet[Job], after: UUID | None, limit: int) -> Page[Job]:
     if after:
         jobs = jobs.filter(id__lt=after)
     return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)

@@ -74,7 +74,7 @@ class PastPlace:
 
 
 @dataclass(slots=True)
-class PastMoment:
+class PastState:
     """A job's line after one event. Each list has its first SHOWN people, in order.
 
     `job` holds the job's status, capacity and policy, from the log's data.
@@ -132,9 +132,9 @@ class Difference:
     total: int
 
 
-def past_moment_of(
+def past_state_of(
     job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None, shown: int = SHOWN
-) -> PastMoment:
+) -> PastState:
     """Return the line after event `seq`, or at time `as_of`, or now.
 
     Takes at most four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's
@@ -154,7 +154,7 @@ def past_moment_of(
     about_job = Event.objects.filter(job_id=job_id, application_id=None, seq__lte=seq)
     last = about_job.order_by("-seq")[0]
     event = Event.objects.get(job_id=job_id, seq=seq)
-    moment = PastMoment(event, head, last.data, last.policy_version)
+    moment = PastState(event, head, last.data, last.policy_version)
     if shown and moment.is_listed:
         lists = {
             Status.ACTIVE: moment.active,

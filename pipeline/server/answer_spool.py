@@ -1,7 +1,7 @@
-"""Store between a thread that makes a large answer and a client that takes it.
+"""Buffer between a thread that produces a large response and a client that reads it.
 
-The thread writes as fast as it can and goes on to other work; the event loop sends as fast as the
-client reads. What waits in between lies on disk, within bounds.
+The thread writes as fast as it can and then turns to other work. The event loop sends as fast as
+the client reads. The bytes in between are on disk, within limits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from tempfile import SpooledTemporaryFile
 from typing import ClassVar
 
 MEMORY_BYTES = 262_144
-# How much of one answer may wait for its client, and how much of all answers of a process. Beyond
-# that the thread waits, and gives up a client that takes too little meanwhile: other requests need
-# the thread, and the client can tell that the answer is not whole.
+# How much of one response, and of all responses of a process, may wait for clients. Beyond that,
+# the thread waits, and abandons a client that reads too little meanwhile: other requests need the
+# thread, and the client can tell that the response is incomplete.
 MOST_WAITING_BYTES = 33_554_432
 MOST_BYTES_OF_ALL = 536_870_912
 FEW_BYTES = 1_048_576
@@ -22,13 +22,13 @@ PATIENCE_SECONDS = 10.0
 
 
 class Abandoned(Exception):
-    """Nobody takes the answer any more."""
+    """The client no longer reads the response."""
 
 
 class AnswerSpool:
-    """Part of an answer that is made and not sent yet.
+    """Part of a response that is produced but not yet sent.
 
-    `wake` is called in the writing thread when there is more to send.
+    `wake` is called in the writing thread if there is more to send.
     """
 
     bytes_of_all: ClassVar[int] = 0
@@ -53,7 +53,7 @@ class AnswerSpool:
         self._wake()
 
     def end(self) -> None:
-        """Note that the answer is whole."""
+        """Mark the response as complete."""
         with self._changed:
             self._is_whole = True
         self._wake()
@@ -68,7 +68,7 @@ class AnswerSpool:
             self._taken += len(piece)
             self._count(-len(piece))
             is_last = self._is_whole and self._taken == self._written
-            if self._taken == self._written:  # a client that keeps up leaves the file short
+            if self._taken == self._written:  # the file stays short for a client that keeps up
                 self._file.seek(0)
                 self._file.truncate()
                 self._taken = self._written = 0
@@ -76,7 +76,7 @@ class AnswerSpool:
         return piece, is_last
 
     def close(self) -> None:
-        """Forget what is left, and let the thread that writes know."""
+        """Discard the rest, and tell the writing thread."""
         with self._changed:
             self._is_abandoned = True
             self._count(self._taken - self._written)

@@ -1,4 +1,4 @@
-"""Clients, between whom the event loop shares out what it has."""
+"""Clients of a process, between which the event loop shares its resources."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Client(NamedTuple):
 
 
 class Clients:
-    """Credentials that have been accepted lately: keys, tokens and signed-in sessions.
+    """Recently accepted credentials: keys, tokens and signed-in sessions.
 
-    Any other is worth no more than the address it comes from: else whoever makes up credentials
-    would count as many clients. All sessions of a person are one client.
+    A request with any other credential counts for its network address, so that invented credentials
+    do not count as separate clients. All sessions of a person are one client.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Clients:
         return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
 
     def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
-        """Note a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
+        """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
         credential = _client_credential(scope)
         if credential and (name := environ.get(ACCEPTED_CREDENTIAL)):
             self._known[credential] = name
@@ -52,7 +52,7 @@ class Clients:
 
 
 def _client_credential(scope: Message) -> bytes:
-    """Return a hash of a request's key, token or session; nothing without one."""
+    """Return a hash of a request's key, token or session, or no bytes without one."""
     credential = scope_header(scope, b"authorization")
     if not credential:
         cookies = parse_cookie(scope_header(scope, b"cookie").decode("latin1"))

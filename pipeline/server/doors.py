@@ -1,4 +1,4 @@
-"""Bound on the connections of one process: in all, and from one network address."""
+"""Limits on the connections of one process, in total and per network address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MOST_PER_ADDRESS = 1_000
 
 
 class Doors:
-    """Count of open connections. Trusted proxies speak for many, and have no bound of their own."""
+    """Count of open connections.
+
+    Trusted proxies carry many clients, so they have no limit per address.
+    """
 
     def __init__(
         self, *, most: int = MOST_CONNECTIONS, per_address: int = MOST_PER_ADDRESS
@@ -25,11 +28,11 @@ class Doors:
         self._open: Counter[str] = Counter()
 
     def trust(self, proxies: Iterable[IPv4Network | IPv6Network]) -> None:
-        """Count no connections from these networks by address."""
+        """Exempt these networks from the limit per address."""
         self.proxies = tuple(proxies)
 
     def enter(self, peer: str) -> bool:
-        """Count a connection; return whether there was room for it."""
+        """Count a new connection, and return whether there was room for it."""
         network = client_network_of(peer)
         is_full = self._open.total() >= self.most
         speaks_for_many = not peer or _is_peer_in(peer, self.proxies)
@@ -39,7 +42,7 @@ class Doors:
         return True
 
     def leave(self, peer: str) -> None:
-        """Count a connection less."""
+        """Count a closed connection."""
         network = client_network_of(peer)
         self._open[network] -= 1
         if not self._open[network]:

@@ -1,4 +1,4 @@
-"""Answers to what goes wrong outside a view: a problem for clients of the API, else a page."""
+"""Responses to errors outside views: a problem for API clients, else a page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """Return the site's answer to a form without a valid CSRF token."""
+    """Return the site's response to a form without a valid CSRF token."""
     return render(request, "errors/csrf.html", status=403)
 
 
@@ -49,12 +49,12 @@ def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
 
 
 def is_error_of_api(request: HttpRequest) -> bool:
-    """Return whether the client expects a problem and not a page."""
+    """Return whether the client expects a problem instead of a page."""
     return request.path.startswith("/api/")
 
 
 def _plain_error_page(request: HttpRequest, kind: ProblemType) -> HttpResponse:
-    """Return a page for which nothing is read: the database may be what is missing."""
+    """Return a page that reads nothing, since the database may be down."""
     body = render_to_string(
         "errors/plain.html",
         {"kind": kind, "request_id": getattr(request, "request_id", "")},

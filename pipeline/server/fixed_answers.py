@@ -1,7 +1,7 @@
-"""Answers that the event loop gives by itself, so that they hold no thread, however slowly read.
+"""Responses that the event loop sends itself, so that slow readers hold no thread.
 
-The liveness check, static files, and the description of the API with its page: these two are made
-once by Django and remembered.
+These are the liveness check, static files, and the OpenAPI document with its page, both of which
+Django produces once and the process remembers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PIECE_BYTES = 65_536
 
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 _METHODS = ("GET", "HEAD")
-# Headers that belong to one request, or follow from the body.
+# Headers that belong to one request or follow from the body.
 _OF_ONE_REQUEST = (b"x-request-id", b"connection", b"content-length")
 
 
@@ -55,13 +55,13 @@ class StaticFiles:
             self._always.append((b"strict-transport-security", policy.encode()))
 
     def find(self, path: str) -> Any:
-        """Return the file at an address, or None."""
+        """Return the file at a path, or None."""
         if self._index.autorefresh:
             return self._index.find_file(path)
         return self._index.files.get(path)
 
     async def send_file(self, file: Any, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer with a file, a part of it, or that it has not changed."""
+        """Respond with a file, a part of it, or 304."""
         said = {
             f"HTTP_{name.decode('latin1').upper().replace('-', '_')}": value.decode("latin1")
             for name, value in scope["headers"]
@@ -79,7 +79,7 @@ class StaticFiles:
 
 
 async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
-    """Send a file, piece by piece, for as long as somebody takes it."""
+    """Send a file piece by piece, as long as the client reads it."""
     gone = asyncio.ensure_future(until_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
@@ -89,8 +89,8 @@ async def _send_static_content(content: IO[bytes], receive: Receive, send: Send)
         gone.cancel()
 
 
-class Remembered:
-    """Answers of Django that are the same for everybody until the next release."""
+class RememberedAnswers:
+    """Cache of Django's responses that are the same for everybody until the next release."""
 
     PATHS = frozenset({"/api/v1/openapi.json", "/api/v1/docs/"})
 
@@ -108,7 +108,7 @@ class Remembered:
         )
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer from memory; 304 if the client has it already."""
+        """Respond from memory, with 304 if the client already has it."""
         headers, body = self._kept[scope["path"]]
         name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
@@ -124,7 +124,7 @@ class Remembered:
         await _send_static_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
     def remembering(self, scope: Message, send: Send) -> Send:
-        """Return a `send` that keeps an answer on its way, if it is one to remember."""
+        """Return a `send` that also remembers the response, if it is one to remember."""
         plain = scope["method"] == "GET" and not scope["query_string"]
         if scope["path"] not in self.PATHS or not plain:
             return send

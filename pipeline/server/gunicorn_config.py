@@ -1,26 +1,30 @@
-"""Gunicorn's settings, the same on a laptop and in a container; only the address differs.
+"""Gunicorn's settings, the same on a laptop and in a container except for the address.
 
 Used as `gunicorn -c python:pipeline.server.gunicorn_config pipeline.asgi`. Arguments on the command
-line and in GUNICORN_CMD_ARGS win, and gunicorn's own variables hold: PORT for the address,
+line and in GUNICORN_CMD_ARGS take precedence. Gunicorn's own variables work: PORT for the address,
 WEB_CONCURRENCY for the number of workers.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
 from typing import Any
 
+import django
+from django.urls import get_resolver
+
 from pipeline.config import env
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-# Of each worker, for everything but live streams: each has a connection to the database. Measured
-# by bench/side_by_side.py: with more of them, more requests wait for a job's lock together.
+# Threads per worker, for everything except live streams. Each has a database connection. Measured
+# by bench/side_by_side.py: with more threads, more requests wait for a job's lock at once.
 threads = 16
 
-# Time for requests to end when the server stops; live streams are ended at once.
+# Time for requests to finish when the server stops. Live streams are closed at once.
 GRACE_SECONDS = 8
 
 timeout = 30  # seconds a worker may be silent before it is replaced
@@ -31,14 +35,23 @@ accesslog = None  # the application logs refused requests itself, with their ids
 errorlog = "-"
 loglevel = env.LOG_LEVEL.lower()
 
-# It would live under one name in the home directory, shared by every gunicorn of this user.
+# It would be one file in the home directory, shared by all gunicorns of this user.
 control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Make the directory in which workers add up their counters for /metrics."""
+    """Create the directory for the workers' counters of /metrics.
+
+    Then load the program once, before workers are forked: they start at once and share its memory.
+    """
     server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
+    django.setup()
+    get_resolver().url_patterns  # noqa: B018  imports the views
+    # The collector would write into the objects that are shared, and so copy them.
+    gc.collect()
+    gc.freeze()
 
 
 def child_exit(server: Any, worker: Any) -> None:

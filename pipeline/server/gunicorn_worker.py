@@ -1,6 +1,6 @@
-"""gunicorn's worker: uvicorn's, which ends its open streams when it is asked to end.
+"""gunicorn's worker: uvicorn's, which also closes its open streams when asked to end.
 
-So a restart waits for nobody who only looks, nor for Python to take a large program to pieces.
+So a restart does not wait for live streams, or for Python to free a large program's objects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.request_queue import RequestQueue
 
-# How long a stream may take to end when the server does; who does not read it holds up nobody.
+# How long a stream may take to end when the server stops. Clients that do not read cannot delay it.
 STUCK_SECONDS = 1.0
 # Objects made since the last collection, and collections of each generation before the next one.
 COLLECT_AFTER = (10_000, 20, 50)
@@ -32,7 +32,9 @@ COLLECT_AFTER = (10_000, 20, 50)
 
 class _LiveServer(Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.should_exit = True  # and nothing more: the process is to end in order, not by a signal
+        self.should_exit = (
+            True  # and nothing more: the process should end normally, not by a signal
+        )
 
     async def shutdown(self, sockets: Any = None) -> None:
         from pipeline.live.hub import process_hub
@@ -64,7 +66,7 @@ class LiveWorker(UvicornWorker):
     }
 
     def init_process(self) -> None:
-        """Load the application with the number of threads that gunicorn was given."""
+        """Load the application with gunicorn's number of threads."""
         RequestQueue.threads_of_process = self.cfg.threads
         BoundedProtocol.doors.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
@@ -73,14 +75,14 @@ class LiveWorker(UvicornWorker):
 
     def run(self) -> None:
         """Serve until asked to end, then exit at once."""
-        # What is loaded now stays: the collector need not go through it again and again.
+        # Everything loaded so far stays, so the collector does not need to scan it again.
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
         super().run()
         atexit._run_exitfuncs()
         logging.shutdown()
-        os._exit(0)  # the system frees all; Python would go through it piece by piece, for seconds
+        os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
         self.config.app = self.wsgi

@@ -1,4 +1,4 @@
-"""HTTP as the web server speaks it: uvicorn's, with bounds for what a client sends and takes."""
+"""uvicorn's HTTP protocol, with limits on what clients send and how slowly they read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from pipeline.server.doors import Doors
 
 MOST_HEAD_BYTES = 65_536
-# How long a new connection may be silent, then how long each head may take from its first byte, and
-# what still follows when a request was answered before its end.
+# How long a new connection may be silent, how long each head may take from its first byte, and how
+# long the rest of a request may take if it was answered before its end.
 HEAD_SECONDS = 20.0
-# How long what a refused client still sends is thrown away, so that it can read why.
+# How long a refused client's remaining bytes are discarded, so that it can read the reason.
 LINGER_SECONDS = 2.0
 MOST_LINGER_BYTES = 10_000_000
-# How long a client may take nothing of what it is sent.
+# How long a client may read nothing of its response.
 TAKING_SECONDS = 60.0
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
@@ -29,24 +29,24 @@ _FULL = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP, where every head has to end somewhere, and soon, and an answer arrives whole."""
+    """HTTP with limits on the length and time of heads, whose responses arrive complete."""
 
     doors: ClassVar[Doors] = Doors()
     transport: Closing
     _peer: str | None = None
-    # Whether the client is not done with its request, or sends what is none.
+    # Whether the client is still sending its request, or bytes that are not a request.
     is_receiving = False
     _deadline: asyncio.TimerHandle | None = None
     _is_in_head = True
     _head_bytes = 0
-    # Whether a request came to its end in the last piece that was taken.
+    # Whether a request ended in the last piece of data.
     _has_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Start the time limit for the client's first byte, unless too many are connected."""
         super().connection_made(Closing(transport, self))
         peer = transport.get_extra_info("peername")
-        self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # a socket of ours has none
+        self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # our own sockets have none
         if not self.doors.enter(self._peer):
             self._peer = None
             self.is_receiving = True  # so that the refusal can be read
@@ -56,7 +56,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._bound_sending()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client."""
+        """Count the connection as closed."""
         self._lift_bound()
         self.transport.unwatch()
         if self._peer is not None:
@@ -64,12 +64,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless the client is refused, or the head gets too long."""
+        """Process received data, unless the client is refused or the head gets too long."""
         if self.transport.is_closing():
             return self.transport.throw_away(len(data))
         self._has_ended = False
         super().data_received(data)
-        if self._is_in_head and not self._has_ended:  # else most of it was a body
+        if self._is_in_head and not self._has_ended:  # otherwise most of it was a body
             self._head_bytes += len(data)
         if self._head_bytes > MOST_HEAD_BYTES:
             self.send_400_response("The request's head is too long.")
@@ -77,13 +77,13 @@ class BoundedProtocol(HttpToolsProtocol):
         return None
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request: so is all that follows."""
+        """Refuse data that is not a request, and everything after it."""
         self.is_receiving = True
         if not self.transport.is_closing():
             super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
-        """Note that a request begins: from here on its head has the whole time."""
+        """Note that a request begins, and start the time limit of its head."""
         self.is_receiving = True
         self._lift_bound()
         super().on_message_begin()
@@ -100,26 +100,27 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Bound what the client is still sending, if anything."""
+        """Limit the time of anything that the client is still sending."""
         super().on_response_complete()
         self._bound_sending()
 
     def pause_writing(self) -> None:
-        """Wait for the client to take what was written, and not for one that takes nothing."""
+        """Wait for the client to read, but not for a client that reads nothing."""
         super().pause_writing()
         self.transport.watch()
 
     def resume_writing(self) -> None:
-        """Send on: the client takes what it is sent."""
+        """Continue sending: the client reads again."""
         super().resume_writing()
         if not self.transport.is_closing():
             self.transport.unwatch()
 
     def _bound_sending(self) -> None:
-        """Bound the time of a head, or of what follows an early answer; from now, if not yet.
+        """Limit the time of a head, or of the rest of a request after an early response.
 
-        While an answer is owed, its own limits hold: what comes behind may not even be read. A
-        connection between two requests has uvicorn's limit, gunicorn's `keepalive`.
+        A limit that already runs is kept. While a response is due, its own limits apply, and later
+        data may not even be read. Between two requests, uvicorn's limit applies (gunicorn's
+        `keepalive`).
         """
         owes = self.cycle is not None and not self.cycle.response_complete
         if owes or not (self.is_receiving or not self._has_ended):
@@ -135,10 +136,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class Closing(asyncio.Transport):
-    """A transport whose end a client can read, even one that is still sending.
+    """Transport that closes so that even a client that is still sending can read the response.
 
-    To close while something comes in has the system throw away the answer, too (it resets the
-    connection): so what still comes is read for a while, and forgotten.
+    If a connection is closed while data still arrives, the system resets it and discards the
+    response. So arriving data is read for a while and discarded.
     """
 
     def __init__(self, inner: asyncio.Transport, protocol: BoundedProtocol) -> None:
@@ -147,16 +148,16 @@ class Closing(asyncio.Transport):
         self._lingers = False
         self._thrown_away = 0
         self._timer: asyncio.TimerHandle | None = None
-        # What is called most goes past us.
+        # The most frequent calls bypass this class.
         for name in ("write", "abort", "get_extra_info", "pause_reading", "resume_reading"):
             setattr(self, name, getattr(inner, name))
 
     def is_closing(self) -> bool:
-        """Return whether nothing more is to be answered."""
+        """Return whether no more responses will be sent."""
         return self._lingers or self._inner.is_closing()
 
     def close(self) -> None:
-        """End the connection once the client has what it was answered."""
+        """Close the connection once the client has received the response."""
         if self.is_closing():
             return
         if self._protocol.is_receiving:
@@ -172,19 +173,19 @@ class Closing(asyncio.Transport):
                 self.watch()
 
     def throw_away(self, length: int) -> None:
-        """Forget what still comes; read no more of it if it is too much."""
+        """Discard arriving data, and stop reading if it is too much."""
         self._thrown_away += length
         if self._thrown_away > MOST_LINGER_BYTES:
             self._inner.pause_reading()
             self.watch()
 
     def watch(self, left: int = -1, stuck_seconds: float = 0.0) -> None:
-        """End the connection when nothing is left to take, or the client takes nothing of it.
+        """Close the connection when everything is sent, or if the client reads nothing.
 
-        `left`: how much it was the last time, `stuck_seconds` ago and more.
+        `left`: how much was unsent at the last check; nothing was read for `stuck_seconds`.
         """
-        of_system = b"\0\0\0\0"  # what is written there, and has not reached the client
-        with suppress(OSError, ValueError):  # a system that does not say
+        of_system = b"\0\0\0\0"  # bytes that were written but have not reached the client
+        with suppress(OSError, ValueError):  # the system does not tell
             of_system = ioctl(self._inner.get_extra_info("socket"), termios.TIOCOUTQ, of_system)
         now = self._inner.get_write_buffer_size() + int(struct.unpack("i", of_system)[0])
         stuck_seconds = stuck_seconds + LINGER_SECONDS if now == left else 0.0
@@ -196,6 +197,6 @@ class Closing(asyncio.Transport):
             self._inner.abort()
 
     def unwatch(self) -> None:
-        """Watch the client no longer."""
+        """Stop watching the client."""
         if self._timer:
             self._timer.cancel()

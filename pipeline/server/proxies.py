@@ -11,7 +11,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from pipeline.web.asgi_types import Message, Receive, Send
 from pipeline.web.client_address import client_network_of
 
-# Stands for a proxy that comes through a socket of this machine, which has no address.
+# The peer of a proxy that connects through a local socket, which has no address.
 _SOCKET = "unix"
 _MAPPED = "::ffff:"
 
@@ -21,11 +21,11 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 def behind_proxies(
     application: Application, proxies: Iterable[IPv4Network | IPv6Network]
 ) -> Application:
-    """Return an application that sees the client and the scheme that these proxies saw.
+    """Return an application that sees the client address and scheme that these proxies saw.
 
-    X-Forwarded-For and X-Forwarded-Proto are read from these networks only, the first from its
-    end. A proxy that comes through a socket counts as trusted, if any is; without any, nothing is
-    read.
+    X-Forwarded-For and X-Forwarded-Proto are read only from these networks, the first one from its
+    end. If there are trusted proxies, one that connects through a socket counts as trusted; without
+    any, nothing is read.
     """
     networks = [str(network) for network in proxies]
     if not networks:

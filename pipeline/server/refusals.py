@@ -1,4 +1,4 @@
-"""Refusals that the event loop gives by itself: no thread and no database takes part in them."""
+"""Refusals that the event loop sends itself, without a thread or the database."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pipeline.web.middleware import request_id_of_header
 from pipeline.web.page_middleware import transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
-TOO_MANY_AT_ONCE = "You have too many requests running at one time. Wait for some of them to end."
+TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
 OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
-# When a client may try again, where its kind of refusal does not say so itself.
+# When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
 
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
-    """Refuse a request: with a problem for clients of the API, else with a page."""
+    """Refuse a request, with a problem for API clients, else with a page."""
     name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
@@ -48,7 +48,7 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
 async def answer_refusal(
     scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
 ) -> None:
-    """Send a whole answer."""
+    """Send a complete response."""
     said = headers | {"Content-Length": str(len(body))}
     if policy := transport_security():
         said["Strict-Transport-Security"] = policy
@@ -58,7 +58,7 @@ async def answer_refusal(
 
 
 def scope_header(scope: Message, name: bytes) -> bytes:
-    """Return the first header of that name, else nothing."""
+    """Return the first header with a name, or no bytes."""
     return next((value for each, value in scope["headers"] if each == name), b"")
 
 

@@ -1,7 +1,7 @@
-"""Bodies of requests, received before anybody is known: large ones on disk, and not too many.
+"""Request bodies, received before authentication: large ones on disk, within limits.
 
-The disk that bodies take is bounded for the whole process, for strangers, and for each client. What
-finds no room is refused before it is received, if it says how long it is.
+Disk space for bodies is limited for the whole process, for strangers and for each client. A body
+without room is refused before it is received, if it declares its length.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import IO
 from pipeline.server.clients import Client
 from pipeline.web.asgi_types import Message, Receive
 
-# More than Django takes. A body that says it is longer is left unread; it is refused by that, and
-# the connection ends.
+# More than Django accepts. A body that declares a greater length is left unread and refused, and
+# the connection is closed.
 MOST_BODY_BYTES = 3_000_000
 BODY_SECONDS = 30.0
-# The same where a file of people is taken in, which may have 16 MB beside its form.
+# The same for uploads of people, whose file may have 16 MB in addition to its form.
 MOST_FILE_BYTES = 17_000_000
 FILE_SECONDS = 120.0
-# A longer body goes to disk and counts as large.
+# A longer body is stored on disk and counts as large.
 MEMORY_BYTES = 262_144
 MOST_LARGE_BYTES = 268_435_456
 
@@ -34,15 +34,15 @@ _TAKES_FILES = re.compile(r"/api/v1/jobs/[^/]+/applications/import|/company/jobs
 
 
 class Gone(Exception):
-    """The client no longer waits for an answer."""
+    """The client no longer waits for a response."""
 
 
 class TooLong(Exception):
-    """The body is longer than it may be."""
+    """The body is too long."""
 
 
 class TooSlow(Exception):
-    """The body did not come to its end in time."""
+    """The body did not end in time."""
 
 
 class NoRoom(Exception):
@@ -52,8 +52,8 @@ class NoRoom(Exception):
 class BodyRoom:
     """Room of one process for the bytes of large bodies.
 
-    Strangers have half of it, so known clients always find the other half. A client may hold one
-    file, or half of what the others leave: so a few clients cannot fill it.
+    Strangers may use half of it, so the other half is always left for known clients. A client may
+    hold one file, or half of what the others leave, so a few clients cannot fill it.
     """
 
     def __init__(self, most_bytes: int = MOST_LARGE_BYTES) -> None:
@@ -61,7 +61,7 @@ class BodyRoom:
         self._held: Counter[Client] = Counter()
 
     def take(self, client: Client, length: int) -> None:
-        """Count bytes of a client. Raises NoRoom."""
+        """Count bytes that a client uses. Raises NoRoom."""
         left = self._most - self._held.total()
         if not client.is_known:
             of_strangers = sum(self._held[each] for each in self._held if not each.is_known)
@@ -72,14 +72,14 @@ class BodyRoom:
         self._held[client] += length
 
     def free(self, client: Client, length: int) -> None:
-        """Count so many bytes less."""
+        """Give bytes of a client back."""
         self._held[client] -= length
         if not self._held[client]:
             del self._held[client]
 
 
 class Body:
-    """Body of one request; a context, at whose end it is closed."""
+    """Body of one request. A context manager that closes it at the end."""
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
         self._scope = scope
@@ -97,7 +97,7 @@ class Body:
         self.close()
 
     def close(self) -> None:
-        """Forget the body, and free its room."""
+        """Discard the body, and free its room."""
         if self._counted:
             self._room.free(self._client, self._counted)
             self._counted = 0
@@ -154,18 +154,18 @@ class Body:
 
 
 def body_may_have_files(scope: Message) -> bool:
-    """Return whether an address takes files of people, from those who say who they are."""
+    """Return whether a request uploads a file of people, with a credential."""
     has_credential = any(name in (b"authorization", b"cookie") for name, _ in scope["headers"])
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
 def is_body_left_unread(scope: Message) -> bool:
-    """Return whether a body says that it is longer than it may be."""
+    """Return whether a body declares a length that is too long."""
     return said_body_length(scope) > _most_body_bytes(scope)
 
 
 def said_body_length(scope: Message) -> int:
-    """Return the length that a body says it has, else 0."""
+    """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
 
 

@@ -1,7 +1,7 @@
-"""Queue before the threads: who may run a request now, who waits, and who is refused at once.
+"""Queue in front of the threads: decides whether a request runs, waits or is refused.
 
-All of it happens in the event loop of one process, so nothing of it needs a lock. A client is a
-credential that has proved to be one, else a network address.
+All of it runs in the event loop of one process, so it needs no locks. A client is an accepted
+credential, or else a network address.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-# The most requests of one client at one time, from their first byte until their answer is taken.
+# The most requests of one client at once, each from its first byte until its response is read.
 PER_CLIENT = 200
-# The most requests that wait for a thread, shared out between clients, and for how long one may.
+# The most requests that wait for a thread, shared between clients, and how long each may wait.
 MOST_WAITING = 500
 WAIT_SECONDS = 10.0
 
 
 class TooManyAtOnce(Exception):
-    """The client has too many requests at one time."""
+    """The client has too many requests at once."""
 
 
 class Overloaded(Exception):
-    """Too many requests wait for a thread, most of them this client's, or this one for too long."""
+    """Too many requests wait, most of them this client's, or this one has waited too long."""
 
 
 @dataclass(eq=False, slots=True)
@@ -37,12 +37,12 @@ class _Waiting:
 
 
 class RequestQueue:
-    """Threads of a process, shared out between clients.
+    """Queue that shares a process's threads between clients.
 
-    One client leaves a quarter of the threads to the others, and whoever runs least comes first.
-    Heavy requests have an eighth of the threads, and each client one of these: so they can slow
-    down each other, and little else. When too many wait, the last request of the client with the
-    most of them is refused.
+    One client leaves a quarter of the threads to the others, and the client with the fewest running
+    requests comes first. Heavy requests may use an eighth of the threads, and each client one of
+    these, so they slow down hardly anything but each other. If too many requests wait, the last one
+    of the client with the most is refused.
     """
 
     threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
@@ -68,7 +68,7 @@ class RequestQueue:
 
     @contextmanager
     def admitted(self, client: str) -> Iterator[None]:
-        """Count a request of a client for as long as the block lasts. Raises TooManyAtOnce."""
+        """Count a client's request while the block runs. Raises TooManyAtOnce."""
         if self._held[client] >= self.per_client:
             raise TooManyAtOnce
         self._held[client] += 1
@@ -78,7 +78,7 @@ class RequestQueue:
             _count_down_in_queue(self._held, client)
 
     async def begin(self, client: str, *, is_heavy: bool) -> None:
-        """Wait for a thread; `end` gives it back. Raises Overloaded."""
+        """Wait for a thread, which `end` returns. Raises Overloaded."""
         if self._may_run(client, is_heavy):
             return self._start(client, is_heavy)
         if len(self._waiting) >= self.most_waiting:
@@ -91,7 +91,7 @@ class RequestQueue:
         except (TimeoutError, asyncio.CancelledError) as stopped:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
-            elif waiting.has_thread:  # its turn came in this very moment
+            elif waiting.has_thread:  # its turn came at this moment
                 self.end(client, is_heavy=is_heavy)
             if isinstance(stopped, TimeoutError):
                 raise Overloaded from None
@@ -99,7 +99,7 @@ class RequestQueue:
         return None
 
     def end(self, client: str, *, is_heavy: bool) -> None:
-        """Give a thread back, to those who wait."""
+        """Return a thread, and pass it to a waiting request."""
         _count_down_in_queue(self._running, client)
         if is_heavy:
             self._heavy.discard(client)
@@ -115,9 +115,9 @@ class RequestQueue:
             first.turn.set_result(None)
 
     def _make_room(self, client: str) -> None:
-        """Refuse the last request of the client with the most that wait. Raises Overloaded.
+        """Refuse the last request of the client with the most waiting. Raises Overloaded.
 
-        That is this very request, unless its client would still have fewer than the other.
+        This request itself is refused, unless its client would still have fewer than the other.
         """
         counts = Counter(each.client for each in self._waiting)
         greediest, most = counts.most_common(1)[0]
@@ -125,7 +125,7 @@ class RequestQueue:
             raise Overloaded
         last = next(each for each in reversed(self._waiting) if each.client == greediest)
         self._waiting.remove(last)
-        if not last.turn.done():  # else it leaves by itself
+        if not last.turn.done():  # otherwise it leaves by itself
             last.turn.set_exception(Overloaded())
 
     def _may_run(self, client: str, is_heavy: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Threads that answer requests, of which one at a time opens its database connection."""
+"""Threads for requests, which open their database connections one at a time."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ logger = logging.getLogger(__name__)
 
 
 class NoThread(Exception):
-    """No thread could be started, and none is there."""
+    """No thread could be started, and there is none yet."""
 
 
 def open_thread_connection() -> None:
-    """Connect this thread to the database; its first request reports what is wrong with that."""
+    """Connect this thread to the database. If that fails, the thread's first request reports it."""
     with suppress(Error, ClusterError):
         connection.ensure_connection()
 
 
 class RequestThreads(Executor):
-    """Up to `most` threads. Another one starts when all are busy and no other one is starting.
+    """Pool of up to `most` threads. Another one starts if all are busy and none is starting.
 
-    To start means to call `warm`: a connection takes several times the CPU of a request. A crowd
-    that met only new threads would wait for all of those at once; like this, the threads that are
-    there go on answering meanwhile. The first thread does not wait for `warm`, so that a process
-    answers what needs no database even where there is none.
+    A starting thread calls `warm`, because a connection takes several times the CPU of a request.
+    If a crowd started all threads at once, it would wait for all of them; this way, existing
+    threads keep answering. The first thread does not wait for `warm`, so that a process can answer
+    requests that need no database even if there is none.
     """
 
     def __init__(self, most: int, warm: Callable[[], None] = open_thread_connection) -> None:
@@ -41,13 +41,13 @@ class RequestThreads(Executor):
         self._warm = warm
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = threading.Lock()
-        self._waiting = 0  # work that no thread has taken yet
+        self._waiting = 0  # work that no thread has started yet
         self._idle = 0
         self._is_starting = False
         self.count = 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have a thread call a function."""
+        """Call a function in a thread."""
         future: Future[Any] = Future()
 
         def run() -> None:
@@ -76,7 +76,7 @@ class RequestThreads(Executor):
         )
         try:
             thread.start()
-        except RuntimeError:  # the system has none left now; the next request tries again
+        except RuntimeError:  # the system has none left; the next request tries again
             logger.exception("A thread for requests could not be started")
         else:
             self._is_starting = True

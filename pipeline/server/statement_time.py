@@ -1,4 +1,4 @@
-"""Time limit for what one statement of a web server may take."""
+"""Time limit of a web server's statements."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from django.conf import settings
 
 
 def bound_statements() -> None:
-    """Bound every statement of this process; to be called before its first connection.
+    """Limit every statement of this process. Call this before its first connection.
 
-    It is a start-up option, so it costs no round trip. Work that may take longer lifts it within
-    its own transaction, see `pipeline.database.statement_time`.
+    The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in
+    its own transaction (see `pipeline.database.statement_time`).
     """
     options = settings.DATABASES["default"]["OPTIONS"]
     milliseconds = settings.STATEMENT_SECONDS * 1_000

@@ -1,9 +1,9 @@
 """Adapter that runs Django's WSGI application under an ASGI server, in a pool of threads.
 
-A thread is held only while Django works. The body is received before, in the event loop, and the
-answer is sent after, so slow senders and readers hold none; a request that breaks off is never
-answered. A small answer goes back in one piece, a large one through a spool. So a usual request
-changes threads only once each way; decision 0005 has the cost.
+A thread is held only while Django works. The event loop receives the body before and sends the
+response after, so slow clients hold no thread. A request that breaks off gets no response. A small
+response is passed back in one piece, a large one through a spool, so a usual request switches
+threads only once each way; decision 0005 has the cost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.server.wsgi_environ import Environ, environ_of
 from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 
 PIECE_BYTES = 65_536
-# Addresses whose answers take long: whole logs and lines, and files in and out.
+# URLs whose responses take long: whole logs and lines, uploads and downloads.
 _HEAVY = re.compile(
     r"/api/v1/jobs/[^/]+/(replay|verify|summary|applications/import)"
     r"|/api/v1/(files/[^/]+|tasks/[^/]+/refused-rows)"
@@ -45,7 +45,7 @@ WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
 class WSGIAdapter:
-    """ASGI application that answers HTTP requests by a WSGI application in a pool of threads."""
+    """ASGI application that runs a WSGI application in a pool of threads."""
 
     def __init__(self, application: WSGIApplication) -> None:
         threads = RequestQueue.threads_of_process
@@ -56,7 +56,7 @@ class WSGIAdapter:
         self._clients = Clients()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or nothing if the client goes away before it has sent it all."""
+        """Respond to one request, unless the client leaves before it has sent everything."""
         client = self._clients.find(scope)
         try:
             with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
@@ -92,13 +92,13 @@ class WSGIAdapter:
             raise
         finally:
             self._queue.end(client, is_heavy=is_heavy)
-            body.close()  # its room is not held for as long as the client takes for the answer
+            body.close()  # its room is freed before the client reads the response
         self._clients.note(scope, environ)
         await answer.finish(rest)
 
 
 class _Answer:
-    """Answer of the application, on its way from its thread to the client."""
+    """The application's response, on its way from a thread to the client."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Answer:
         self.status = 0
 
     def make(self, application: WSGIApplication, environ: Environ) -> bytes:
-        """Run the application, in its thread; return what is left to send of a small answer.
+        """Run the application in its thread, and return the unsent rest of a small response.
 
         Raises Abandoned.
         """
@@ -149,7 +149,7 @@ class _Answer:
                         lambda: self._loop.call_soon_threadsafe(self._more.set)
                     )
                 self._spool.write(b"".join(pieces))
-                if self._sending is None:  # in the event loop; the client is not waited for here
+                if self._sending is None:  # in the event loop; this does not wait for the client
                     self._sending = asyncio.run_coroutine_threadsafe(
                         self._send_stored(self._spool), self._loop
                     )
@@ -162,21 +162,21 @@ class _Answer:
         return b""
 
     def abandon(self) -> None:
-        """Send nothing more; uvicorn ends a connection whose answer is not whole."""
+        """Send nothing more. uvicorn closes a connection whose response is incomplete."""
         if self._sending is not None:
             self._sending.cancel()
-        if self._spool is not None:  # here, too: a task that has not begun closes nothing
+        if self._spool is not None:  # here too, because a task that has not begun closes nothing
             self._spool.close()
 
     async def finish(self, rest: bytes) -> None:
-        """Send what is left, and that this was all."""
+        """Send the rest, and end the response."""
         if self._sending is not None:
             await asyncio.wrap_future(self._sending)
         else:
             await self._pass_on(rest, is_last=True)
 
     async def _send_stored(self, spool: AnswerSpool) -> None:
-        """Send what is stored, as fast as the client takes it and the thread makes it."""
+        """Send stored bytes as fast as the client reads and the thread writes them."""
         gone = asyncio.ensure_future(until_gone(self._receive))
         gone.add_done_callback(lambda _: self._more.set())
         is_last = False

@@ -1,4 +1,4 @@
-"""WSGI environ of a request that came by ASGI."""
+"""WSGI environ of an ASGI request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Environ = dict[str, Any]
 def environ_of(scope: Message, body: IO[bytes]) -> Environ:
     """Return the WSGI environ of a request.
 
-    Headers with underscores are dropped: they could pass for those that a proxy sets.
+    Headers with underscores are dropped, because they could be mistaken for a proxy's.
     """
     server, port = scope.get("server") or ("localhost", 80)
     environ: Environ = {

@@ -62,7 +62,7 @@ class CronTimes:
                     return found
         except (CronSimError, OverflowError):
             pass
-        raise BadSchedule(f"{self.cron!r} is a cron expression without a next time")
+        raise BadSchedule(f"{self.cron!r} is not a cron expression with a next time")
 
 
 def _plain_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tasks.sql.enqueue import QUICK
 from tasks.sql.queues import LANES, STOPPED_OWNERS
 from tasks.sql.turns import AS_FOUND, FROM_ALL_OWNERS, IN_TURNS, LAST, OWNER
@@ -47,18 +49,7 @@ WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
     FROM tasks_tasktype k
     WHERE k.id = ANY(%(types)s) AND NOT k.paused
       AND (k.breaker = 'CLOSED' OR k.id IN (SELECT id FROM probe))
-), trial AS MATERIALIZED (
-    SELECT t.*, ready.quota, b.id AS breaker_id, {LAST % "t.priority"} AS last
-    FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id CROSS JOIN LATERAL (
-        SELECT p.id, p.type_id, p.priority, p.run_after, p.owner_id AS owner FROM tasks_task p
-        WHERE p.owner_id = b.owner_id AND p.status = 'PENDING' AND p.type_id = b.type_id
-          AND p.run_after <= statement_timestamp()
-          AND (%(queues)s::text[] IS NULL OR p.queue = ANY(%(queues)s))
-        ORDER BY p.id LIMIT 1) t
-    WHERE (ready.quota IS NULL OR ready.quota > 0)
-      AND b.breaker = 'OPEN' AND b.probe_at <= statement_timestamp() AND NOT EXISTS (
-        SELECT FROM tasks_taskpause z WHERE z.type_id = b.type_id AND z.owner_id = b.owner_id)
-), oldest AS MATERIALIZED (
+), TRIAL oldest AS MATERIALIZED (
     SELECT t.*, lane.queue, lane.last, ready.quota
     FROM ready JOIN turn lane ON lane.type_id = ready.id CROSS JOIN LATERAL (
         SELECT p.id, p.type_id, p.priority, p.run_after, {OWNER} AS owner FROM tasks_task p
@@ -83,10 +74,7 @@ WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
 ), told AS (
     INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
     SELECT id, 'started', attempt, %(worker)s FROM started
-), tried AS (
-    UPDATE tasks_taskownerbreaker SET probe_at = statement_timestamp() + interval '1 minute'
-    WHERE id IN (SELECT breaker_id FROM trial JOIN started USING (id))
-), spent AS (
+), TRIED spent AS (
     UPDATE tasks_tasktype k SET tokens = ready.tokens - (
             SELECT count(*) FROM started WHERE type_id = k.id),
         tokens_at = statement_timestamp()
@@ -94,14 +82,60 @@ WITH RECURSIVE {QUICK}, {LANES}, turn AS MATERIALIZED (
       AND k.id IN (SELECT type_id FROM started)
 )
 SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.owner_id, s.trace,
-       s.type_id IN (SELECT id FROM probe) OR s.id IN (SELECT id FROM trial), s.priority,
+       s.type_id IN (SELECT id FROM probe) IS_TRIAL, s.priority,
        (SELECT count(*) FROM first) AS seen, statement_timestamp() AS looked
 FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.number
 """
 
-CLAIM = _CLAIM.replace("CANDIDATES", AS_FOUND)
-# The same, for use when more was due than the last claim looked at.
-CLAIM_FROM_ALL_OWNERS = _CLAIM.replace("CANDIDATES", FROM_ALL_OWNERS)
+# What the claim also looks at while a breaker is open for an owner: their next task, a minute after
+# the last one. Without it a claim takes a tenth less of the database's CPU.
+_TRIALS = {
+    "TRIAL": f"""
+trial AS MATERIALIZED (
+    SELECT t.*, ready.quota, b.id AS breaker_id, {LAST % "t.priority"} AS last
+    FROM ready JOIN tasks_taskownerbreaker b ON b.type_id = ready.id CROSS JOIN LATERAL (
+        SELECT p.id, p.type_id, p.priority, p.run_after, p.owner_id AS owner FROM tasks_task p
+        WHERE p.owner_id = b.owner_id AND p.status = 'PENDING' AND p.type_id = b.type_id
+          AND p.run_after <= statement_timestamp()
+          AND (%(queues)s::text[] IS NULL OR p.queue = ANY(%(queues)s))
+        ORDER BY p.id LIMIT 1) t
+    WHERE (ready.quota IS NULL OR ready.quota > 0)
+      AND b.breaker = 'OPEN' AND b.probe_at <= statement_timestamp() AND NOT EXISTS (
+        SELECT FROM tasks_taskpause z WHERE z.type_id = b.type_id AND z.owner_id = b.owner_id)
+),
+""",
+    "TRIAL_ROWS": """
+UNION ALL SELECT id, type_id, priority, run_after, owner, quota, last FROM trial
+""",
+    "TRIED": """
+tried AS (
+    UPDATE tasks_taskownerbreaker SET probe_at = statement_timestamp() + interval '1 minute'
+    WHERE id IN (SELECT breaker_id FROM trial JOIN started USING (id))
+),
+""",
+    "IS_TRIAL": "OR s.id IN (SELECT id FROM trial)",
+}
+
+
+def _statement(*, is_crowded: bool, has_trials: bool) -> str:
+    """Return the claim, for lanes in which more is due than the last claim looked at, or not.
+
+    `has_trials`: a breaker may be open for an owner.
+    """
+    text = _CLAIM.replace("CANDIDATES", FROM_ALL_OWNERS if is_crowded else AS_FOUND)
+    return re.sub(
+        "|".join(rf"\b{name}\b" for name in _TRIALS),
+        lambda found: _TRIALS[found[0]] if has_trials else "",
+        text,
+    )
+
+
+# By is_crowded and has_trials.
+CLAIMS = {
+    (crowded, trials): _statement(is_crowded=crowded, has_trials=trials)
+    for crowded in (False, True)
+    for trials in (False, True)
+}
 
 # Seconds until the worker's next task may run: by its due time, a probe, or its type's rate.
 # Tasks count that were not due when the last claim looked: one may have become due since.

@@ -70,8 +70,9 @@ WITH RECURSIVE owner AS (
 UPDATE tasks_task SET parked = false WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
 """
 
-# Whether there may be tasks to park, and tasks to unpark.
+# Whether there may be tasks to park, tasks to unpark, and owners' breakers to try out.
 FOR_PARKING = f"""
 SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
-       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked)
+       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked),
+       EXISTS (SELECT FROM tasks_taskownerbreaker WHERE breaker = 'OPEN')
 """

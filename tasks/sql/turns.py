@@ -40,12 +40,12 @@ def _jumps(name: str, first: str, until: str) -> str:
 LAST = f"coalesce((%%(after)s::jsonb ->> %s::text)::uuid, {_SITE})"
 
 # Expects `ready` (types with their quota, and the owners to be left out), `oldest` (due tasks of
-# each lane, with its queue, quota and last turn) and `trial` (tasks that try out a broken owner's
-# type).
+# each lane, with its queue, quota and last turn) and, for TRIAL_ROWS, `trial` (tasks that try out a
+# broken owner's type).
 AS_FOUND = """
 candidate AS (
     SELECT id, type_id, priority, run_after, owner, quota, last FROM oldest
-    UNION ALL SELECT id, type_id, priority, run_after, owner, quota, last FROM trial
+    TRIAL_ROWS
 )"""
 
 # Adds to the oldest those of other owners, where a lane is crowded; and leaves out what is less
@@ -82,8 +82,7 @@ crowded AS MATERIALIZED (
           AND p.run_after <= statement_timestamp()
         ORDER BY p.run_after, p.id LIMIT 1 + %(reach)s / o.owners) t
     WHERE o.owners > 1
-    UNION ALL
-    SELECT id, type_id, priority, run_after, owner, quota, last FROM trial
+    TRIAL_ROWS
 )"""
 
 _IN_TURN = "priority DESC, round, owner <= last, owner, run_after, id"

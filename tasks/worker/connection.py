@@ -66,14 +66,19 @@ class WorkerConnection:
             raise self._lost(error) from error
 
     def claim(
-        self, parameters: dict[str, Any], bound: list[int], *, is_crowded: bool = True
+        self,
+        parameters: dict[str, Any],
+        bound: list[int],
+        *,
+        is_crowded: bool = True,
+        has_trials: bool = True,
     ) -> list[Any]:
         """Claim tasks, after locking the types with a cap or rate. Raises Unavailable.
 
         `is_crowded` means that more tasks may be due than the claim looks at. It then looks for
-        tasks of every owner.
+        tasks of every owner. `has_trials` means that a breaker may be open for an owner.
         """
-        statement = claim.CLAIM_FROM_ALL_OWNERS if is_crowded else claim.CLAIM
+        statement = claim.CLAIMS[is_crowded, has_trials]
         if not bound:
             return self.rows(statement, parameters)
         try:

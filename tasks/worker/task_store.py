@@ -53,6 +53,7 @@ class TaskStore:
         self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
         self._is_crowded = False
+        self._has_trials = True  # as the last look at what to park found
         self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
 
     def claim(self, limit: int) -> tuple[list[Attempt], int]:
@@ -68,7 +69,12 @@ class TaskStore:
             "lease": self.options.lease_seconds,
             "after": as_json(self._last_turns),
         }
-        rows = self.connection.claim(parameters, self._bound, is_crowded=self._is_crowded)
+        rows = self.connection.claim(
+            parameters,
+            self._bound,
+            is_crowded=self._is_crowded,
+            has_trials=self._has_trials,
+        )
         ends = now + self.options.lease_seconds
         attempts = []
         for task, type_id, payload, number, most, request, owner, trace, *more in rows:
@@ -158,8 +164,12 @@ class TaskStore:
         return dead
 
     def park(self) -> int:
-        """Park a batch of stopped tasks and unpark others; return the number moved."""
-        [(pauses, parked)] = self.connection.rows(FOR_PARKING)
+        """Park a batch of stopped tasks and unpark others; return the number moved.
+
+        Also learn whether claims must try out owners' breakers. The first trial comes a minute
+        after a breaker opens, many times later than the next call.
+        """
+        [(pauses, parked, self._has_trials)] = self.connection.rows(FOR_PARKING)
         batch = {"batch": PARKED_AT_ONCE}
         moved = len(self.connection.rows(PARK, batch)) if pauses else 0
         freed = len(self.connection.rows(UNPARK, batch)) if parked else 0

@@ -1,4 +1,4 @@
-"""Applying over the API, by oneself or through a company."""
+"""Applying through the API, as a person or as a company."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ANN = {"name": "Ann", "email": "ann@example.org"}
 
 @pytest.fixture
 def path(company: Company) -> str:
-    """Where one applies to a job with one seat."""
+    """URL for applying to a job with one seat."""
     return f"/jobs/{factories.job(company_id=company.id)}/applications"
 
 

@@ -1,4 +1,4 @@
-"""Applying without a credential: the answer tells nothing, the mail tells the person."""
+"""Applying without a credential: the answer reveals nothing; the email informs the person."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def job_id(company: Company) -> UUID:
 
 @pytest.fixture
 def path(job_id: UUID) -> str:
-    """Where one applies to it."""
+    """URL for applying to the job."""
     return f"/jobs/{job_id}/applications"
 
 

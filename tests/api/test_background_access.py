@@ -59,7 +59,7 @@ def names(company: Company) -> dict[str, UUID]:
 
 
 def strangers(company: Company) -> dict[str, tuple[Caller, int]]:
-    """Who may neither read nor act, and what they get."""
+    """Callers who may neither read nor act, each with the refusal that they get."""
     revoked = key_of(company.id)
     ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
     return {

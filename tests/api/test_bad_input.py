@@ -1,4 +1,4 @@
-"""Every operation of the document, sent what it does not take: refused, naming what is wrong."""
+"""Invalid input to every operation of the document: the refusal names the fault."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def wrong_values(schema: Any) -> Iterator[Any]:
 
 
 def is_clear(answer: Answer) -> bool:
-    """Whether a refusal shows nothing of the inside, nor of anybody else's."""
+    """Tell whether a refusal reveals nothing internal and nothing of other companies."""
     return not INSIDES.search(answer.content.decode()) and b"Other" not in answer.content
 
 

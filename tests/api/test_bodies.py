@@ -1,4 +1,4 @@
-"""Bodies that are not what they should be: refused, never a crash, never half understood."""
+"""Malformed bodies: refused, without a crash and without being half understood."""
 
 from __future__ import annotations
 

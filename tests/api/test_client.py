@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import Company
 from tests.support import factories
 from tests.support.callers import key_of
@@ -80,7 +80,7 @@ def test_a_generated_client_drives_the_whole_line(
     models = import_module(f"{PACKAGE}.models")
     company_calls = calls_of(key_of(company.id).token)
     people = [factories.applicant(name=name) for name in ("Mia", "Noa", "Ole")]
-    mia, noa, _ole = (calls_of(issue_token(person)) for person in people)
+    mia, noa, _ole = (calls_of(issue_token_to_applicant(person)) for person in people)
 
     job = company_calls("jobs.create_job", body=models.JobIn(title="Ship's cook", capacity=1))
     assert (job.title, job.status, job.seats_free) == ("Ship's cook", "OPEN", 1)

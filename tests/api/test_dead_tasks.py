@@ -1,4 +1,4 @@
-"""Dead letters over the API: looking at them, letting them run again, giving them up."""
+"""Dead letters in the API: reading, replaying and discarding them."""
 
 from __future__ import annotations
 

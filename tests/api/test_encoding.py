@@ -1,4 +1,4 @@
-"""The bytes of answers: two encoders, of which clients see no difference."""
+"""Bytes of answers: two encoders between which clients see no difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ETags of what a job's company reads."""
+"""ETags of a company's reads about its job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on our side: told as such, logged whole, and nothing of it shown."""
+"""Failures on our side: reported as such, logged in full, without showing details."""
 
 from __future__ import annotations
 

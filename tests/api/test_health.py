@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can serve."""
+"""Health checks: is the process alive, and can it serve?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same request under the same Idempotency-Key: done once, answered alike."""
+"""Repeated requests with one Idempotency-Key: done once, with the same answer."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_key_means_nothing_to_a_read_or_a_patch(acme: Caller) -> None:
 
 def test_a_request_that_is_still_running_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = keyed_posts.a_job()
-    monkeypatch.setattr(idempotency, "keep_answer", lambda *_, **__: None)
+    monkeypatch.setattr(idempotency, "keep_idempotent_answer", lambda *_, **__: None)
     sent.under("k")
 
     answer = sent.under("k")
@@ -172,23 +172,25 @@ def test_an_id_made_under_a_key_sorts_by_the_time_of_the_first_try() -> None:
 
 
 def test_a_late_answer_does_not_overwrite_that_of_a_later_try() -> None:
-    late = idempotency.claim_key(b"i" * 32, b"f" * 32)
+    late = idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
     keyed_posts.let_leases_run_out()
-    later = idempotency.claim_key(b"i" * 32, b"f" * 32)
+    later = idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
     assert isinstance(late, idempotency.IdempotencyClaim)
     assert isinstance(later, idempotency.IdempotencyClaim)
 
-    idempotency.keep_answer(later, status=201, headers={}, body=b"later")
-    idempotency.keep_answer(late, status=409, headers={}, body=b"late")
-    idempotency.release_key(late)
+    idempotency.keep_idempotent_answer(later, status=201, headers={}, body=b"later")
+    idempotency.keep_idempotent_answer(late, status=409, headers={}, body=b"late")
+    idempotency.release_idempotency_key(late)
 
-    assert idempotency.claim_key(b"i" * 32, b"f" * 32) == idempotency.Kept(201, {}, b"later")
+    assert idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32) == idempotency.Kept(
+        201, {}, b"later"
+    )
     assert late.row_id == later.row_id
     assert late.run != later.run
 
 
 def test_a_lost_request_is_not_taken_over_by_another_one() -> None:
-    idempotency.claim_key(b"i" * 32, b"f" * 32)
+    idempotency.claim_idempotency_key(b"i" * 32, b"f" * 32)
     keyed_posts.let_leases_run_out()
 
-    assert idempotency.claim_key(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()
+    assert idempotency.claim_idempotency_key(b"i" * 32, uuid4().bytes * 2) == idempotency.Reused()

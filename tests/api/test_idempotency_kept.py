@@ -1,4 +1,4 @@
-"""Which answers are kept under an Idempotency-Key, and whose they are."""
+"""Answers kept under an Idempotency-Key, and the callers who can get them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
 ) -> None:
     sent = keyed_posts.a_job()
     with monkeypatch.context() as patch:
-        patch.setattr(idempotency, "keep_answer", _fail)
+        patch.setattr(idempotency, "keep_idempotent_answer", _fail)
         first = sent.under("k")
     keyed_posts.let_leases_run_out()
 

@@ -97,7 +97,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_import(
     acme: Caller, empty_job: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.limits.idempotency.keep_answer", lambda *_, **__: None)
+        broken.setattr("pipeline.limits.idempotency.keep_idempotent_answer", lambda *_, **__: None)
         first = bring(acme, empty_job, idempotency_key="k")
     let_leases_run_out()
 

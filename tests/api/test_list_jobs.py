@@ -1,4 +1,4 @@
-"""Jobs in lists: whose, which, and in pages."""
+"""Lists of jobs: owners, filters and pages."""
 
 from __future__ import annotations
 

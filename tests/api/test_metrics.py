@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: who gets them, and what they say."""
+"""Metrics for Prometheus: access and content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many statements each request costs: pinned, so that none creeps in."""
+"""Number of statements per request, pinned so that none creeps in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEOPLE = 7
 
 @pytest.fixture(autouse=True)
 def not_counting_calls(settings: Any) -> None:
-    """What counting a call costs is pinned with the throttles."""
+    """Leave out the cost of counting calls, which the tests of throttles pin."""
     settings.THROTTLE_RATES = dict.fromkeys(settings.THROTTLE_RATES)
 
 

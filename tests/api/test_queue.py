@@ -1,4 +1,4 @@
-"""A job's line as its company reads it: the whole pipeline, and the queue in pages."""
+"""A job's line for its company: the whole pipeline, and the queue in pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at background work over the API: one task, lists, events and numbers."""
+"""Background work in the API: single tasks, lists, events and numbers."""
 
 from __future__ import annotations
 

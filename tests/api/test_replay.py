@@ -1,4 +1,4 @@
-"""The line as it was, over the API."""
+"""Past states of the line in the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who changes a schedule over the API is written down."""
+"""Audit of schedule changes made through the API."""
 
 from __future__ import annotations
 

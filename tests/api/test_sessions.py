@@ -1,4 +1,4 @@
-"""Browsers: whom a session stands for, for which company, and that no other site can use it."""
+"""Browser sessions: their person and company, and protection from other sites."""
 
 from __future__ import annotations
 

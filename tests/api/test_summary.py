@@ -1,4 +1,4 @@
-"""A job in numbers over the API."""
+"""Numbers of a job in the API."""
 
 from __future__ import annotations
 

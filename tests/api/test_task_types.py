@@ -1,4 +1,4 @@
-"""The types that a company may start, and pausing one for oneself."""
+"""Types that a company may start, and pausing one for the company alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.callers import Caller, code_of
 
 
 def told(caller: Caller, key: str = "demo.sleep") -> Any:
-    """What a caller is told of a type."""
+    """Return the answer about a type for a caller."""
     [found] = [each for each in caller.get("/task-types").json()["data"] if each["key"] == key]
     return found
 

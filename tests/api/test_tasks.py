@@ -1,4 +1,4 @@
-"""Starting background work over the API, and calling it off."""
+"""Starting and cancelling background work through the API."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_tasks(
     acme: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.limits.idempotency.keep_answer", lambda *_, **__: None)
+        broken.setattr("pipeline.limits.idempotency.keep_idempotent_answer", lambda *_, **__: None)
         first = acme.post("/tasks", SLEEP, idempotency_key="k")
     let_leases_run_out()
 

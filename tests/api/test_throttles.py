@@ -1,4 +1,4 @@
-"""How often somebody may call: counted for all processes together, told in headers."""
+"""Rate limits: counted across all processes, and shown in headers."""
 
 from __future__ import annotations
 

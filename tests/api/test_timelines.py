@@ -1,4 +1,4 @@
-"""What happened, told to the one who asks."""
+"""Timelines for each reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many guesses at one moment, on real connections: no more of them count than are allowed."""
+"""Concurrent guesses on real connections: no more than the allowed number count."""
 
 from __future__ import annotations
 

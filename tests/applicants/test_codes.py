@@ -1,4 +1,4 @@
-"""Codes: what they prove, how long, how often they can be guessed at, and what is kept of them."""
+"""Codes: proof of an address, lifetime, number of guesses, and stored data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from django.db.models import F
 from applicants import codes
 from applicants.codes import MOST_CODES, guess_code, send_code
 from applicants.models import Applicant, ApplicantToken, SignInCode
-from applicants.services import find_token, issue_token, revoke_token, sign_in_by_code
+from applicants.services import (
+    find_token_of_applicant,
+    issue_token_to_applicant,
+    revoke_token_of_applicant,
+    sign_in_by_code,
+)
 from tasks import enqueue
 from tests.support import factories
 from tests.support.outbox import HERE, code_to, wrong
@@ -39,7 +44,7 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
     assert message.subject == codes.SUBJECT
     assert message.body.startswith(f"{code_to(ANN)}\n")
     assert "10 minutes" in message.body
-    assert "If it was not you, ignore this email" in message.body
+    assert "If this wasn't you, ignore this email" in message.body
 
 
 def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_not() -> None:
@@ -51,7 +56,7 @@ def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_n
 
     granted = sign_in_by_code(email=f" {ANN.upper()} ", code=code, requester=HERE.handle)
     assert granted
-    found = find_token(granted[0])
+    found = find_token_of_applicant(granted[0])
     assert found
     token = ApplicantToken.objects.get(id=found.id)
     assert token.applicant_id == found.applicant_id
@@ -195,22 +200,22 @@ def test_a_live_code_outlives_the_window_in_which_it_was_counted() -> None:
 
 
 def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
-    old = issue_token(factories.applicant())
+    old = issue_token_to_applicant(factories.applicant())
     ApplicantToken.objects.update(expires_at=F("expires_at") - timedelta(days=31))
     send_code(ANN, by=HERE)
 
     sign_in_by_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
 
-    assert find_token(old) is None
+    assert find_token_of_applicant(old) is None
     assert ApplicantToken.objects.get().applicant.email == ANN
 
 
 def test_a_revoked_token_is_no_longer_found() -> None:
-    token = issue_token(factories.applicant())
-    row = find_token(token)
+    token = issue_token_to_applicant(factories.applicant())
+    row = find_token_of_applicant(token)
     assert row
 
-    revoke_token(row.id)
-    revoke_token(row.id)
+    revoke_token_of_applicant(row.id)
+    revoke_token_of_applicant(row.id)
 
-    assert find_token(token) is None
+    assert find_token_of_applicant(token) is None

@@ -13,7 +13,7 @@ from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
 
 from applicants import mail as sending
-from applicants.checks import mail_goes_somewhere
+from applicants.checks import check_that_mail_goes_somewhere
 from applicants.models import PrivateEmail
 from tasks.models import Task, TaskEvent
 from tests.support.task_runs import make_retries_due, run_due_tasks
@@ -174,12 +174,12 @@ def test_a_person_who_is_erased_takes_theirs_along() -> None:
 def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert mail_goes_somewhere() == []
+    assert check_that_mail_goes_somewhere() == []
     settings.EMAIL_BACKEND = sending.NOWHERE
 
     post()
 
-    assert [warning.id for warning in mail_goes_somewhere()] == ["applicants.W001"]
+    assert [warning.id for warning in check_that_mail_goes_somewhere()] == ["applicants.W001"]
     assert "EMAIL_URL is not set" in caplog.text
     assert ANN not in caplog.text
     assert not Task.objects.exists()

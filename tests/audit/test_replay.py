@@ -1,4 +1,4 @@
-"""Looking back: the line as it stood at any seq or time."""
+"""Replay: the line at any seq or time."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def tried(company_id: object, events: int) -> list[bool]:
-    """Whether a read of that company's, on another connection, has its turn now."""
+    """Tell whether a read of that company, on another connection, gets its turn now."""
     found: list[bool] = []
 
     def read() -> None:

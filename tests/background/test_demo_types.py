@@ -1,4 +1,4 @@
-"""Types that only try the engine out: to be had only where the site has switched them on."""
+"""Demo types, which are available only where the site has enabled them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ KNOWN = """
 import django, sys
 django.setup()
 from tasks import registry
-sys.stdout.write(" ".join(spec.key for spec in registry.known()))
+sys.stdout.write(" ".join(spec.key for spec in registry.registered_types()))
 """
 
 

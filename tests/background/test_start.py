@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def count_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was counted a moment ago is not taken for what is there now."""
+    """Count the backlog anew instead of using the cached number."""
     monkeypatch.setattr(site, "BACKLOG_CACHE_SECONDS", -1.0)
 
 

@@ -1,4 +1,4 @@
-"""Which test presses the button that posts to an address: every form of every page stands here."""
+"""Tests by the URL whose button they press: every form of every page is listed."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _watch(page: Page, problems: list[str]) -> None:
 
 @pytest.fixture
 def world(site: Site) -> World:
-    """What the pages show."""
+    """Data that the pages show."""
     return make_world()
 
 

@@ -1,4 +1,4 @@
-"""What browser tests do again and again: sign in, look for faults, keep a picture."""
+"""Common steps of browser tests: sign in, check for faults, take a screenshot."""
 
 from __future__ import annotations
 

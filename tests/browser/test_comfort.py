@@ -1,4 +1,4 @@
-"""What the script adds to pages that work without it: countdowns, times, forms, menus."""
+"""Additions of the script to pages that work without it: countdowns, times, forms, menus."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ def test_a_password_can_be_read_while_it_is_typed_and_is_hidden_before_it_is_sen
 ) -> None:
     page.goto("/account/login/")
     password, box = page.locator("[name=password]"), page.get_by_label("Show what I type")
+    page.locator("[name=login]").fill("ada@example.org")
     password.fill("correct horse")
     expect(password).to_have_attribute("type", "password")
 

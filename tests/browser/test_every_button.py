@@ -1,4 +1,4 @@
-"""The buttons with which a company runs its jobs, pressed in a browser, and what is shown then."""
+"""Buttons for running a company's jobs, pressed in a browser, and the resulting pages."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ GONE = r"ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_R
 
 @pytest.fixture(autouse=True)
 def announcing(site: Site) -> Iterator[None]:
-    """What the test's own process changes is announced, as in production."""
+    """Announce changes made by the test's own process, as in production."""
     start_announcing()
     yield
     stop_announcing()
@@ -49,7 +49,7 @@ def board(page: Page, url: str, company: Company, job_id: UUID) -> Page:
 
 
 def state_of(page: Page) -> object:
-    """What the page says about its being live."""
+    """Return the page's statement about being live."""
     return page.locator("#live-state")
 
 

@@ -34,7 +34,7 @@ TEXT = "Build ledgers that balance.\n\nYou write Python, and you like it when a 
 
 @dataclass
 class World:
-    """What the pages of a test show."""
+    """Data that the pages of a test show."""
 
     company: Company
     owner: User

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def check(*arguments: str, **variables: str) -> tuple[int, str]:
-    """What the checks say about a site with these settings."""
+    """Return the output of the checks for a site with these settings."""
     run = subprocess.run(
         [sys.executable, "manage.py", "check", "--fail-level", "WARNING", *arguments],
         env=process_environment(**variables),

@@ -1,4 +1,4 @@
-"""Settings by environment: what they give, and how those that make no sense are refused."""
+"""Settings from the environment: their effect, and the refusal of invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that are lost, and how often they are asked whether they are."""
+"""Lost connections, and how often connections are checked."""
 
 from __future__ import annotations
 

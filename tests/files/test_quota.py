@@ -66,5 +66,5 @@ def test_an_export_beyond_it_dies_and_says_why(company: Company, job: UUID, sett
     Run("log.export", payload, company.id)
     settings.FILE_BYTES_PER_COMPANY = StoredFile.objects.get().size_bytes
 
-    with pytest.raises(Fatal, match="already take"):
+    with pytest.raises(Fatal, match="already use"):
         Run("log.export", payload, company.id)

@@ -1,4 +1,4 @@
-"""Bounds on how hard the code is to read; they are only ever lowered."""
+"""Limits on how hard the code is to read. They may only be lowered."""
 
 from __future__ import annotations
 

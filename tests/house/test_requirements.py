@@ -40,7 +40,7 @@ def document(name: str) -> str:
 
 
 def faults_in(row: list[str]) -> Iterator[str]:
-    """What is wrong with a row: cells that say nothing, proof that is none, names of nothing."""
+    """Find the faults of a row: empty cells, no proof, names of things that do not exist."""
     if len(row) != 3 or not all(_says_something(cell) for cell in row):
         yield f"a cell is empty: {row}"
         return

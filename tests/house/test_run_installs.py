@@ -1,4 +1,4 @@
-"""How `run.py` installs: once, whole, and one start at a time. The requirements here are empty."""
+"""Installation by `run.py`: once, completely, one start at a time. Requirements are empty here."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_two_starts_at_once_install_once(folder: Path) -> None:
     said = [said_by(each) for each in together]
 
     assert sum("Installing" in each for each in said) == 1
-    assert sum("waiting for it" in each for each in said) == 1
+    assert sum("Waiting for another run.py" in each for each in said) == 1
     assert all(each.endswith("manage.py up\n") for each in said)
 
 

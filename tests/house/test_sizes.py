@@ -1,4 +1,4 @@
-"""Files and functions that a person can take in."""
+"""Limits on the sizes of files and functions."""
 
 from __future__ import annotations
 

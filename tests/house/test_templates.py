@@ -1,4 +1,4 @@
-"""What no template and no stylesheet may do: the pages' policy forbids it, or escaping does."""
+"""Prohibitions for templates and stylesheets, from the pages' policy and from escaping."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def as_csv(people: Iterable[Person]) -> bytes:
 
 
 def people(count: int, prefix: str = "p") -> list[Person]:
-    """So many people with addresses of their own."""
+    """Make this many people, each with their own address."""
     return [(f"Person {n}", f"{prefix}{n}@import.example") for n in range(count)]
 
 
@@ -61,7 +61,7 @@ def refusals(run: ImportRun) -> list[tuple[int, str]]:
 
 
 def standing(job_id: UUID) -> list[tuple[str, str, str, int | None, int | None, int]]:
-    """Who stands where in a job, in the order of the log of their coming."""
+    """Return each person's place in a job, in the order in which they applied."""
     rows = Application.objects.filter(job_id=job_id).select_related("applicant").order_by("id")
     return [
         (row.applicant.email, row.name, row.status, row.ticket, row.tie, row.decay_count)

@@ -48,7 +48,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def one_by_one(job_id: UUID, given: list[Person]) -> None:
-    """What a company does over the API, row by row."""
+    """Do what a company does through the API, row by row."""
     for name, email in given:
         with suppress(AlreadyApplied, ValidationError):
             if name:

@@ -57,7 +57,7 @@ class Stream:
         return event
 
     def is_at_its_end(self) -> bool:
-        """Whether the server has ended it, whatever it said before."""
+        """Tell whether the server has ended the stream, whatever it sent before."""
         try:
             while self.next_event():
                 pass

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def told() -> Any:
-    """What the signal told, one dict a change."""
+    """Arguments of the signal, one dict per change."""
     changes: list[dict[str, Any]] = []
 
     def note(**change: Any) -> None:

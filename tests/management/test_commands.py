@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from applicants.models import Applicant
-from applicants.services import find_token
+from applicants.services import find_token_of_applicant
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from jobs.services import find_api_key
 from pipeline.config.demo import OWNER
@@ -111,7 +111,7 @@ def test_a_scope_that_is_none_is_answered_with_those_that_are() -> None:
 def test_an_applicants_token_stands_alone_and_works() -> None:
     token = said_by("create_applicant_token", "Ann@Example.org").strip()
 
-    row = find_token(token)
+    row = find_token_of_applicant(token)
     assert row is not None
     assert row.applicant_id == Applicant.objects.get(email="ann@example.org").id
 

@@ -45,7 +45,7 @@ def test_it_shows_tasks_being_done_on_time_or_ends_with_an_error(
 
         with pytest.raises(CommandError, match="scope 'write'"):
             submit(count=1, url=url, key=key_of(factories.company().id, Scope.READ).token)
-        with pytest.raises(CommandError, match="key is not valid"):
+        with pytest.raises(CommandError, match="does not accept this key"):
             submit(count=1, url=url, key="nilk_nobodys")
 
     assert "150 tasks submitted" in said

@@ -1,4 +1,4 @@
-"""What a page that keeps itself up to date is answered when it looks again."""
+"""Answers to a live page that polls again."""
 
 from __future__ import annotations
 

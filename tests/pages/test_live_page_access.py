@@ -1,4 +1,4 @@
-"""What is kept of a page for some seconds is never shown to somebody who may see less, or else."""
+"""A briefly cached page is never shown to somebody who may see less, or other things."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that would read for too long."""
+"""Time limit of pages that read too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasing a person: nothing of theirs is left, every log still proves itself."""
+"""Erasing a person leaves none of their data, and every log still verifies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from django.test import Client
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
-from applicants.services import find_or_create_applicant, find_token, issue_token
+from applicants.services import (
+    find_or_create_applicant,
+    find_token_of_applicant,
+    issue_token_to_applicant,
+)
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.mail import dev_mailbox
@@ -41,7 +45,7 @@ def zelda(settings: Any, tmp_path: Any) -> Applicant:
     """Somebody of whom there are traces everywhere."""
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
     person = factories.applicant(email=EMAIL, name=NAME)
-    issue_token(person)
+    issue_token_to_applicant(person)
     codes.send_code(EMAIL, by=HERE)
     dev_mailbox.keep_dev_mail(EMAIL, "Your turn", f"Dear {NAME}")
     session = SessionStore()
@@ -163,7 +167,7 @@ def test_others_keep_what_is_theirs(zelda: Applicant, lines: list[UUID]) -> None
 
 
 def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: list[UUID]) -> None:
-    token = issue_token(zelda)
+    token = issue_token_to_applicant(zelda)
     browser = Client()
     browser.cookies[site.SESSION_COOKIE_NAME] = Session.objects.get().session_key
     assert browser.get("/me/").status_code == 200
@@ -173,7 +177,7 @@ def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: 
     erase_person(applicant_id=zelda.id)
 
     assert Applicant.objects.get(id=zelda.id).email == placeholder
-    assert find_token(token) is None
+    assert find_token_of_applicant(token) is None
     with pytest.raises(ApplicantNotFound):
         read_applicant(zelda.id)
     with pytest.raises(Exception, match="valid email"):

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from jobs.services import set_retention
@@ -117,7 +117,7 @@ def test_what_another_job_keeps_stays_and_only_that(zelda: Applicant) -> None:
 
 def test_a_person_with_a_token_in_use_stays_one(zelda: Applicant) -> None:
     rejected(zelda)
-    issue_token(zelda)
+    issue_token_to_applicant(zelda)
 
     end_retention()
 

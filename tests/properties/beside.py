@@ -1,4 +1,4 @@
-"""One job with its model beside it: every verb is done by both, and what comes of it compared."""
+"""A job and its model: both perform every action, and the results are compared."""
 
 from __future__ import annotations
 

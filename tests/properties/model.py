@@ -1,4 +1,4 @@
-"""The rules of a line once more, in memory and as plainly as possible.
+"""A second implementation of the rules of a line, in memory and as plain as possible.
 
 No tickets are compared, no hints and no counters kept: the order is a list, and beside each person
 stands how many later newcomers may still pass them.

@@ -1,4 +1,4 @@
-"""Applying at the moment of being erased: nobody who is erased is left in a line."""
+"""Applying while being erased: no erased person is left in a line."""
 
 from __future__ import annotations
 

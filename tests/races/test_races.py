@@ -1,4 +1,4 @@
-"""Several people at the same moment, on real connections."""
+"""Several people acting at the same moment, on real connections."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Wish = Callable[[], Application]
 
 @pytest.fixture(autouse=True)
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many requests each transaction had that was tried."""
+    """Number of requests in each attempted transaction."""
     sizes: list[int] = []
     run = applying._turns._run
 

@@ -1,4 +1,4 @@
-"""Making the report of a week: which week, whose job, and that twice is once."""
+"""Weekly reports: the week, the owner of the job, and only one report if made twice."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_what_is_no_week_that_is_over_is_refused(
 def test_of_weeks_before_the_job_there_is_nothing_to_report(
     job: UUID, company: Company, week: date
 ) -> None:
-    with pytest.raises(Discard, match="made after that week"):
+    with pytest.raises(Discard, match="created after that week"):
         make_report(job, company, week=week.isoformat())
     assert not WeeklyReport.objects.exists()
 

@@ -190,7 +190,7 @@ def test_a_reader_who_polls_beside_many_writers_sees_each_event_once() -> None:
 
 
 class AtWork:
-    """How many writers are still at work."""
+    """Counter of writers still at work."""
 
     def __init__(self, writers: int) -> None:
         self._left = [None] * writers

@@ -1,4 +1,4 @@
-"""What the replay page reads is what replaying the log gives."""
+"""The states that the replay page reads equal a replay of the log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
 from pipeline.selectors import past_states
 from pipeline.selectors import past_states_sql as sql
-from pipeline.selectors.past_states import PastMoment, PastPlace, past_differences, past_moment_of
+from pipeline.selectors.past_states import PastPlace, PastState, past_differences, past_state_of
 from tests.support import factories
 from tests.support.busy_line import busy_job
 from tests.support.clock import database_now
@@ -19,7 +19,7 @@ from tests.support.clock import database_now
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def assert_same(moment: PastMoment, line: Line) -> None:
+def assert_same(moment: PastState, line: Line) -> None:
     assert (moment.seq, moment.event.at) == (line.seq, line.at)
     assert (moment.job["status"], moment.job["capacity"]) == (line.status, line.capacity)
     assert moment.job["policy"] == line.policy.values()
@@ -50,10 +50,10 @@ def test_every_moment_of_a_random_history_is_as_replay_gives_it(
         line = replay(job, seq=seq)
         for way in ways:
             monkeypatch.setattr(sql, "FROM_THE_START", way)
-            assert_same(past_moment_of(job, seq=seq), line)
+            assert_same(past_state_of(job, seq=seq), line)
         times.add(line.at)
     for time in times:
-        assert past_moment_of(job, as_of=time).seq == replay(job, as_of=time).seq
+        assert past_state_of(job, as_of=time).seq == replay(job, as_of=time).seq
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -94,7 +94,7 @@ def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
     monkeypatch.setattr(past_states, "MOST_FOLDED", 4)
 
     for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
-        moment = past_moment_of(job, seq=seq)
+        moment = past_state_of(job, seq=seq)
         people = len(moment.active) + len(moment.waitlist)
         assert (people, sum(moment.counts.values())) == (listed, seq - 2)
         assert moment.is_listed == bool(listed)
@@ -135,7 +135,7 @@ def test_of_a_long_line_only_the_front_leaves_the_database() -> None:
     job = factories.job(capacity=2)
     factories.applications(job, 12)
 
-    moment = past_moment_of(job, shown=4)
+    moment = past_state_of(job, shown=4)
 
     assert [place.position for place in moment.waitlist] == [1, 2, 3, 4]
     assert moment.counts == {"active": 2, "pending": 0, "waiting": 10, "unverified": 0}
@@ -148,22 +148,22 @@ def test_moments_that_are_none_are_refused() -> None:
     job = factories.job()
 
     with pytest.raises(NoSuchMoment):
-        past_moment_of(job, seq=0)
+        past_state_of(job, seq=0)
     with pytest.raises(NoSuchMoment):
-        past_moment_of(job, as_of=before)
+        past_state_of(job, as_of=before)
     with pytest.raises(FutureMoment):
-        past_moment_of(job, seq=3)
+        past_state_of(job, seq=3)
     with pytest.raises(FutureMoment):
-        past_moment_of(job, as_of=database_now().replace(year=2200))
+        past_state_of(job, as_of=database_now().replace(year=2200))
     with pytest.raises(JobNotFound):
-        past_moment_of(factories.company().id)
+        past_state_of(factories.company().id)
 
 
 def test_the_queries_do_not_grow_with_the_log() -> None:
     job = busy_job(1)
 
     with CaptureQueriesContext(connection) as queries:
-        head = past_moment_of(job).head
+        head = past_state_of(job).head
         past_differences(job, 3, head)
 
     assert len(queries) == 5

@@ -1,4 +1,4 @@
-"""Why somebody's place in line last changed, found in the log."""
+"""The reason for the last change of a person's place, found in the log."""
 
 from __future__ import annotations
 

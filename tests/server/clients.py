@@ -1,4 +1,4 @@
-"""Clients of a running server that take and send slowly, as a real network lets them."""
+"""Clients that read and send slowly, like clients on a real network."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def all_slow(
 
 @contextmanager
 def repeating(act: Callable[[], object], threads: int) -> Iterator[list[object]]:
-    """So many threads do that again and again; what came of it is in the list."""
+    """Repeat an action in this many threads; yield a list of the results."""
     is_over, results = threading.Event(), []
 
     def go_on() -> None:
@@ -138,7 +138,7 @@ def ask(
 
 
 def seconds_of(act: Callable[[], tuple[int, Any, Any]], *, during: float) -> list[float]:
-    """How long each call took, one after the other; fails when one is not answered with 200."""
+    """Time calls one after the other; fail if one is not answered with 200."""
     took, end = [], time.monotonic() + during
     while time.monotonic() < end:
         start = time.monotonic()

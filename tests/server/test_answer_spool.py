@@ -12,7 +12,7 @@ from pipeline.server.answer_spool import Abandoned, AnswerSpool
 
 
 def all_of(spool: AnswerSpool) -> bytes:
-    """What is stored, taken in small pieces."""
+    """Read the stored content in small pieces."""
     taken, is_last = b"", False
     while not is_last:
         piece, is_last = spool.take(1_000)

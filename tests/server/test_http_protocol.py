@@ -1,4 +1,4 @@
-"""HTTP as it should not be, and as it rarely is: answered or refused, and the next is served."""
+"""Malformed and unusual HTTP: answered or refused, and the next request is served."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def port(
 
 
 def said(port: int, *texts: bytes, pause: float = 0.0) -> bytes:
-    """What the server answers to bytes as they stand, until it closes. Fails when it is reset."""
+    """Send raw bytes; return the answer up to the close. Fails if the connection is reset."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         for text in texts:
             client.sendall(text)

@@ -1,4 +1,4 @@
-"""Answers that are larger than memory should have to be, from the running server."""
+"""Answers of the running server that are too large to hold in memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def download() -> str:
 
 @pytest.fixture
 def headers(download: str) -> dict[str, str]:
-    """What shows that one may."""
+    """Return the headers that allow the request."""
     user = factories.UserFactory.create(password=None)
     job = factories.Job.objects.get(id=UUID(download.split("/")[3]))
     Membership.objects.create(company_id=job.company_id, user=user, role=Role.VIEWER)
@@ -62,7 +62,7 @@ def headers(download: str) -> dict[str, str]:
 
 
 def resident_bytes() -> int:
-    """What all processes of the servers that this process has started hold in memory."""
+    """Return the memory of all server processes that this process started."""
     total, waiting = 0, [os.getpid()]
     while waiting:
         pid = waiting.pop()
@@ -74,7 +74,7 @@ def resident_bytes() -> int:
 
 
 def at_work() -> int:
-    """How many connections to the database are not idle."""
+    """Count connections to the database that are not idle."""
     with psycopg.connect(**channel_connection_parameters()) as session:
         row = session.execute(AT_WORK).fetchone()
     assert row is not None

@@ -1,4 +1,4 @@
-"""Who may use a thread, who waits, and who is refused at once."""
+"""Requests that get a thread, that wait, and that are refused at once."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def port(environment: dict[str, str], tmp_path: Path) -> Iterator[int]:
 
 
 def said(port: int, *texts: bytes, pause: float = 0.0) -> bytes:
-    """What the server answers to bytes as they stand, until it closes or says no more."""
+    """Send raw bytes; return the answer until the server closes or falls silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=2) as client:
         for text in texts:
             client.sendall(text)

@@ -1,4 +1,4 @@
-"""Deadlines: who is in time, who is too late, and that nothing moves a running one but us."""
+"""Deadlines: in time or too late; only an extension moves a running deadline."""
 
 from __future__ import annotations
 

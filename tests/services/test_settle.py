@@ -1,4 +1,4 @@
-"""Settling: what the decay worker does, and that it does not matter who comes first."""
+"""Settling by the decay worker or by any change; the order makes no difference."""
 
 from __future__ import annotations
 

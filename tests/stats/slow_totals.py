@@ -1,4 +1,4 @@
-"""The numbers of a job once more, slowly and plainly, from the rows of its log."""
+"""A slow, plain computation of a job's numbers from the rows of its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a week once more, slowly and plainly, from the rows of a log."""
+"""A slow, plain computation of a week's figures from the rows of a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_offer(event: Event) -> bool:
 
 
 def slow_counts(log: list[Event], week: Week) -> dict[str, Any]:
-    """What happened in the week, counted one by one."""
+    """Count the events of the week one by one."""
     inside = [event for event in log if week.start <= event.at < week.end]
     kinds = Counter(event.event for event in inside)
     return {
@@ -45,7 +45,7 @@ def _day(inside: list[Event], start: datetime, end: datetime) -> list[int]:
 
 
 def slow_times(log: list[Event], week: Week) -> dict[str, Any]:
-    """How long confirmations took, and first offers were waited for."""
+    """Compute how long people took to confirm, and waited for a first offer."""
     applied: dict[Any, datetime] = {}
     offered: dict[Any, datetime] = {}
     answers, waits = [], []
@@ -71,7 +71,7 @@ def _spread(seconds: list[float]) -> dict[str, Any]:
 
 
 def slow_seats(log: list[Event], week: Week) -> dict[str, float]:
-    """Where the time of the seats went: seconds, times seats."""
+    """Compute how the seats' time was used: seconds times seats."""
     spent = dict.fromkeys(("review", "offered", "nobody", "cooldown", "paused"), 0.0)
     status, capacity = "", 0
     for event, until in zip(log, [*(e.at for e in log[1:]), week.end], strict=True):
@@ -93,7 +93,7 @@ def _why_free(event: Event) -> str:
 
 
 def slow_ends(log: list[Event], week: Week) -> dict[str, Any]:
-    """How the line stood when the week began and when it ended."""
+    """Compute the state of the line at the beginning and end of the week."""
     before = [event.data for event in log if event.at < week.start]
     after = [event.data for event in log if event.at < week.end]
     job = [e.data for e in log if e.at < week.end and e.application_id is None][-1]
@@ -109,7 +109,7 @@ def slow_ends(log: list[Event], week: Week) -> dict[str, Any]:
 
 
 def slow_points(log: list[Event], week: Week) -> list[tuple[int, int]]:
-    """How many held a seat and how many waited, at the end of each hour in which that changed."""
+    """Compute people seated and waiting, at the end of each hour in which that changed."""
     last: dict[int, tuple[int, int]] = {}
     for event in log:
         if event.at < week.end:

@@ -1,4 +1,4 @@
-"""The figures of a week: what a hand counts, and what adding up slowly gives."""
+"""The figures of a week, compared with a count by hand and with a slow computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A company with something behind every address, whose every private word holds a marker."""
+"""A company with data behind every URL, each private word of which contains a marker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Model, Q
 from uuid_utils.compat import uuid7
 
 from applicants import codes
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import Company, JobPosting, Membership, Role, Scope
 from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
@@ -105,7 +105,7 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         for number in range(3)
     ]
     first, second, third = [factories.application(job, person) for person in people]
-    issue_token(people[0])
+    issue_token_to_applicant(people[0])
     codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")

@@ -1,4 +1,4 @@
-"""Calling the API in tests, as somebody."""
+"""Callers of the API in tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 
 from applicants.http import sign_in_browser
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import ApiKey, Company, Role, Scope, User
 from jobs.services import create_api_key
 from pipeline.models import Application
@@ -26,7 +26,7 @@ UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
 
 class Answer(Protocol):
-    """What of an answer the tests look at."""
+    """Parts of an answer that the tests check."""
 
     status_code: int
     content: bytes
@@ -81,7 +81,7 @@ def key_of(company_id: UUID, *scopes: Scope) -> Caller:
 
 def signed_in(person: Applicant) -> Caller:
     """A caller who is that person."""
-    return Caller(issue_token(person))
+    return Caller(issue_token_to_applicant(person))
 
 
 def person(**fields: Any) -> tuple[Applicant, Caller]:
@@ -96,7 +96,7 @@ def code_of(answer: Answer) -> tuple[int, str | None]:
 
 
 def pointers(answer: Answer) -> list[str]:
-    """Which fields an answer refuses."""
+    """Return the fields that an answer refuses."""
     return [error["pointer"] for error in answer.json()["errors"]]
 
 

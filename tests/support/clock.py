@@ -46,7 +46,7 @@ def let_time_pass(job_id: UUID, seconds: float) -> None:
 
 
 def database_now() -> datetime:
-    """What the one clock that counts says."""
+    """Return the database's time, the only one that counts."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         return cursor.fetchone()[0]

@@ -1,4 +1,4 @@
-"""Very many people in one line, written straight into the tables: for what has to hold at length.
+"""Very many people in one line, written straight into the tables, for tests of long lines.
 
 Only counters and hashes of the log's last row are right: such a line is for reading, not to prove.
 """
@@ -46,7 +46,7 @@ WHERE id = %(job)s
 
 
 def crowd(job: UUID, people: int) -> None:
-    """That many people apply to a job at once, and wait."""
+    """Let this many people apply to a job at once, and wait."""
     with connection.cursor() as cursor:
         for statement in (_PEOPLE, _APPLICATIONS, _EVENTS, _JOB):
             cursor.execute(statement, {"job": job, "people": people})

@@ -31,7 +31,7 @@ class DecayProcess:
 
     @property
     def said(self) -> str:
-        """What it wrote so far, to standard output and error."""
+        """Output so far, to standard output and error."""
         return self._log.read_text()
 
     def end(self) -> tuple[int, float]:

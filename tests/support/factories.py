@@ -90,7 +90,7 @@ def application(job_id: UUID, person: Applicant | None = None, **how: Any) -> Ap
 
 
 def applications(job_id: UUID, count: int, **how: Any) -> list[Application]:
-    """So many applications of new people, one after the other."""
+    """Make this many applications of new people, one after the other."""
     return [application(job_id, **how) for _ in range(count)]
 
 
@@ -126,7 +126,7 @@ def statuses(*people: Application) -> list[str]:
 
 
 def line(job_id: UUID) -> list[UUID]:
-    """Who waits, in order."""
+    """Return the waiting people, in order."""
     waiting = Application.objects.filter(job_id=job_id, status="WAITLIST")
     return list(waiting.order_by("ticket", "tie").values_list("id", flat=True))
 
@@ -137,7 +137,7 @@ def events(job_id: UUID, *, after: int = 0) -> list[Event]:
 
 
 def event_names(job_id: UUID, *, after: int = 0) -> list[str]:
-    """What the job's log says happened after that seq."""
+    """Return the names of events in the job's log after that seq."""
     return [event.event for event in events(job_id, after=after)]
 
 
@@ -147,7 +147,7 @@ def alter(job_id: UUID, **what: Any) -> None:
 
 
 def settle_all() -> int:
-    """What the decay worker does until nothing is due any more; says in how many steps."""
+    """Settle like the decay worker until nothing is due; return the number of steps."""
     steps = 0
     while settle_next_due() is not None:
         steps += 1

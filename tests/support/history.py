@@ -49,5 +49,5 @@ def page(job_id: UUID, name: str) -> str:
 
 
 def log_lengths() -> int:
-    """How many events all logs hold together."""
+    """Count the events of all logs together."""
     return Event.objects.count()

@@ -42,12 +42,12 @@ SAME = ("Content-Type", "ETag", "Location")
 
 
 def told(answer: Answer) -> tuple[int, bytes, list[str | None]]:
-    """What of an answer is the same when it is given again."""
+    """Return the parts of an answer that stay the same when it is repeated."""
     return answer.status_code, answer.content, [answer.headers.get(name) for name in SAME]
 
 
 def replayed(answer: Answer) -> bool:
-    """Whether an answer says that it was given before."""
+    """Tell whether an answer says that it is a repeated one."""
     return answer.headers.get("Idempotent-Replayed") == "true"
 
 

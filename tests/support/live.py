@@ -1,4 +1,4 @@
-"""What the tests of the live pages share: hubs and announcers that end with their test."""
+"""Shared parts of the tests of live pages: hubs and announcers that end with their test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting what really goes over the wire to the database, as libpq's own trace tells it."""
+"""Counting actual round trips to the database, from libpq's own trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psycopg.pq import Trace
 
 
 def round_trips_of(act: Callable[[], Any]) -> int:
-    """How often the act waits for the database, BEGIN and COMMIT included.
+    """Count how often an act waits for the database, including BEGIN and COMMIT.
 
     Each of libpq's messages Query (a whole text of statements) and Sync is answered once.
     """
@@ -34,5 +34,5 @@ def trace_of(act: Callable[[], Any]) -> list[list[str]]:
 
 
 def waits_in(messages: list[list[str]]) -> list[list[str]]:
-    """Those of the messages that the client then waits for an answer to."""
+    """Filter the messages after which the client waits for an answer."""
     return [m for m in messages if m[0] == "F" and len(m) > 2 and m[2] in ("Query", "Sync")]

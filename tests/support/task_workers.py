@@ -38,7 +38,7 @@ class TaskWorker:
 
     @property
     def said(self) -> str:
-        """What it and its children wrote so far."""
+        """Output so far of the worker and its children."""
         return self._log.read_text()
 
     def signal(self, which: signal.Signals) -> None:

@@ -24,6 +24,7 @@ class Claimer:
         self.connection = WorkerConnection()
         self.queues = queues
         self.last_turns: dict[int, str] = {}
+        self.has_trials = True
 
     def claim(self, limit: int = 10, *, lease: float = 30.0, types_: Any = None) -> list[Attempt]:
         """Claim so many; what comes back can be acknowledged."""
@@ -43,7 +44,8 @@ class Claimer:
             "after": as_json(self.last_turns),
         }
         bound = [row for row, spec in specs.items() if spec.cap or spec.rate]
-        rows = [row for row in self.connection.claim(given, bound) if row[0]]
+        found = self.connection.claim(given, bound, has_trials=self.has_trials)
+        rows = [row for row in found if row[0]]
         attempts = []
         for name, spec, payload, number, most, request, owner, _, probe, priority, *_ in rows:
             attempt = Attempt(str(name), number, most, specs[spec], payload, request, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What the tests look at: marks that handlers left, tasks, and what happened to them."""
+"""Observations for the tests: marks left by handlers, tasks and their events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.models import Task, TaskEvent
 
 
 def marks(name: str) -> int:
-    """How many marks of this name there are."""
+    """Count the marks of this name."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM task_marks WHERE name = %s", [name])
         return int(cursor.fetchone()[0])

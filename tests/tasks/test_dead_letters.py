@@ -1,4 +1,4 @@
-"""Dead letters and the breaker: what fails for good waits for a person, or for better times."""
+"""Dead letters and the breaker: permanent failures wait for a person, or for recovery."""
 
 from __future__ import annotations
 

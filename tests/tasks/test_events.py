@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def read(
     position: events.Position, *, waiting: bool = True, **options: Any
 ) -> tuple[list[tuple[str, str]], Any]:
-    """What there is to read, in as many turns as it takes to settle; all that is committed now,
+    """Read all events committed so far, in as many turns as it takes them to settle;
     unless somebody's transaction would have to be waited for."""
     if waiting:
         wait_for_the_feed()

@@ -1,4 +1,4 @@
-"""`manage.py tasks`: an operator looks at background work, acts on it, and is named for it."""
+"""`manage.py tasks`: an operator inspects and controls background work, and is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An owner's own view and its own pauses: they touch nobody else."""
+"""Owners' own numbers and pauses, which affect nobody else."""
 
 from __future__ import annotations
 

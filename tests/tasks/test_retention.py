@@ -1,4 +1,4 @@
-"""Retention and the numbers: what is removed when, and what is counted."""
+"""Retention of tasks, and the numbers about them."""
 
 from __future__ import annotations
 

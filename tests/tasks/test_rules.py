@@ -1,4 +1,4 @@
-"""Rules without a database: back-off, secrets, the registry, and whose clock is read."""
+"""Rules without a database: back-off, secrets, the registry, and use of clocks."""
 
 from __future__ import annotations
 

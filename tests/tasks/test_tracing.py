@@ -17,7 +17,7 @@ from tests.tasks.seen import add, task
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    """What is traced, in memory; the process's own provider is left alone."""
+    """Collect spans in memory; the process's own provider is left alone."""
     kept, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)

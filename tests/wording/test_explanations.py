@@ -1,4 +1,4 @@
-"""The words about a line: its rules, what happens to who does nothing, and why a place changed."""
+"""Explanations of a line: its rules, the effect of doing nothing, and why a place changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What events mean in plain English: each kind has a sentence, for both who may read it."""
+"""Sentences about events: each kind has one for people and one for companies."""
 
 from __future__ import annotations
 

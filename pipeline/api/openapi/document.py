@@ -55,12 +55,12 @@ def finish_document(result: Schema, **_: Any) -> Schema:
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
             for content in body.get("content", {}).values():
-                _add_example_to_document(content, result["components"]["schemas"])
+                _complete_body_in_document(content, result["components"]["schemas"])
     _add_links_to_document(result)
     return result
 
 
-def _add_example_to_document(content: Schema, schemas: Schema) -> None:
+def _complete_body_in_document(content: Schema, schemas: Schema) -> None:
     """Add an example to a body, or to its type if the type has a name."""
     schema = content["schema"]
     named = schemas.get(schema.get("$ref", "").rpartition("/")[2])

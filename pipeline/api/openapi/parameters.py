@@ -20,7 +20,8 @@ PAGED = (LIMIT, CURSOR)
 JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(JobStatus))
 SEARCH = Parameter(
     "search",
-    "Only jobs with this text in their title or location.",
+    "Only jobs with this text in their title or location. Without a company's key: only jobs with"
+    " each word in their title, location or company name.",
     {"type": "string", "maxLength": LONGEST_SEARCH},
 )
 AFTER = Parameter("after", "`next_cursor` of the previous response.", _CURSOR)

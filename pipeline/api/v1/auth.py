@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from applicants.codes import send_code
 from applicants.models import EMAIL_LENGTH
-from applicants.services import revoke_token, sign_in_by_code
+from applicants.services import revoke_token_of_applicant, sign_in_by_code
 from pipeline.api.access import authorize_person
 from pipeline.api.callers import caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
@@ -114,5 +114,5 @@ class SignInToken(Endpoint):
         person = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
         if person.token_id is None:
             raise PermissionDenied("Send the token to revoke as the credential.")
-        revoke_token(person.token_id)
+        revoke_token_of_applicant(person.token_id)
         return Response(status=204)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_token
+from applicants.services import TOKEN_LIFETIME, find_or_create_applicant, issue_token_to_applicant
 
 
 class Command(BaseCommand):
@@ -25,4 +25,4 @@ class Command(BaseCommand):
             applicant = find_or_create_applicant(email)
         except ValidationError:
             raise CommandError(f"{email!r} is not an email address.") from None
-        self.stdout.write(issue_token(applicant))
+        self.stdout.write(issue_token_to_applicant(applicant))

@@ -69,7 +69,7 @@ class Command(BaseCommand):
     """Prepares the database, then runs the web server and the workers until Ctrl-C or SIGTERM."""
 
     requires_system_checks = ("environment",)  # the other checks load every URL
-    help = "Migrate, seed the demo, then run the web pages and the workers until Ctrl-C."
+    help = "Migrate, seed the demo, then run the web server and the workers until Ctrl-C."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add --port and --no-demo."""

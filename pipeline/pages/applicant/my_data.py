@@ -66,7 +66,7 @@ def download_my_data(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def erase_me(request: HttpRequest) -> HttpResponse:
+def erase_my_data(request: HttpRequest) -> HttpResponse:
     """Explain what is erased and what stays (GET); erase (POST)."""
     person = _person_of_my_data(request)
     form = EraseForm(request.POST if request.method == "POST" else None)

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.selectors.jobs import open_jobs
 from pipeline.selectors.my_applications import my_last_name, my_live_application
-from pipeline.selectors.openings import openings as open_jobs
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
 from pipeline.wording.explanations import explain_line
 
@@ -53,7 +53,7 @@ def openings(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def opening(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. A draft is shown only to its own company."""
     job = public_job(request, job_id)
     return show_opening(request, job, opening_form(request))

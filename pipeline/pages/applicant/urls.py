@@ -19,7 +19,7 @@ _MINE = "me/applications/<uuid:application_id>/"
 
 urlpatterns = [
     path("", openings.openings, name="openings"),
-    path("jobs/<uuid:job_id>/", openings.opening, name="opening"),
+    path("jobs/<uuid:job_id>/", openings.opening_page, name="opening"),
     path("jobs/<uuid:job_id>/apply/", apply.apply, name="apply"),
     path("code/", sign_in.enter_code, name="enter_code"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
@@ -34,7 +34,7 @@ urlpatterns = [
     path("privacy/", privacy.privacy, name="privacy"),
     path("me/data/", my_data.my_data, name="my_data"),
     path("me/data/download/", my_data.download_my_data, name="my_data_download"),
-    path("me/data/erase/", my_data.erase_me, name="erase_me"),
+    path("me/data/erase/", my_data.erase_my_data, name="erase_me"),
     path("dev/mail/", dev_mail.dev_mails, name="dev_mails"),
     path("dev/mail/previews/<slug:kind>/", dev_mail.preview, name="mail_preview"),
     path("dev/mail/previews/<slug:kind>/html/", dev_mail.preview_html, name="mail_preview_html"),

@@ -61,7 +61,7 @@ def people(request: HttpRequest) -> HttpResponse:
 
 @for_members()
 @time_limited
-def person(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
+def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """Show one person's applications to this company, and their events."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id

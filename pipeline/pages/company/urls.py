@@ -39,5 +39,5 @@ urlpatterns = [
         name="send_email_again",
     ),
     path("company/people/", people.people, name="people"),
-    path("company/people/<uuid:applicant_id>/", people.person, name="person"),
+    path("company/people/<uuid:applicant_id>/", people.person_page, name="person"),
 ]

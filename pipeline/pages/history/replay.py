@@ -27,10 +27,10 @@ from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
     Difference,
-    PastMoment,
     PastPlace,
+    PastState,
     past_differences,
-    past_moment_of,
+    past_state_of,
 )
 from pipeline.templatetags.line import tag_time_in_short
 from pipeline.wording.event_words import words_of_status
@@ -74,7 +74,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     wanted = request.GET.get("with", "").strip()
     seq, other, why_not = timeline_number(wanted), None, ""
     if seq is not None and 1 <= seq <= moment.head:
-        other = past_moment_of(job.id, seq=seq, shown=0)
+        other = past_state_of(job.id, seq=seq, shown=0)
     elif wanted:
         why_not = NOT_COMPARED.format(head=moment.head)
     row = row_of_event(moment.event)
@@ -122,18 +122,18 @@ def _asked_replay(request: HttpRequest) -> Asked:
     return Asked(as_of=at)
 
 
-def _moment_to_replay(job_id: UUID, asked: Asked) -> tuple[PastMoment, str]:
+def _moment_to_replay(job_id: UUID, asked: Asked) -> tuple[PastState, str]:
     """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
-        return past_moment_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
+        return past_state_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
     except NoSuchMoment:
-        return past_moment_of(job_id, seq=1), BEFORE_ALL
+        return past_state_of(job_id, seq=1), BEFORE_ALL
     except FutureMoment:
         is_now = asked.as_of is not None and asked.as_of - database_now() < CLOCKS_DIFFER
-        return past_moment_of(job_id), "" if is_now else NOT_YET
+        return past_state_of(job_id), "" if is_now else NOT_YET
 
 
-def _replay_steps(moment: PastMoment) -> list[dict[str, Any]]:
+def _replay_steps(moment: PastState) -> list[dict[str, Any]]:
     """Return the four steps from a moment; `seq` is False for a step that leads nowhere."""
     seq, back, on = moment.seq, moment.seq > 1, moment.seq < moment.head
     return [
@@ -154,7 +154,7 @@ def _local_replay_time(at: datetime) -> str:
     return timezone.localtime(at).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _replay_people(moment: PastMoment) -> dict[str, Any]:
+def _replay_people(moment: PastState) -> dict[str, Any]:
     everybody = [*moment.active, *moment.pending, *moment.waitlist]
     names = names_in_history(person.application_id for person in everybody)
     at = moment.event.at
@@ -194,7 +194,7 @@ def _note_on_replay_change(change: Difference) -> str:
     return f"was {change.before} in line" if change.before else ""
 
 
-def _compared_replays(job: Job, moment: PastMoment, other: PastMoment) -> dict[str, Any]:
+def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
     differing = past_differences(job.id, earlier.seq, later.seq)
     found = differing or []

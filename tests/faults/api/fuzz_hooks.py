@@ -1,4 +1,4 @@
-"""What the fuzzer is told beyond the document; it loads this by name."""
+"""Extra knowledge for the fuzzer beyond the document; it loads this module by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the fuzzer against a server, as somebody who knows some ids."""
+"""Running the fuzzer against a server, as a caller who knows some ids."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came out of a run of the fuzzer."""
+    """Result of a run of the fuzzer."""
 
     found_nothing: bool
     requests: int

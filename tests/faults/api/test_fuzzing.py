@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
 from tasks.scheduling.schedules import create_schedule
@@ -46,7 +46,7 @@ def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def people(company: Company) -> list[Application]:
-    """Who has applied to a job: one has left, one is active, one has an offer, three wait."""
+    """People who applied to a job: one has left, one is active, one has an offer, three wait."""
     job = factories.job(company_id=company.id, capacity=2)
     return factories.applications(job, 6)
 
@@ -59,12 +59,12 @@ def some_schedule(company: Company) -> UUID:
 
 
 def headers_of(caller: str, company: Company, person: Applicant) -> dict[str, str]:
-    """What shows who calls."""
+    """Return the headers that identify a caller."""
     match caller:
         case "company":
             return {"Authorization": f"Bearer {key_of(company.id).token}"}
         case "applicant":
-            return {"Authorization": f"Bearer {issue_token(person)}"}
+            return {"Authorization": f"Bearer {issue_token_to_applicant(person)}"}
         case "owner":
             cookies = member_caller(company, Role.OWNER)._client.cookies
             pairs = "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())

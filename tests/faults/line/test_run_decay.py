@@ -1,4 +1,4 @@
-"""The decay worker as a process: on time, deaf to nothing, stopped by nobody's bad job."""
+"""The decay worker as a process: punctual, awake to every job, not stopped by a bad one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types for the fault tests: what they do is decided by marks, so that no test depends on times."""
+"""Types for the fault tests. Marks control them, so that no test depends on timing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def short(payload: dict[str, Any], context: Context) -> None:
 
 @task_type(key="fault.clock")
 def clock(payload: dict[str, Any], context: Context) -> list[float]:
-    """What this process's clocks say, in seconds since 1970."""
+    """Return this process's clocks, in seconds since 1970."""
     return [time.time(), datetime.now(UTC).timestamp()]
 
 
@@ -68,12 +68,12 @@ def _new(payload: dict[str, Any], context: Context) -> str:
 
 
 def register_old_release() -> None:
-    """What a worker of last week knows: version 1 of one type."""
+    """Register the types of last week's release: version 1 of one type."""
     task_type(key="fault.report", version=1)(_old)
 
 
 def register_new_release() -> None:
-    """What this week's knows: both versions, and a type that is new."""
+    """Register the types of this week's release: both versions, and a new type."""
     register_old_release()
     task_type(key="fault.report", version=2)(_new)
     task_type(key="fault.addition")(_new)

@@ -1,4 +1,4 @@
-"""What the fault tests do and look at besides: letting runs go, children, connections."""
+"""Helpers of the fault tests: releasing runs, inspecting children and connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers under load: what they hold while children are busy, and children that grew."""
+"""Workers under load: claims while children are busy, and children that grow."""
 
 from __future__ import annotations
 

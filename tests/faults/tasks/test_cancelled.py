@@ -1,4 +1,4 @@
-"""Runs that are to end: cancelled ones, gentle and stubborn, and those that take too long."""
+"""Ending of runs: cancelled ones, cooperative and stubborn, and those that take too long."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
 
 
 def refused(visitor: Client, token: str) -> str:
-    """What the page says, on looking and on pressing a button that should not be there."""
+    """Return the page's refusal, to a GET and to a POST by a button that should not be there."""
     looked = visitor.get(f"/confirm/{token}/")
     pressed = visitor.post("/confirm/", {"token": token})
     assert pressed.status_code in (404, 409)

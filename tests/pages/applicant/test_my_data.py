@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from applicants.models import Applicant
-from applicants.services import issue_token
+from applicants.services import issue_token_to_applicant
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote, Event
@@ -41,7 +41,7 @@ def test_the_page_tells_what_is_kept(bo: Client, past: History) -> None:
 
 def test_the_file_holds_everything_and_no_secret(bo: Client, past: History) -> None:
     person = factories.fresh(past.bo).applicant
-    token = issue_token(person)
+    token = issue_token_to_applicant(person)
     remove(
         application_id=past.bo.id,
         outcome=Outcome.REJECTED,

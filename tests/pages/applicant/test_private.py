@@ -197,7 +197,7 @@ def _posts(patterns: Any, before: str = "") -> list[str]:
 
 
 def test_every_page_refuses_a_form_of_another_site() -> None:
-    """Whatever an address takes, no POST without our token gets as far as its view."""
+    """Check that no POST without our CSRF token reaches a view."""
     client, ids = Client(enforce_csrf_checks=True), JOB
     addresses = [
         "/" + "/".join(_filled(part, ids) for part in route.split("/"))

@@ -19,7 +19,7 @@ def test_a_closed_job_shows_as_closed_and_stays_as_it_is(owner: Client, job: UUI
     settings = page_of(owner, f"{path}settings/")
     assert "The job is closed, so its rules" in settings
     assert 'name="title"' not in settings
-    assert "More seats go to the next" not in settings
+    assert "Extra seats go to the next" not in settings
     assert Job.objects.get(id=job).posting.title == "Engineer"
     seats = page_of(owner, f"{path}capacity/")
     assert "This job is closed" in seats

@@ -133,7 +133,7 @@ def test_there_is_an_answer_in_every_state() -> None:
 
 
 def assert_fits(line: PromotionFacts, cause: Cause) -> None:
-    """What the causes themselves say of the line holds."""
+    """Check that the statements of the causes about the line hold."""
     if cause in (Cause.NO_SEAT_FREE, Cause.MOVING, Cause.NOBODY_WAITS):
         assert not line.free, line
     if cause in (Cause.SEATS_FREE, Cause.COOL_DOWNS):

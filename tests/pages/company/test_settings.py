@@ -101,7 +101,7 @@ def test_too_little_time_to_confirm_is_warned_of_but_allowed(
 
 
 def typed(client: Client, job: UUID, **differing: Any) -> dict[str, Any]:
-    """What an owner's form sends when only that was changed in it."""
+    """Return the data of an owner's form in which only this was changed."""
     versions = {f"seen_{of}": seen(client, job, of) for of in ("posting", "policy")}
     return {"section": "all", "title": "Engineer", **RULES, **versions} | differing
 

@@ -26,7 +26,7 @@ def job(company: Company) -> UUID:
 
 @pytest.fixture
 def address(job: UUID, company: Company) -> str:
-    """Where a file of that job's log is."""
+    """Return the URL of a file of that job's log."""
     run = Run("log.export", {"job_id": str(job), "format": "jsonl"}, company.id)
     return f"/company/files/{run.result['file_id']}/"
 

@@ -1,4 +1,4 @@
-"""Taking away and replacing what opens an account; and what that does to who is signed in."""
+"""Removing and replacing an account's credentials, and the effect on open sessions."""
 
 from __future__ import annotations
 

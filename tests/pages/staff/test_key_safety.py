@@ -1,4 +1,4 @@
-"""Keys expire, and are made only by who has just proved to be the owner."""
+"""Keys expire, and only an owner who has just proved their identity can make one."""
 
 from __future__ import annotations
 

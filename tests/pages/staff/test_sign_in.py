@@ -1,4 +1,4 @@
-"""Staff sign in by password or by a code, one way or another never as a stranger."""
+"""Staff sign in by password or code, and never as anybody else."""
 
 from __future__ import annotations
 

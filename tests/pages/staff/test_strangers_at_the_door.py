@@ -1,4 +1,4 @@
-"""Strangers who know a staff address neither guess on nor lock its owner out; spellings are one."""
+"""Strangers who know a staff address can neither keep guessing nor lock out its owner."""
 
 from __future__ import annotations
 

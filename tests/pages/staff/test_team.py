@@ -1,4 +1,4 @@
-"""Who is in a company's team is decided by its owners, and there is always one."""
+"""A company's owners decide who is in its team, and there is always an owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One browser, several windows and identities: what is sent counts for whom its page showed."""
+"""Several windows and identities in one browser: a form acts for the identity its page showed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def windows(ada: User, company: Company) -> Client:
 
 
 def hidden(client: Client, address: str) -> dict[str, str]:
-    """What the form of a page sends by itself."""
+    """Return the hidden fields of a page's form."""
     fields = dict(HIDDEN.findall(client.get(address).content.decode()))
     return {name: value for name, value in fields.items() if name != "csrfmiddlewaretoken"}
 

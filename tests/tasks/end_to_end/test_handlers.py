@@ -1,4 +1,4 @@
-"""What handlers can do and say, in real children."""
+"""Abilities of handlers, in real children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task's whole way, with a real worker and real children."""
+"""The life of a task, with a real worker and real children."""
 
 from __future__ import annotations
 

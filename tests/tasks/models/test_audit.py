@@ -1,4 +1,4 @@
-"""Who paused a type or changed a schedule is written down with it, and kept for a year."""
+"""Audit of paused types and changed schedules, written with the change and kept for a year."""
 
 from __future__ import annotations
 

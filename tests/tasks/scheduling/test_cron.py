@@ -1,4 +1,4 @@
-"""Cron expressions: the times of a zone's clocks, and what is refused."""
+"""Cron expressions: times by a zone's clocks, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim: order, caps, rates, pauses, pools, and that nothing is had twice."""
+"""The claim: order, caps, rates, pauses and pools; no task is claimed twice."""
 
 from __future__ import annotations
 

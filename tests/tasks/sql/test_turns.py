@@ -1,4 +1,4 @@
-"""Turns: each owner gets one within a priority, whatever the others have waiting."""
+"""Turns: within a priority, owners take turns, however much the others have waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskOwnerBreaker, TaskType
 from tasks.models.statuses import Breaker
 from tasks.sql import breaker
-from tasks.sql.claim import CLAIM, CLAIM_FROM_ALL_OWNERS
+from tasks.sql.claim import CLAIMS
+from tasks.worker.options import Options
+from tasks.worker.task_store import TaskStore
 from tests.tasks.claims import Claimer, claimer
 
 __all__ = ["claimer"]
@@ -37,6 +39,16 @@ def test_companies_take_turns_within_one_claim(claimer: Any) -> None:
     put(CAT)
 
     assert turns(claimer(), 6) == [ANA, BEN, CAT, ANA, BEN, ANA]
+
+
+def test_without_broken_owners_the_shorter_claim_takes_the_same_turns(claimer: Any) -> None:
+    put(ANA, 200)
+    put(BEN, 2)
+    put(CAT)
+    worker = claimer()
+    worker.has_trials = False
+
+    assert turns(worker, 2) + turns(worker, 4) == [ANA, BEN, CAT, ANA, BEN, ANA]
 
 
 def test_and_from_one_claim_to_the_next(claimer: Any) -> None:
@@ -176,6 +188,34 @@ def test_it_lets_one_probe_a_minute_through_also_of_parked_tasks(claimer: Any) -
     assert not broken(worker, ANA, bad=5), "what was before does not count"
 
 
+def test_a_worker_tries_nothing_out_until_its_look_at_the_breakers_has_found_one(
+    claimer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = TaskStore("w2", Options())
+    asked: list[bool] = []
+    claim = store.connection.claim
+
+    def noted(*given: Any, **how: Any) -> list[Any]:
+        asked.append(how["has_trials"])
+        return claim(*given, **how)
+
+    monkeypatch.setattr(store.connection, "claim", noted)
+    store.claim(1)
+    store.park()
+    store.claim(1)
+    assert broken(claimer(), ANA)
+    put(ANA)
+    TaskOwnerBreaker.objects.update(probe_at="2020-01-01T00:00Z")
+    assert store.claim(1)[0] == []
+
+    store.park()
+    [probe], _ = store.claim(1)
+    store.connection.close()
+
+    assert probe.is_probe
+    assert asked == [True, False, False, True], "before its first look it does not know"
+
+
 @pytest.mark.parametrize(("owners", "opens"), [(1, False), (2, False), (3, True)])
 def test_that_of_everybody_opens_only_if_several_companies_fail(
     claimer: Any, owners: int, opens: bool
@@ -206,8 +246,11 @@ def test_resuming_closes_the_breaker_of_a_company(claimer: Any) -> None:
     assert [*control.types_broken_for_owner(BEN)] == []
 
 
-@pytest.mark.parametrize("claim", [CLAIM, CLAIM_FROM_ALL_OWNERS], ids=["plain", "from all"])
-def test_a_claim_reads_tasks_by_its_indexes_only(claimer: Any, claim: str) -> None:
+@pytest.mark.parametrize(("is_crowded", "has_trials"), CLAIMS)
+def test_a_claim_reads_tasks_by_its_indexes_only(
+    claimer: Any, is_crowded: bool, has_trials: bool
+) -> None:
+    claim = CLAIMS[is_crowded, has_trials]
     for owner in (ANA, BEN, CAT):
         put(owner, 300)
         put(owner, 300, delay_seconds=600)
@@ -224,6 +267,6 @@ def test_a_claim_reads_tasks_by_its_indexes_only(claimer: Any, claim: str) -> No
 
     plan = [line for (line,) in rows]
     assert not [line for line in plan if "Seq Scan on tasks_task " in line]
-    assert claim is CLAIM or any("tasks_turns" in line for line in plan)
+    assert not is_crowded or any("tasks_turns" in line for line in plan)
     removed = [int(line.split(":")[1]) for line in plan if "Rows Removed by Filter" in line]
     assert max(removed, default=0) < 50, plan

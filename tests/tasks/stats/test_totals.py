@@ -1,4 +1,4 @@
-"""Counts that only grow: what is folded into the totals is neither lost nor counted twice."""
+"""Counters that never fall: folding into the totals neither loses nor repeats a run."""
 
 from __future__ import annotations
 

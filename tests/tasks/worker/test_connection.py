@@ -1,4 +1,4 @@
-"""After a failover: a connection that only reads leads to what was the primary, and is dropped."""
+"""Failover: a read-only connection leads to the former primary, and is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py run_tasks` refuses options that make no sense, before anything starts."""
+"""`manage.py run_tasks` refuses invalid options before anything starts."""
 
 from __future__ import annotations
 
