@@ -17,24 +17,28 @@ class PipelineConfig(AppConfig):
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.outbox import start_event_emails
         from pipeline.notifications.tracking import start_tracking_emails
+        from pipeline.webhooks.follow_up import start_queueing_webhooks
 
         start_event_emails()
         start_tracking_emails()
+        start_queueing_webhooks()
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(
-                ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+                configure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
             )
 
 
-def ensure_upkeep_after_migrate(**_: Any) -> None:
+def configure_upkeep_after_migrate(**_: Any) -> None:
     """Schedule the site's regular tasks in every migrated database."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task
     from pipeline.notifications.company_task import ensure_company_emails
     from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
+    from pipeline.webhooks.task import ensure_webhooks_tasks
 
     ensure_maintenance_task()
     ensure_anchoring_task()
     ensure_end_of_retention()
     ensure_company_emails()
+    ensure_webhooks_tasks()

@@ -8,6 +8,7 @@ from pipeline.notifications import company_task as company_emails
 from pipeline.notifications import task as emails
 from pipeline.privacy import task as privacy
 from pipeline.reports import task as reports
+from pipeline.webhooks import task as webhooks
 
 __all__ = [
     "audit",
@@ -18,4 +19,5 @@ __all__ = [
     "maintenance",
     "privacy",
     "reports",
+    "webhooks",
 ]

@@ -21,6 +21,7 @@ pytest_plugins = (
     "tests.support.logs",
     "tests.support.members",
     "tests.support.outbox",
+    "tests.support.receiver",
     "tests.support.task_workers",
 )
 

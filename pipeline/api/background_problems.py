@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.background.errors import TaskRequestRefused, TypeNotAllowed, WorkError
+from pipeline.domain.errors import WebhookUrlRefused
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 
 # The engine may quote the payload.
@@ -41,6 +42,8 @@ def background_errors(exc: BaseException | None) -> list[dict[str, str]]:
             ]
         case OutOfRange(name=name) as reason:
             return [_background_error(f"{start}/{name}", str(reason))]
+        case WebhookUrlRefused() as reason:
+            return [_background_error("/url", str(reason))]
         case UnknownType() | TypeNotAllowed() as reason:
             return [_background_error(f"{start}/type", str(reason))]
     return [_background_error(start, str(exc))] if start else []

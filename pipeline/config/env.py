@@ -58,7 +58,7 @@ NAMES = (
     " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
-    " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE"
+    " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
 ).split()
 
 _env = _Env()
@@ -117,6 +117,8 @@ ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anch
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 # Whether companies may start demo types, some of which use up memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
+# Whether webhooks may go to addresses inside this machine and its networks, and without TLS.
+WEBHOOK_ALLOW_PRIVATE: bool = _env.bool("WEBHOOK_ALLOW_PRIVATE", default=not DATABASE_URL)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 

@@ -53,6 +53,26 @@ class TaskTypeNotFound(LineError):
     message = "There is no such type of background work."
 
 
+class WebhookNotFound(LineError):
+    message = "There is no such webhook endpoint."
+
+
+class WebhookDeliveryNotFound(LineError):
+    message = "There is no such delivery."
+
+
+class WebhookUrlRefused(LineError):
+    message = "{why}"
+
+
+class TooManyWebhooks(LineError):
+    message = "A company can have {limit} webhook endpoints. Delete one that is not needed."
+
+
+class WebhookOff(LineError):
+    message = "This endpoint is switched off. Switch it on first."
+
+
 class AlreadyApplied(LineError):
     message = "This applicant already has a live application to this job."
 

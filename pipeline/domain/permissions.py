@@ -38,6 +38,7 @@ class Action(Enum):
     MAKE_REPORT = auto()
     MANAGE_TASKS = auto()
     MANAGE_SCHEDULES = auto()
+    MANAGE_WEBHOOKS = auto()
     CHANGE_RULES = auto()
     CLOSE_JOB = auto()
     MANAGE_KEYS = auto()
@@ -91,6 +92,7 @@ RULES: dict[Action, Rule] = {
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,
     Action.MANAGE_SCHEDULES: _OWNER,
+    Action.MANAGE_WEBHOOKS: _OWNER,  # and read deliveries: receivers' answers may hold secrets
     Action.CHANGE_RULES: _OWNER,  # capacity and policy
     Action.CLOSE_JOB: _OWNER,
     Action.MANAGE_KEYS: _OWNER_IN_PERSON,

@@ -155,8 +155,14 @@ def _locked_job(rows: list[Row]) -> LockedJob:
     hot = dict(zip(sql.HOT, row, strict=False))
     policy = _policy_of_locked_job(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
-    now = max(row[-1], hot["last_event_at"])
-    return LockedJob(**hot, policy=policy, now=now, announced_due_at=hot["next_due_at"])
+    webhook_types, clock = row[-2:]
+    return LockedJob(
+        **hot,
+        policy=policy,
+        webhook_types=webhook_types,
+        now=max(clock, hot["last_event_at"]),
+        announced_due_at=hot["next_due_at"],
+    )
 
 
 @lru_cache(maxsize=1_024)

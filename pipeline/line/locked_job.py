@@ -17,6 +17,9 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
 from pipeline.models import Application
 
+# Among `LockedJob.webhook_types`: an endpoint wants all of them.
+ALL_WEBHOOKS = "*"
+
 
 @dataclass(slots=True, kw_only=True)
 class LockedJob:
@@ -44,6 +47,9 @@ class LockedJob:
     closed_at: datetime | None
     last_event_at: datetime
     last_txid: int
+    # Types of webhooks that somebody wants, for `pipeline.webhooks.follow_up`; read along, because
+    # it may not ask the database.
+    webhook_types: list[str]
     now: datetime
     # `next_due_at` as stored: decay workers are woken only when it changes.
     announced_due_at: datetime | None

@@ -26,11 +26,17 @@ ENTRY = list(LogEntry.__dataclass_fields__)
 _hot = ", ".join(HOT)
 _application = ", ".join(APPLICATION)
 
+# The types of webhooks that the company's endpoints want; `*` for an endpoint that wants all.
+_webhook_types = """ARRAY(
+    SELECT unnest(CASE WHEN hook.types = '{{}}' THEN '{{*}}' ELSE hook.types END)
+    FROM pipeline_webhookendpoint hook
+    WHERE hook.company_id = locked.company_id AND hook.is_active)"""
+
 _LOCKED = f"""
 WITH locked AS MATERIALIZED (
     SELECT {_hot} FROM jobs_job WHERE {{which}}
 )
-SELECT {_hot}, clock_timestamp() FROM locked
+SELECT {_hot}, {_webhook_types}, clock_timestamp() FROM locked
 """
 
 # Lock a job by its id. The clock is read after the lock, in the same round trip.

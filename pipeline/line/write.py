@@ -41,8 +41,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     values["changed_ids"] = list(job.changed) if few else []
     tasks = follow_up_tasks(job) if job.entries else []
     if tasks:
-        values["tasks"], _ = enqueue_parameter(tasks)
-        job.wrote_tasks = True
+        values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
     texts = [joined_writes(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at

@@ -12,6 +12,12 @@ from pipeline.models.line import (
     Standing,
 )
 from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
+from pipeline.models.webhooks import (
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookTaskPlace,
+)
 from pipeline.models.work import (
     ImportRefusal,
     ImportRun,
@@ -40,5 +46,9 @@ __all__ = [
     "StoredFile",
     "StoredPart",
     "Throttle",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookTaskPlace",
     "WeeklyReport",
 ]

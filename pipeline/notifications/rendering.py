@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from email.mime.text import MIMEText
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -18,22 +19,23 @@ from pipeline.notifications.messages import CalendarNote, Message
 # How long before its deadline an offer stands in the calendar.
 SHOWN = timedelta(minutes=30)
 # Read once, with an engine of its own: that of the pages takes a child half a second to set up.
-_TEMPLATE = Engine(dirs=settings.TEMPLATES[0]["DIRS"]).get_template("mail/email.html")
+_FOLDERS: Any = settings.TEMPLATES[0]["DIRS"]
+_TEMPLATE = Engine(dirs=_FOLDERS).get_template("mail/email.html")
 _BUTTON = (
     "display: inline-block; padding: 12px 20px; border-radius: 6px; background: #1d4ed8;"
     " color: #ffffff; font-weight: bold; text-decoration: none"
 )
 
 
-def message_as_html(message: Message) -> str:
+def render_message_as_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
     context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
     return _TEMPLATE.render(Context(context))
 
 
-def message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
     """Build the email."""
-    html = message_as_html(message)
+    html = render_message_as_html(message)
     return mail.compose_email(
         to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
     )

@@ -27,7 +27,11 @@ NAV_OF_MEMBERS = (
         " task_edit task_discard",
     ),
     ("team", "Team", "team_member"),
-    ("api_keys", "API", ""),
+    (
+        "api_keys",
+        "API",
+        "webhooks new_webhook webhook edit_webhook rotate_webhook end_webhook webhook_delivery",
+    ),
     ("system", "System", ""),
 )
 NAV_OF_APPLICANTS = (

@@ -11,4 +11,5 @@ urlpatterns = [
     path("", include("pipeline.pages.imports.urls")),
     path("", include("pipeline.pages.staff.urls")),
     path("", include("pipeline.pages.background.urls")),
+    path("", include("pipeline.pages.webhooks.urls")),
 ]

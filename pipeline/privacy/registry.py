@@ -49,6 +49,15 @@ PERSONAL: dict[str, Personal] = {
         "applicant", "no: named by the company", "an address in it is erased"
     ),
     "tasks_schedule.payload": Personal("applicant", "no: ids", "an address in it is erased"),
+    "pipeline_webhookattempt.response_body": Personal(
+        "applicant", "no: what the company's own program answered", "30 days"
+    ),
+    "pipeline_webhookattempt.response_headers": Personal(
+        "applicant", "no: what the company's own program answered", "30 days"
+    ),
+    "pipeline_webhookattempt.detail": Personal(
+        "applicant", "no: an error of the company's own program", "30 days"
+    ),
     "jobs_user.email": Personal("staff", _ACCOUNT, "kept while the account exists"),
     "jobs_user.first_name": Personal("staff", "never filled in", "kept with the account"),
     "jobs_user.last_name": Personal("staff", "never filled in", "kept with the account"),
@@ -74,13 +83,15 @@ HASHES = frozenset(
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id pipeline_throttle.id"
+    " pipeline_webhookendpoint.old_secret pipeline_webhookendpoint.secret"
     " usersessions_usersession.session_key".split()
 )
 
 # Public text of a company about itself and its jobs, and names of its keys.
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
-    " jobs_jobposting.title".split()
+    " jobs_jobposting.title pipeline_webhookendpoint.description"
+    " pipeline_webhookendpoint.url".split()
 )
 
 # Ids, codes, numbers and our own names.
@@ -95,6 +106,10 @@ CODES = frozenset(
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
     " pipeline_importrun.trouble pipeline_producer.types pipeline_storedfile.content_type"
     " pipeline_storedfile.purpose pipeline_weeklyreport.figures pipeline_weeklyreport.zone"
+    " pipeline_webhookattempt.error pipeline_webhookattempt.request_headers"
+    " pipeline_webhookdelivery.body pipeline_webhookdelivery.last_error"
+    " pipeline_webhookdelivery.source pipeline_webhookdelivery.state pipeline_webhookdelivery.type"
+    " pipeline_webhookendpoint.off_reason pipeline_webhookendpoint.types"
     " tasks_schedule.cron tasks_schedule.problem tasks_schedule.type_key tasks_schedule.zone"
     " tasks_task.producer tasks_task.queue tasks_task.request_id tasks_task.status tasks_task.trace"
     " tasks_task.worker tasks_taskact.actor tasks_taskact.target tasks_taskact.what"

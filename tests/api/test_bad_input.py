@@ -12,6 +12,7 @@ import pytest
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.models import Application
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks
 from tests.support.callers import (
@@ -54,6 +55,7 @@ class Scene:
     """Things to name in paths, and everybody who may call."""
 
     def __init__(self, company: Company, offered: Application) -> None:
+        hook, _ = create_webhook_endpoint(company_id=company.id, url="https://example.org/hook")
         self.ids = {
             "job_id": str(offered.job_id),
             "application_id": str(offered.id),
@@ -63,6 +65,8 @@ class Scene:
             "schedule_id": str(make_schedule(company)),
             "file_id": "00000000-0000-7000-8000-000000000000",
             "type_key": "demo.sleep",
+            "webhook_id": str(hook.id),
+            "delivery_id": str(send_test_webhook(company_id=company.id, endpoint_id=hook.id).id),
         }
         self.callers: dict[str, Caller] = {
             "apiKey": key_of(company.id),

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 STORIES = "test_stories.py"
 PASSKEYS = "test_passkeys.py"
 DEAD = "test_a_dead_letter_is_looked_into_edited_and_replayed"
+WEBHOOKS = "test_an_endpoint_is_added_tested_rotated_switched_and_deleted"
 PRESSED = {
     "account_login": STORIES,
     "account_logout": "test_staff_sign_in_by_a_code_and_sign_out",
@@ -28,7 +29,9 @@ PRESSED = {
     "dead_replay": "test_dead_letters_are_replayed_all_at_once_and_discarded",
     "decide": STORIES,
     "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "edit_webhook": WEBHOOKS,
     "end_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "end_webhook": WEBHOOKS,
     "enter_code": STORIES,
     "erase_me": "test_an_applicant_erases_themselves",
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
@@ -41,15 +44,20 @@ PRESSED = {
     "make_report": "test_a_report_is_made_read_and_made_every_monday",
     "new_job": STORIES,
     "new_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "new_webhook": WEBHOOKS,
     "prepare_export": "test_a_long_log_is_prepared_and_taken_away",
+    "redeliver_webhook": WEBHOOKS,
+    "redeliver_webhooks": WEBHOOKS,
     "report_schedule": "test_a_report_is_made_read_and_made_every_monday",
     "revoke_key": "test_keys_are_made_and_revoked",
+    "rotate_webhook": WEBHOOKS,
     "second_step": "test_a_second_step_is_required_and_made_optional",
     "send_email_again": "test_an_email_is_sent_again",
     "sign_in": "test_an_applicant_signs_in_with_a_second_code_and_out",
     "sign_out": "test_an_applicant_signs_in_with_a_second_code_and_out",
     "switch_company": "test_somebody_acts_for_another_company",
     "switch_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
+    "switch_webhook": WEBHOOKS,
     "system": "test_a_log_is_verified_from_the_system_page",
     "take_offer": STORIES,
     "take_over": "test_an_applicant_changes_their_name",
@@ -59,6 +67,7 @@ PRESSED = {
     "task_replay": DEAD,
     "team": "test_the_team_grows_changes_and_shrinks",
     "team_member": "test_the_team_grows_changes_and_shrinks",
+    "test_webhook": WEBHOOKS,
     "unsubscribe": "test_reminders_end_by_a_button",
     "usersessions_list": "test_other_sessions_are_ended",
     "type_pause": "test_a_type_is_paused_and_resumed",

@@ -93,6 +93,10 @@ def _task(world: World) -> dict[str, Any]:
     return {"task_id": world.work.dead}
 
 
+def _webhook(world: World) -> dict[str, Any]:
+    return {"webhook_id": world.webhooks.endpoint}
+
+
 def _schedule(world: World) -> dict[str, Any]:
     return {"schedule_id": world.work.schedule}
 
@@ -108,6 +112,16 @@ WORK: dict[str, Where] = {
     "new_schedule": _nothing,
     "edit_schedule": _schedule,
     "end_schedule": _schedule,
+    "webhooks": _nothing,
+    "new_webhook": _nothing,
+    "webhook": _webhook,
+    "edit_webhook": _webhook,
+    "rotate_webhook": _webhook,
+    "end_webhook": _webhook,
+    "webhook_delivery": lambda world: {
+        "webhook_id": world.webhooks.endpoint,
+        "delivery_id": world.webhooks.delivery,
+    },
 }
 STAFF: dict[str, Where] = {
     "account": _nothing,
@@ -134,15 +148,19 @@ ONLY_POSTED_TO = {
     "job_retention",
     "make_report",
     "prepare_export",
+    "redeliver_webhook",
+    "redeliver_webhooks",
     "report_schedule",
     "second_step",
     "send_email_again",
     "sign_out",
     "switch_company",
     "switch_schedule",
+    "switch_webhook",
     "take_offer",
     "task_cancel",
     "task_replay",
+    "test_webhook",
     "type_pause",
     "type_resume",
 }

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from applicants.models import Applicant
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
-from jobs.services import create_api_key
 from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
@@ -17,6 +17,7 @@ from pipeline.services.lifecycle import Posting, close_job, create_job, pause_jo
 from pipeline.services.remove import remove
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.withdraw import withdraw
+from tests.browser.webhook_rows import Webhooks, make_webhooks
 from tests.browser.work_rows import Work, make_work
 from tests.support import factories
 from tests.support.accounts import member_of
@@ -48,6 +49,7 @@ class World:
     offered: Application
     waiting: Application
     work: Work
+    webhooks: Webhooks
 
     @property
     def actor(self) -> Actor:
@@ -87,6 +89,7 @@ def make_world() -> World:
         offered=_apply(offer, me),
         waiting=crowd[16],
         work=make_work(company.id, job, owner.id),
+        webhooks=make_webhooks(company.id),
     )
 
 

@@ -36,4 +36,4 @@ def test_a_link_leads_to_its_page(name: str, settings: Any) -> None:
 def test_alerts_lead_to_pages() -> None:
     names = {resolve(words.path).url_name for words in ALERT_WORDS.values()}
 
-    assert names == {"system", "company_jobs", "dead_letters"}
+    assert names == {"system", "company_jobs", "dead_letters", "webhooks"}

@@ -10,13 +10,21 @@ from django.db.models import Model, Q
 from uuid_utils.compat import uuid7
 
 from applicants import codes
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
+from jobs.keys import create_api_key
 from jobs.models import Company, JobPosting, Membership, Role, Scope
-from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
-from pipeline.models import DecisionNote, Email, StoredFile, StoredPart
+from pipeline.models import (
+    DecisionNote,
+    Email,
+    StoredFile,
+    StoredPart,
+    WebhookAttempt,
+    WebhookDelivery,
+)
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.remove import remove
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -47,6 +55,9 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.Producer": lambda acme: Q(key__company=acme),
     "pipeline.StoredFile": lambda acme: Q(company_id=acme.id),
     "pipeline.StoredPart": lambda acme: Q(file__company_id=acme.id),
+    "pipeline.WebhookAttempt": lambda acme: Q(delivery_id__in=acme_deliveries(acme)),
+    "pipeline.WebhookDelivery": lambda acme: Q(id__in=acme_deliveries(acme)),
+    "pipeline.WebhookEndpoint": lambda acme: Q(company=acme),
     "pipeline.WeeklyReport": lambda acme: Q(job__company=acme),
     "tasks.Schedule": lambda acme: Q(owner_id=acme.id),
     "tasks.Task": lambda acme: Q(owner_id=acme.id),
@@ -67,8 +78,26 @@ OF_SITE = {
         "auth.Permission",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
-    *("pipeline.Throttle", "sessions.Session", "tasks.TaskTally", "tasks.TaskTotal"),
+    *(
+        "pipeline.Throttle",
+        "pipeline.WebhookTaskPlace",
+        "sessions.Session",
+        "tasks.TaskTally",
+        "tasks.TaskTotal",
+    ),
     *("tasks.TaskType", "tasks.TaskWorker"),
+}
+# Values that are nobody's.
+PLAIN: dict[str, Any] = {
+    "token": "forged",
+    "name": "..%2F..%2Fetc",
+    "key": "demo.sleep",
+    "type_key": "demo.sleep",
+    "week": "2026-01-05",
+    "what": ["applications", "log"],
+    "format": ["csv", "jsonl"],
+    "pk": 1,
+    "uidb36": "1",
 }
 
 # Parameters of addresses that belong to nobody.
@@ -92,6 +121,16 @@ THE_SAME_FOR_ALL: dict[str, Any] = {
 def acme_tasks(acme: Company) -> Any:
     """Return the ids of the company's tasks."""
     return apps.get_model("tasks.Task").objects.filter(owner_id=acme.id).values("id")
+
+
+def acme_deliveries(acme: Company) -> Any:
+    """Return the ids of the webhook deliveries to the company's endpoints."""
+    theirs = acme.webhook_endpoints.values("id")
+    return (
+        apps.get_model("pipeline.WebhookDelivery")
+        .objects.filter(endpoint_id__in=theirs)
+        .values("id")
+    )
 
 
 def furnish() -> tuple[Company, dict[str, Any]]:
@@ -129,6 +168,8 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
+        **_webhook(acme),
+        **PLAIN,
         "membership_id": Membership.objects.get(company=acme, user=owner).id,
         "object_id": str(owner.id),
         "id": str(owner.id),
@@ -150,6 +191,23 @@ def _file(acme: Company, job: Any) -> StoredFile:
     )
     StoredPart.objects.create(file=file, number=0, data=data)
     return file
+
+
+def _webhook(acme: Company) -> dict[str, Any]:
+    hook, _ = create_webhook_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
+    delivery = send_test_webhook(company_id=acme.id, endpoint_id=hook.id)
+    WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
+    WebhookAttempt.objects.create(
+        delivery_id=delivery.id,
+        number=1,
+        at="2026-01-01T00:00:00Z",
+        duration_ms=1,
+        request_headers={"webhook-id": delivery.webhook_id},
+        status=500,
+        response_headers={},
+        response_body=MARKER,
+    )
+    return {"webhook_id": hook.id, "delivery_id": delivery.id}
 
 
 def state_of(acme: Company) -> dict[str, str]:

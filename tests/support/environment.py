@@ -36,6 +36,7 @@ def process_environment(**changes: str) -> dict[str, str]:
         "DATABASE_URL": url_of(connection.settings_dict),
         "SECRET_KEY": settings.SECRET_KEY,
         "DEMO_TASKS": "on",
+        "WEBHOOK_ALLOW_PRIVATE": "on",
         "DJANGO_SETTINGS_MODULE": "pipeline.settings",
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",

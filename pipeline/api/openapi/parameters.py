@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from jobs.models import JobStatus
+from pipeline.api.openapi.schemas import Parameter, choices_schema, whole_schema
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
-from pipeline.api.schema import Parameter, choices_schema, whole_schema
 from pipeline.domain.states import EventType
+from pipeline.models import WebhookDelivery
+from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
 
 _TIME = {"type": "string", "format": "date-time"}
@@ -53,6 +55,12 @@ TASK_STATUS = Parameter("status", "Only tasks with this status.", choices_schema
 OF_TASK_TYPE = Parameter(
     "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
 )
+DELIVERY_STATE = Parameter(
+    "state", "Only deliveries in this state.", choices_schema(WebhookDelivery.State)
+)
+OF_WEBHOOK_TYPE = Parameter(
+    "type", "Only deliveries of this type.", {"type": "string", "enum": [*TYPES, TEST]}
+)
 IF_MATCH = Parameter(
     "If-Match",
     "The ETag of the job as you read it. Required to change capacity or policy.",
@@ -81,4 +89,6 @@ PATHS = {
     "type_key": "The key of the type, like `log.export`.",
     "schedule_id": "The schedule's id.",
     "file_id": "The file's id.",
+    "webhook_id": "The endpoint's id.",
+    "delivery_id": "The delivery's id.",
 }

@@ -13,6 +13,9 @@ from pipeline.api.v1.line import views as line
 from pipeline.api.v1.schedules import views as schedules
 from pipeline.api.v1.tasks import dead_letters, files, types
 from pipeline.api.v1.tasks import views as tasks
+from pipeline.api.v1.webhooks import views as webhooks
+
+_DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
 urlpatterns = [
     path("openapi.json", DocumentView.as_view()),
@@ -69,6 +72,14 @@ urlpatterns = [
     path("task-types/<str:type_key>/resume", types.ResumeTaskType.as_view()),
     path("schedules", schedules.Schedules.as_view()),
     path("schedules/<uuid:schedule_id>", schedules.OneSchedule.as_view()),
+    path("webhooks", webhooks.Webhooks.as_view()),
+    path("webhooks/<uuid:webhook_id>", webhooks.OneWebhook.as_view()),
+    path("webhooks/<uuid:webhook_id>/rotate-secret", webhooks.RotateSecret.as_view()),
+    path("webhooks/<uuid:webhook_id>/test", webhooks.TestWebhook.as_view()),
+    path(_DELIVERIES, webhooks.Deliveries.as_view()),
+    path(f"{_DELIVERIES}/redeliver", webhooks.RedeliverFailed.as_view()),
+    path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
+    path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
     path("me", applicants.SignedInApplicant.as_view()),
     path("me/applications", applicants.SignedInApplicantApplications.as_view()),

@@ -1,0 +1,40 @@
+"""Bodies of requests about webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.api.v1.fields import Choice, Choices, Flag, Line, Moment, Shape
+from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
+from pipeline.webhooks.types import TYPES
+
+
+def _types(**more: Any) -> Choices:
+    return Choices(child=Choice(choices=list(TYPES)), **more)
+
+
+def _description(**more: Any) -> Line:
+    return Line(max_length=LONGEST_DESCRIPTION, allow_blank=True, **more)
+
+
+class WebhookIn(Shape):
+    """A new endpoint. Without types it is told of everything."""
+
+    url = Line(max_length=LONGEST_URL)
+    description = _description(default="")
+    types = _types(default=list)
+
+
+class WebhookChangeIn(Shape):
+    """Changes to an endpoint. Fields that are not named stay as they are."""
+
+    url = Line(max_length=LONGEST_URL, required=False)
+    description = _description(required=False)
+    types = _types(required=False)
+    is_active = Flag(required=False)
+
+
+class RedeliverIn(Shape):
+    """From when on failed deliveries are sent again."""
+
+    since = Moment()

@@ -1,0 +1,249 @@
+"""A company's webhook endpoints and their deliveries."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api import pagination, parameters
+from pipeline.api.access import authorize_company
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.problems import INVALID_TRANSITION, LIMIT_REACHED
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.outputs import TaskOut, task_out
+from pipeline.api.v1.webhooks.inputs import RedeliverIn, WebhookChangeIn, WebhookIn
+from pipeline.api.v1.webhooks.outputs import (
+    FullWebhookDeliveryOut,
+    NewWebhookOut,
+    WebhookDeliveryOut,
+    WebhookOut,
+    delivery_out,
+    full_delivery_out,
+    webhook_out,
+)
+from pipeline.background.tasks import task_of
+from pipeline.domain.permissions import Action
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.webhooks import reads
+from pipeline.webhooks.endpoints import (
+    change_webhook_endpoint,
+    create_webhook_endpoint,
+    delete_webhook_endpoint,
+    rotate_webhook_secret,
+    send_test_webhook,
+)
+from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
+from pipeline.webhooks.types import TEST, TYPES
+
+_MANAGE = Action.MANAGE_WEBHOOKS
+
+
+class Webhooks(Endpoint):
+    """`/webhooks`"""
+
+    answers_hold_secrets = True
+
+    @describes("list_webhooks", Tag.WEBHOOKS, _MANAGE, PageOf[WebhookOut], parameters=PAGED)
+    def get(self, request: Request) -> Response:
+        """Return the company's endpoints, newest first."""
+        company_id = authorize_company(caller_of(request), _MANAGE).company_id
+        after, limit = pagination.cursor_id(request), pagination.page_limit(request)
+        page = reads.webhook_endpoints_of(company_id, after=after, limit=limit)
+        return endpoint_page_answer(
+            request, pagination.paginated(page, webhook_out, lambda row: encode_cursor(str(row.id)))
+        )
+
+    @describes(
+        "create_webhook",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        NewWebhookOut,
+        status=201,
+        takes=(WebhookIn,),
+        refuses=(LIMIT_REACHED,),
+        headers=("Location",),
+        about="The URL must be https and reachable from the internet. Only this answer shows the"
+        " secret. Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
+        " in no guaranteed order: `seq` in the body says which event of a job came first.",
+    )
+    def post(self, request: Request) -> Response:
+        """Create an endpoint: 201. It is told of what happens from now on."""
+        company_id = authorize_company(caller_of(request), _MANAGE).company_id
+        given = endpoint_body(request, WebhookIn)
+        row, secret = create_webhook_endpoint(
+            company_id=company_id, endpoint_id=idempotent_row_id(request), **given
+        )
+        where = {"Location": f"{request.path}/{row.id}"}
+        return Response({**webhook_out(row), "secret": secret}, status=201, headers=where)
+
+
+class OneWebhook(Endpoint):
+    """`/webhooks/{id}`"""
+
+    @describes("get_webhook", Tag.WEBHOOKS, _MANAGE, WebhookOut, tagged=True)
+    def get(self, request: Request, webhook_id: UUID) -> Response:
+        """Return an endpoint."""
+        return endpoint_answer(request, webhook_out(_own(request, webhook_id)))
+
+    @describes(
+        "change_webhook",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        WebhookOut,
+        takes=(WebhookChangeIn,),
+        about="What waits for an endpoint that is switched off fails, and can be sent again.",
+    )
+    def patch(self, request: Request, webhook_id: UUID) -> Response:
+        """Change an endpoint, all or nothing; switch it on or off."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        changed = change_webhook_endpoint(
+            company_id=caller.company_id,
+            endpoint_id=webhook_id,
+            changes=endpoint_body(request, WebhookChangeIn),
+        )
+        return Response(webhook_out(changed))
+
+    @describes("delete_webhook", Tag.WEBHOOKS, _MANAGE, None, status=204)
+    def delete(self, request: Request, webhook_id: UUID) -> Response:
+        """Delete an endpoint with its secrets: 204. What waits is not sent."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        delete_webhook_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
+        return Response(status=204)
+
+
+class RotateSecret(Endpoint):
+    """`/webhooks/{id}/rotate-secret`"""
+
+    answers_hold_secrets = True
+
+    @describes("rotate_webhook_secret", Tag.WEBHOOKS, _MANAGE, NewWebhookOut, takes=(Nothing,))
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Make a new secret. For 24 hours the one before signs too."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
+        row, secret = rotate_webhook_secret(company_id=caller.company_id, endpoint_id=webhook_id)
+        return Response({**webhook_out(row), "secret": secret})
+
+
+class TestWebhook(Endpoint):
+    """`/webhooks/{id}/test`"""
+
+    @describes(
+        "test_webhook",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        WebhookDeliveryOut,
+        status=202,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Send a `webhook.test`: 202 and the delivery."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
+        sent = send_test_webhook(company_id=caller.company_id, endpoint_id=webhook_id)
+        return Response(delivery_out(sent), status=202)
+
+
+class Deliveries(Endpoint):
+    """`/webhooks/{id}/deliveries`"""
+
+    @describes(
+        "list_webhook_deliveries",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        PageOf[WebhookDeliveryOut],
+        parameters=(*PAGED, DELIVERY_STATE, OF_WEBHOOK_TYPE),
+        about="Deliveries are kept for 30 days.",
+    )
+    def get(self, request: Request, webhook_id: UUID) -> Response:
+        """Return the deliveries to an endpoint, newest first."""
+        type_ = parameters.text_parameter(request, "type")
+        if type_ is not None and type_ not in (*TYPES, TEST):
+            parameters.refuse_parameter("type", "Must be a type of webhooks.")
+        page = reads.webhook_deliveries_to(
+            _own(request, webhook_id),
+            state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
+            type_=type_,
+            after=pagination.cursor_id(request),
+            limit=pagination.page_limit(request),
+        )
+        return endpoint_page_answer(
+            request,
+            pagination.paginated(page, delivery_out, lambda row: encode_cursor(str(row.id))),
+        )
+
+
+class OneDelivery(Endpoint):
+    """`/webhooks/{id}/deliveries/{id}`"""
+
+    @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
+    def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
+        """Return a delivery with its body, and each attempt with its answer."""
+        delivery = reads.webhook_delivery_to(_own(request, webhook_id), delivery_id)
+        answer = full_delivery_out(delivery, reads.webhook_attempts_of([delivery.id]))
+        return endpoint_answer(request, answer)
+
+
+class Redeliver(Endpoint):
+    """`/webhooks/{id}/deliveries/{id}/redeliver`"""
+
+    @describes(
+        "redeliver_webhook",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        WebhookDeliveryOut,
+        status=202,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
+        """Send a delivery again, delivered or not, under the same `webhook-id`: 202."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        endpoint_body(request, Nothing)
+        sent = redeliver(
+            company_id=caller.company_id, endpoint_id=webhook_id, delivery_id=delivery_id
+        )
+        return Response(delivery_out(sent), status=202)
+
+
+class RedeliverFailed(Endpoint):
+    """`/webhooks/{id}/deliveries/redeliver`"""
+
+    @describes(
+        "redeliver_failed_webhooks",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        TaskOut,
+        status=202,
+        takes=(RedeliverIn,),
+        refuses=(INVALID_TRANSITION,),
+        headers=("Location",),
+        about="At most 100,000, the oldest first.",
+    )
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Send everything again that failed, of what was made since a time: 202 and the task."""
+        caller = authorize_company(caller_of(request), _MANAGE)
+        made = start_redelivering_webhooks(
+            company_id=caller.company_id,
+            endpoint_id=webhook_id,
+            since=endpoint_body(request, RedeliverIn)["since"],
+            producer=caller.producer,
+        )
+        task = task_of(caller.company_id, made.id)
+        where = {"Location": reverse("api_task", args=[task.id])}
+        return Response(task_out(task), status=202, headers=where)
+
+
+def _own(request: Request, webhook_id: UUID) -> WebhookEndpoint:
+    caller = authorize_company(caller_of(request), _MANAGE)
+    return reads.webhook_endpoint_of(caller.company_id, webhook_id)

@@ -1,0 +1,88 @@
+"""Addresses that webhooks may go to: none inside this machine, its networks, or anything reserved.
+
+The URL is checked when it is saved, for its form. The network address is checked when a connection
+is made (`pipeline.webhooks.client`): what a name resolves to can change at any time.
+"""
+
+from __future__ import annotations
+
+from ipaddress import (
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from urllib.parse import urlsplit, urlunsplit
+
+from django.conf import settings
+
+from pipeline.domain.errors import WebhookUrlRefused
+from pipeline.models.webhooks import LONGEST_URL
+
+# What is unicast and routed: NAT64, mapped and compatible forms of IPv4 lie outside.
+_GLOBAL_V6 = IPv6Network("2000::/3")
+# Special addresses, listed because Python's own table differs between releases. Of IPv6 those in
+# 2000::/3: relays into IPv4 (6to4, Teredo), documentation, protocols.
+_REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
+    map(
+        ip_network,
+        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24"
+        " 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24"
+        " 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20".split(),
+    )
+)
+
+
+def is_public_address(address: str) -> bool:
+    """Tell if an address is one of the public internet; a scope or rubbish makes it none."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and (found.scope_id or found not in _GLOBAL_V6):
+        return False
+    if any(found in each for each in _REFUSED if each.version == found.version):
+        return False
+    return found.is_global and not (found.is_multicast or found.is_reserved)
+
+
+def is_webhook_address_allowed(address: str) -> bool:
+    """Tell if a connection may go to an address on this site."""
+    return settings.WEBHOOK_ALLOW_PRIVATE or is_public_address(address)
+
+
+def checked_webhook_url(text: str) -> str:
+    """Return a URL in the form in which it is kept. Raises WebhookUrlRefused, and says why."""
+    if len(text) > LONGEST_URL:
+        raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
+    if not text.isprintable() or " " in text:
+        raise WebhookUrlRefused(why="Enter a URL without spaces and invisible characters.")
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        name = host if ":" in host else host.encode("idna").decode()
+    except ValueError:
+        raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.") from None
+    schemes = ("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)
+    if parts.scheme not in schemes or not name or port == 0:
+        raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
+    if not (parts.path + parts.query).isascii():
+        raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
+    if not _may_be_public_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
+        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
+    place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
+    return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
+
+
+def _may_be_public_host(host: str) -> bool:
+    """Tell if a host is no literal private address and no name of a machine inside."""
+    try:
+        ip_address(host)
+    except ValueError:
+        name = host.rstrip(".")
+        inside = (".localhost", ".local", ".internal")
+        return "." in name and not name.endswith(inside) and not name.rsplit(".", 1)[-1].isdigit()
+    return is_public_address(host)

@@ -1,0 +1,243 @@
+"""HTTP client for webhooks: many requests at once, from one thread of its own.
+
+Each endpoint has a pool of connections for itself. An address is checked between its resolution and
+the connection, and the connection goes to the very address that was checked. Redirects are not
+followed, TLS is verified, proxies of the environment are not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import queue
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from uuid import UUID
+
+import certifi
+import httpcore
+
+from pipeline.webhooks.network import AddressRefused, GuardedNetwork, NameNotFound
+
+TIMEOUT_SECONDS = 15.0  # of a whole request: name, connection, TLS, sending and the answer
+MOST_BODY_BYTES = 16 * 1024  # of an answer; after that the connection is closed
+KEPT_BODY_BYTES = 2 * 1024
+MOST_HEADERS, LONGEST_HEADER = 30, 300
+# Headers of answers that are not kept: they can be credentials.
+_HIDDEN = frozenset({b"set-cookie", b"www-authenticate", b"authorization", b"proxy-authenticate"})
+KEEP_ALIVE_SECONDS = 10.0
+_ARENA_MAX = -8  # of glibc's malloc.h
+_STACK_BYTES = 1024 * 1024
+_RESOLVERS = 32  # names resolved at one time; a resolver that hangs keeps its thread
+
+
+class Failure(StrEnum):
+    """Name of the reason why an attempt failed."""
+
+    NAME_NOT_FOUND = "NAME_NOT_FOUND"
+    ADDRESS_REFUSED = "ADDRESS_REFUSED"
+    CONNECTION_FAILED = "CONNECTION_FAILED"
+    TLS_FAILED = "TLS_FAILED"
+    TIMEOUT = "TIMEOUT"
+    BAD_ANSWER = "BAD_ANSWER"  # it is not HTTP, or ended too early
+    REDIRECT = "REDIRECT"
+    STATUS = "STATUS"  # another status than 2xx
+    GONE = "GONE"  # 410
+    SECRET_UNREADABLE = "SECRET_UNREADABLE"  # noqa: S105  ours; nothing was sent
+    ENDPOINT_OFF = "ENDPOINT_OFF"  # ours; nothing was sent
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Request to send; `key` comes back with the answer."""
+
+    key: UUID
+    endpoint_id: UUID
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Answer:
+    """Result of one request: an answer, or the name of the failure with a detail."""
+
+    key: UUID
+    endpoint_id: UUID
+    duration_ms: int = 0
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str = ""
+    failure: Failure | None = None
+    detail: str = ""
+
+
+class Client:
+    """Thread that sends requests. A context manager; leaving it abandons what is under way."""
+
+    def __init__(self, *, timeout_seconds: float | None = None) -> None:
+        self._timeout_seconds = timeout_seconds or TIMEOUT_SECONDS
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._resolvers = ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="webhook-names")
+        self._loop.set_default_executor(self._resolvers)
+        self._pools: dict[UUID, httpcore.AsyncConnectionPool] = {}
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
+
+    def __enter__(self) -> Client:
+        _bound_memory_of_threads()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._resolvers.shutdown(wait=False, cancel_futures=True)
+
+    def send(self, requests: list[Outgoing]) -> None:
+        """Send requests at once; each has its answer among `answers` in TIMEOUT_SECONDS."""
+        if requests:
+            self._loop.call_soon_threadsafe(self._begin, requests)
+
+    def answers(self, seconds: float) -> list[Answer]:
+        """Return the answers that have come; wait so long for a first one."""
+        found: list[Answer] = []
+        with suppress(queue.Empty):
+            found.append(self._answers.get(timeout=seconds))
+            while True:
+                found.append(self._answers.get_nowait())
+        return found
+
+    def close_pool(self, endpoint_id: UUID) -> None:
+        """Close the connections to an endpoint to which nothing is under way."""
+        self._loop.call_soon_threadsafe(self._drop, endpoint_id)
+
+    def _begin(self, requests: list[Outgoing]) -> None:
+        for request in requests:
+            task = self._loop.create_task(self._send(request))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+
+    async def _send(self, request: Outgoing) -> None:
+        answer = Answer(request.key, request.endpoint_id)
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._exchange(request, answer)
+        except Exception as error:
+            answer.failure, answer.detail = _named(error)
+        answer.duration_ms = round((time.perf_counter() - began) * 1_000)
+        self._answers.put(answer)
+
+    async def _exchange(self, request: Outgoing, answer: Answer) -> None:
+        pool = self._pools.get(request.endpoint_id)
+        if pool is None:
+            pool = self._pools[request.endpoint_id] = httpcore.AsyncConnectionPool(
+                ssl_context=_tls(),
+                max_connections=100,
+                keepalive_expiry=KEEP_ALIVE_SECONDS,
+                network_backend=GuardedNetwork(),
+            )
+        headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
+        async with pool.stream(
+            "POST", request.url, headers=headers, content=request.body
+        ) as response:
+            answer.status = response.status
+            answer.headers = _kept_headers(response.headers)
+            received = b""
+            async for chunk in response.aiter_stream():
+                received = (received + chunk)[: MOST_BODY_BYTES + 1]
+                answer.body = _as_text(received)
+                if len(received) > MOST_BODY_BYTES:
+                    break
+        answer.failure = _failure_of(response.status)
+
+    def _drop(self, endpoint_id: UUID) -> None:
+        pool = self._pools.pop(endpoint_id, None)
+        if pool is not None:
+            self._loop.create_task(pool.aclose())
+
+    async def _stop(self) -> None:
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        for pool in self._pools.values():
+            with suppress(Exception):
+                await pool.aclose()
+
+
+@cache
+def _bound_memory_of_threads() -> None:
+    """Let threads share two heaps, and have small stacks.
+
+    glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the
+    limit of a task's memory counts both, also for the tasks that the process runs afterwards.
+    """
+    threading.stack_size(_STACK_BYTES)
+    with suppress(OSError, AttributeError):  # another C library has no such thing
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context that verifies receivers: the system's authorities and the well-known."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _failure_of(status: int) -> Failure | None:
+    if 200 <= status < 300:
+        return None
+    if status == 410:
+        return Failure.GONE
+    return Failure.REDIRECT if 300 <= status < 400 else Failure.STATUS
+
+
+def _named(error: Exception) -> tuple[Failure, str]:
+    """Name an error, and quote it."""
+    reasons = [error]
+    while following := reasons[-1].__cause__ or reasons[-1].__context__:
+        if not isinstance(following, Exception) or following in reasons:
+            break
+        reasons.append(following)
+    tls = next((each for each in reasons if isinstance(each, ssl.SSLError)), None)
+    if isinstance(error, TimeoutError | httpcore.TimeoutException):
+        return Failure.TIMEOUT, ""
+    if isinstance(error, AddressRefused):
+        return Failure.ADDRESS_REFUSED, str(error)
+    if isinstance(error, NameNotFound):
+        return Failure.NAME_NOT_FOUND, str(error)
+    if tls is not None:
+        return Failure.TLS_FAILED, str(getattr(tls, "verify_message", "") or tls.reason or tls)
+    if isinstance(error, httpcore.ConnectError):
+        return Failure.CONNECTION_FAILED, str(reasons[-1])
+    return Failure.BAD_ANSWER, f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def _kept_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    kept = (each for each in headers if each[0].lower() not in _HIDDEN)
+    return {
+        name.decode("latin-1")[:LONGEST_HEADER].lower(): _printable(
+            value.decode("latin-1")[:LONGEST_HEADER]
+        )
+        for name, value in list(kept)[:MOST_HEADERS]
+    }
+
+
+def _as_text(body: bytes) -> str:
+    return _printable(body[:KEPT_BODY_BYTES].decode("utf-8", "replace"))
+
+
+def _printable(text: str) -> str:
+    """Replace what PostgreSQL cannot hold."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,210 @@
+"""Services of a company's webhook endpoints: create, change, rotate the secret, delete, test."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+from jobs.models import Company
+from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.notifications.company_emails import alert_company
+from pipeline.webhooks.addresses import checked_webhook_url
+from pipeline.webhooks.queue import Occurrence, start_delivering_webhooks
+from pipeline.webhooks.signing import (
+    TAG_BYTES,
+    SecretUnreadable,
+    decrypt_webhook_secret,
+    encrypt_webhook_secret,
+    new_webhook_secret,
+    webhook_key_tag,
+)
+from pipeline.webhooks.types import TEST
+
+security = logging.getLogger("security")
+
+MOST_ENDPOINTS = 20
+# The alert to members that a receiver's answers have switched an endpoint off.
+ALERT = "WEBHOOK_DISABLED"
+# For so long the secret before the last rotation signs too.
+OLD_SECRET_FOR = timedelta(hours=24)
+
+OffReason = WebhookEndpoint.OffReason
+
+
+@transaction.atomic
+def create_webhook_endpoint(
+    *,
+    company_id: UUID,
+    url: str,
+    description: str = "",
+    types: list[str] | None = None,
+    endpoint_id: UUID | None = None,
+) -> tuple[WebhookEndpoint, str]:
+    """Make an endpoint of a company; return it and its secret.
+
+    With an `endpoint_id` it is made once, however often it is asked for. Raises WebhookUrlRefused,
+    TooManyWebhooks.
+    """
+    Company.objects.select_for_update(no_key=True).get(id=company_id)
+    theirs = WebhookEndpoint.objects.filter(company_id=company_id)
+    if endpoint_id and (made := theirs.filter(id=endpoint_id).first()):
+        return made, decrypt_webhook_secret(made.secret, made.id)
+    if theirs.count() >= MOST_ENDPOINTS:
+        raise TooManyWebhooks(limit=MOST_ENDPOINTS)
+    secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
+    endpoint = WebhookEndpoint.objects.create(
+        id=endpoint_id,
+        company_id=company_id,
+        url=checked_webhook_url(url),
+        description=description,
+        types=types or [],
+        secret=encrypt_webhook_secret(secret, endpoint_id),
+    )
+    endpoint.refresh_from_db()
+    security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
+    return endpoint, secret
+
+
+@transaction.atomic
+def change_webhook_endpoint(
+    *, company_id: UUID, endpoint_id: UUID, changes: dict[str, Any]
+) -> WebhookEndpoint:
+    """Change some of url, description, types and is_active; all or nothing.
+
+    Switched on, an endpoint begins without its failures. What waits while it is switched off fails.
+    Raises WebhookNotFound, WebhookUrlRefused.
+    """
+    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    if "url" in changes:
+        changes = changes | {"url": checked_webhook_url(changes["url"])}
+    if not changes.get("is_active", True) and endpoint.is_active:
+        _switch_off_webhook_endpoint(endpoint, OffReason.BY_HAND)
+    elif changes.get("is_active") and not endpoint.is_active:
+        changes = changes | {"off_reason": "", "off_at": None, "failures": 0, "rests_until": None}
+    if changes:
+        WebhookEndpoint.objects.filter(id=endpoint.id).update(**changes)
+    endpoint.refresh_from_db()
+    security.info("webhook.changed", extra=_webhook_endpoint_ids(endpoint))
+    return endpoint
+
+
+@transaction.atomic
+def rotate_webhook_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
+    """Give an endpoint a new secret, and return both; the one before signs too for a day.
+
+    Raises WebhookNotFound.
+    """
+    endpoint, secret = locked_webhook_endpoint(company_id, endpoint_id), new_webhook_secret()
+    WebhookEndpoint.objects.filter(id=endpoint.id).update(
+        old_secret=endpoint.secret,
+        old_secret_until=Now() + OLD_SECRET_FOR,
+        secret=encrypt_webhook_secret(secret, endpoint.id),
+    )
+    endpoint.refresh_from_db()
+    security.info("webhook.secret_rotated", extra=_webhook_endpoint_ids(endpoint))
+    return endpoint, secret
+
+
+@transaction.atomic
+def delete_webhook_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
+    """Delete an endpoint with its secrets; its deliveries go by age. Raises WebhookNotFound."""
+    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    endpoint.delete()
+    security.info("webhook.deleted", extra=_webhook_endpoint_ids(endpoint))
+
+
+def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
+    """Send a `webhook.test`, whatever types the endpoint wants. Raises WebhookNotFound, WebhookOff.
+
+    Must not be called inside a transaction.
+    """
+    with transaction.atomic():
+        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+        if not endpoint.is_active:
+            raise WebhookOff
+        test = Occurrence(
+            source=f"test:{uuid7()}",
+            type=TEST,
+            at=datetime.now(UTC),
+            data={"company_id": company_id, "endpoint_id": endpoint.id},
+        )
+        delivery = WebhookDelivery.objects.create(
+            endpoint_id=endpoint.id,
+            source=test.source,
+            type=test.type,
+            body=test.body,
+            next_attempt_at=Now(),
+        )
+        make_webhook_endpoint_due(endpoint.id)
+    start_delivering_webhooks()
+    delivery.refresh_from_db()
+    return delivery
+
+
+@transaction.atomic
+def reencrypt_webhook_secrets() -> int:
+    """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
+
+    So a fallback can be removed after a while. What no key decrypts stays as it is.
+    """
+    outdated = WebhookEndpoint.objects.extra(
+        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, webhook_key_tag()]
+    )
+    count = 0
+    for endpoint in outdated.select_for_update(no_key=True):
+        with suppress(SecretUnreadable):
+            endpoint.secret = encrypt_webhook_secret(
+                decrypt_webhook_secret(endpoint.secret, endpoint.id), endpoint.id
+            )
+            if endpoint.old_secret is not None:
+                endpoint.old_secret = encrypt_webhook_secret(
+                    decrypt_webhook_secret(endpoint.old_secret, endpoint.id), endpoint.id
+                )
+            endpoint.save(update_fields=["secret", "old_secret"])
+            count += 1
+    return count
+
+
+def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
+    """Make an endpoint due now, even if it rests; the caller has locked it."""
+    WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)
+
+
+@transaction.atomic
+def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
+    """Switch an endpoint off because of its answers, and tell the company's owners."""
+    endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
+    if endpoint is not None and endpoint.is_active:
+        _switch_off_webhook_endpoint(endpoint, reason)
+        alert_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
+        facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
+        security.warning("webhook.switched_off", extra=facts)
+
+
+def _switch_off_webhook_endpoint(endpoint: WebhookEndpoint, reason: OffReason) -> None:
+    WebhookEndpoint.objects.filter(id=endpoint.id).update(
+        is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
+    )
+    transaction.on_commit(start_delivering_webhooks, robust=True)
+
+
+def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+    """Lock an endpoint of a company. Raises WebhookNotFound."""
+    theirs = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id)
+    found = theirs.select_for_update(no_key=True).first()
+    if found is None:
+        raise WebhookNotFound
+    return found
+
+
+def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
+    """Return what the security log says of an endpoint: not its URL, which may hold a token."""
+    return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}

@@ -1,0 +1,121 @@
+"""Endpoints that a run has leased, with what is under way to each; and when an attempt is repeated.
+
+A lane begins slowly, and sends more at once while the receiver answers. When attempt after attempt
+fails, the endpoint rests, and then one delivery is tried. So an endpoint that hangs takes up hardly
+anything, and its own deliveries do not use up their attempts in one outage.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pipeline.webhooks.client import Failure
+
+# Seconds between attempts, as Standard Webhooks advises: ten attempts in three days.
+DELAYS_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+MOST_ATTEMPTS = len(DELAYS_SECONDS) + 1
+JITTER = 0.1  # of the delay, so that what failed together is not repeated together
+
+MOST_AT_ONCE, FIRST_AT_ONCE = 10, 2  # requests under way to one endpoint
+REST_AFTER = 5  # failed attempts in a row
+FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
+LARGEST_BATCH = 50  # deliveries read at one time
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Delivery that a lane has read."""
+
+    id: UUID
+    body: str
+    attempts: int
+    earlier_attempts: int
+    round_started_at: datetime
+
+
+@dataclass(slots=True)
+class Lane:
+    """Endpoint that this run has leased. `held`: what was read and is not recorded yet."""
+
+    id: UUID
+    url: str
+    is_active: bool
+    secret: bytes
+    failures: int
+    last_success_at: datetime | None
+    old_secret: bytes | None
+    at_once: int = FIRST_AT_ONCE
+    under_way: int = 0
+    has_more: bool = True
+    has_succeeded: bool = False  # in this run
+    is_success_unwritten: bool = False
+    waiting: deque[Waiting] = field(default_factory=deque)
+    held: dict[UUID, Waiting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.rests:
+            self.at_once = 1
+
+    @property
+    def rests(self) -> bool:
+        """Tell whether only one delivery at a time is tried, after a rest."""
+        return self.failures >= REST_AFTER
+
+    @property
+    def rest_seconds(self) -> float | None:
+        """Return for how long the endpoint rests now; None if it does not."""
+        if not self.rests:
+            return None
+        doublings = min(self.failures - REST_AFTER, 20)
+        return min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0**doublings)
+
+    @property
+    def room(self) -> int:
+        """Count the requests that can be sent now."""
+        return self.at_once - self.under_way
+
+    @property
+    def is_done(self) -> bool:
+        """Tell whether to give the endpoint back: nothing is under way, and nothing left to do."""
+        return not self.held and not self.has_more
+
+    def note(self, failure: Failure | None) -> None:
+        """Count an attempt, and send more at once or fewer."""
+        if failure is None:
+            self.failures = 0
+            self.has_succeeded = self.is_success_unwritten = True
+            self.at_once = min(MOST_AT_ONCE, self.at_once * 2)
+            return
+        self.failures += 1
+        self.at_once = max(1, self.at_once // 2)
+        if self.rests:
+            self.stop()
+
+    def stop(self) -> None:
+        """Send nothing more; what was read and not sent stays for the next run."""
+        self.has_more = False
+        for each in self.waiting:
+            del self.held[each.id]
+        self.waiting.clear()
+
+    def health(self) -> dict[str, Any]:
+        """Return what to record about the endpoint."""
+        succeeded, self.is_success_unwritten = self.is_success_unwritten, False
+        return {
+            "id": self.id,
+            "failures": self.failures,
+            "succeeded": succeeded,
+            "rest_seconds": self.rest_seconds,
+        }
+
+
+def delay_after_webhook_attempt(attempts: int) -> float | None:
+    """Return the seconds from a round's n-th attempt to its next one; None after the last."""
+    if attempts >= MOST_ATTEMPTS:
+        return None
+    return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311

@@ -1,0 +1,121 @@
+"""Queueing of deliveries: from events of a job's log, or of background work, to each endpoint.
+
+Every event is queued once for each endpoint that wants it, however often this runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from uuid_utils.compat import uuid7
+
+from pipeline.line.event_log import logged_time
+from pipeline.models import Event
+from pipeline.webhooks import sql
+from pipeline.webhooks.types import webhook_type_of
+from tasks.enqueue import enqueue
+from tasks.json import as_json
+from tasks.models import Task
+from tasks.models.statuses import Status
+from tasks.payloads import CheckedPayload
+from tasks.registry import find_registered_type
+from tasks.sql.prepared import PreparedStatement, prepared_row
+
+# The types of the tasks that queue events, and that deliver what is due.
+QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
+# Events read and queued in one transaction.
+BATCH = 500
+
+_LOCK_COMPANY = PreparedStatement(sql.LOCK_COMPANY, prepared_row)
+_INSERT = PreparedStatement(sql.QUEUE, prepared_row)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Event to tell of; `source` names it among all that an endpoint can be told of."""
+
+    source: str
+    type: str
+    at: datetime
+    data: dict[str, Any]
+
+    @property
+    def body(self) -> str:
+        """Return the body of the delivery, which is the same in every attempt."""
+        return as_json({"type": self.type, "timestamp": logged_time(self.at), "data": self.data})
+
+
+def queue_webhooks_of_events(
+    *, job_id: UUID, company_id: UUID, first_seq: int, last_seq: int
+) -> int:
+    """Queue the events of a job between two seqs, and return how many deliveries that made."""
+    made, seq = 0, first_seq
+    while seq <= last_seq:
+        until = min(last_seq, seq + BATCH - 1)
+        events = Event.objects.filter(job_id=job_id, company_id=company_id, seq__range=(seq, until))
+        made += queue(
+            company_id, [_webhook_occurrence_of(event) for event in events.order_by("seq")]
+        )
+        seq = until + 1
+    return made
+
+
+@transaction.atomic
+def queue(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
+    """Queue occurrences for the company's endpoints that want them; return how many are new.
+
+    An endpoint is told of nothing that happened before it was created.
+    """
+    endpoints = _LOCK_COMPANY.all(company=company_id)
+    rows = [
+        {
+            "id": str(uuid7()),
+            "endpoint_id": str(endpoint_id),
+            "source": each.source,
+            "type": each.type,
+            "body": each.body,
+        }
+        for each in occurrences
+        for endpoint_id, types, created_at in endpoints
+        if (not types or each.type in types) and each.at >= created_at
+    ]
+    [(made,)] = _INSERT.all(events=as_json(rows)) if rows else [(0,)]
+    return int(made)
+
+
+def start_delivering_webhooks(at: datetime | None = None) -> None:
+    """Have a task deliver what is due at that time, now without one, unless one waits already.
+
+    To be called after the commit of whatever makes something due: a task that waits then has not
+    looked yet, and will see it.
+    """
+    waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING)
+    until = "greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
+    if not waiting.extra(where=[f"run_after <= {until}"], params=[at]).exists():  # noqa: S610
+        # A task keeps milliseconds, a delivery microseconds: not a moment too early.
+        nothing = CheckedPayload(find_registered_type(DELIVER), "{}")
+        enqueue(DELIVER, nothing, run_after=at and at + timedelta(milliseconds=1))
+
+
+def _webhook_occurrence_of(event: Event) -> Occurrence:
+    """Tell of an event of the log: ids, codes and numbers, as everything in the log is."""
+    return Occurrence(
+        source=f"event:{event.job_id}:{event.seq}",
+        type=webhook_type_of(event.event),
+        at=event.at,
+        data={
+            "company_id": event.company_id,
+            "job_id": event.job_id,
+            "application_id": event.application_id,
+            "seq": event.seq,
+            "chain_head": bytes(event.hash).hex(),
+            "event": event.event,
+            "status": event.to_status,
+            "outcome": event.outcome,
+        },
+    )

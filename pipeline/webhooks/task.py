@@ -1,0 +1,138 @@
+"""Tasks of webhooks: queueing what happened, delivering, and sending again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pipeline.domain.errors import WebhookNotFound
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import reencrypt_webhook_secrets
+from pipeline.webhooks.queue import (
+    DELIVER,
+    QUEUE,
+    queue_webhooks_of_events,
+    start_delivering_webhooks,
+)
+from pipeline.webhooks.redeliver import REDELIVER, redeliver_failed_webhooks
+from pipeline.webhooks.task_events import queue_webhooks_of_tasks
+from tasks.context import Context
+from tasks.enqueue import enqueue
+from tasks.errors import Discard, Fatal
+from tasks.registry import MEBIBYTE, task_type
+from tasks.scheduling import schedules
+
+FOLLOW = "webhooks.follow_tasks"
+EVERY_MINUTE = "* * * * *"
+FOLLOW_AGAIN_SECONDS = 1.0
+
+_ID = {"type": "string", "format": "uuid"}
+_SEQ = {"type": "integer", "minimum": 1}
+_NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+@task_type(
+    key=QUEUE,
+    queue="webhooks",
+    timeout_seconds=120,
+    max_attempts=10,
+    trusted_short=True,
+    schema={
+        "type": "object",
+        "properties": {"company_id": _ID, "job_id": _ID, "first_seq": _SEQ, "last_seq": _SEQ},
+        "required": ["company_id", "job_id", "first_seq", "last_seq"],
+        "additionalProperties": False,
+    },
+)
+def queue_job_events(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Queue events of a job's log for the company's endpoints, and have them delivered."""
+    queued = queue_webhooks_of_events(
+        company_id=UUID(payload["company_id"]),
+        job_id=UUID(payload["job_id"]),
+        first_seq=payload["first_seq"],
+        last_seq=payload["last_seq"],
+    )
+    start_delivering_webhooks()
+    return {"queued": queued}
+
+
+@task_type(
+    key=DELIVER,
+    queue="webhooks",
+    timeout_seconds=120,
+    memory_bytes=1_024 * MEBIBYTE,
+    max_attempts=10,
+    cap=2,
+    schema=_NOTHING,
+)
+def deliver(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
+    if context.owner_id is not None:
+        raise Fatal("this is done for the site, not for a company")
+    return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)
+
+
+@task_type(
+    key=REDELIVER,
+    queue="webhooks",
+    timeout_seconds=600,
+    max_attempts=5,
+    cap=1,
+    schema={
+        "type": "object",
+        "properties": {"endpoint_id": _ID, "since": {"type": "string", "format": "date-time"}},
+        "required": ["endpoint_id", "since"],
+        "additionalProperties": False,
+    },
+)
+def redeliver_all(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Send all failed deliveries to an endpoint again: {"deliveries"}."""
+    if context.owner_id is None:
+        raise Fatal("deliveries are sent again for a company")
+    try:
+        count = redeliver_failed_webhooks(
+            company_id=context.owner_id,
+            endpoint_id=UUID(payload["endpoint_id"]),
+            since=datetime.fromisoformat(payload["since"]),
+        )
+    except WebhookNotFound as error:
+        raise Discard(str(error)) from None
+    return {"deliveries": count}
+
+
+@task_type(
+    key=FOLLOW, queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1, schema=_NOTHING
+)
+def follow_tasks(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Queue events of companies' tasks; while some are under way, look again every second.
+
+    Also encrypts secrets anew after SECRET_KEY was changed.
+    """
+    if context.owner_id is not None:
+        raise Fatal("this is done for the site, not for a company")
+    reencrypt_webhook_secrets()
+    queued, again, again_soon = 0, True, False
+    while again and not context.cancelled:
+        count, is_behind, again_soon = queue_webhooks_of_tasks()
+        queued += count
+        again = is_behind
+    if queued:
+        start_delivering_webhooks()
+    if again_soon:
+        # Keyed by the second, so that the schedule and this chain become one.
+        enqueue(
+            FOLLOW,
+            delay_seconds=FOLLOW_AGAIN_SECONDS,
+            idempotency_key=f"{int(datetime.now().timestamp() + FOLLOW_AGAIN_SECONDS)}",  # noqa: DTZ005
+        )
+    return {"queued": queued}
+
+
+def ensure_webhooks_tasks() -> None:
+    """Schedule what looks after webhooks. Safe to call at every start, by many processes at once.
+
+    The deliveries have tasks of their own; the schedule helps where such a task has died.
+    """
+    schedules.ensure_schedule("Webhooks", EVERY_MINUTE, DELIVER)
+    schedules.ensure_schedule("Webhooks about tasks", EVERY_MINUTE, FOLLOW)

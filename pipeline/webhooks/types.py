@@ -1,0 +1,56 @@
+"""Types of webhooks: one for each kind of event in the log, those of tasks, and the test. Pure."""
+
+from __future__ import annotations
+
+from pipeline.domain.states import EventType
+
+TEST = "webhook.test"
+
+# What each type tells of, for people.
+_OF_EVENTS = {
+    EventType.APPLIED: "Somebody applied, or the company submitted somebody",
+    EventType.VERIFIED: "A person proved their address",
+    EventType.PROMOTED: "A person was offered a seat",
+    EventType.ACKNOWLEDGED: "A person confirmed the seat",
+    EventType.DEADLINE_EXTENDED: "A person got more time to confirm",
+    EventType.DECAYED: "A person missed the deadline and is back in line",
+    EventType.LAPSED: "A person missed the last deadline, or never proved the address",
+    EventType.WITHDRAWN: "A person left",
+    EventType.REMOVED: "The company removed, rejected or hired a person",
+    EventType.CLOSED_OUT: "A person was released because the job closed",
+    EventType.JOB_CREATED: "A job was created",
+    EventType.JOB_OPENED: "A job opened",
+    EventType.JOB_PAUSED: "A job was paused",
+    EventType.JOB_RESUMED: "A job was resumed",
+    EventType.JOB_CLOSED: "A job closed",
+    EventType.CAPACITY_CHANGED: "A job's number of seats changed",
+    EventType.POLICY_CHANGED: "A job's rules changed",
+}
+_OF_TASKS = {
+    "task.started": "A task began an attempt",
+    "task.succeeded": "A task succeeded",
+    "task.failed": "An attempt of a task failed",
+    "task.ended": "A task ended, in whatever way",
+}
+
+
+def webhook_type_of(event: str) -> str:
+    """Return the type of a kind of event in the log, like `job.opened` or `application.applied`."""
+    of_job = event.startswith("JOB_") or event in ("CAPACITY_CHANGED", "POLICY_CHANGED")
+    return f"{'job' if of_job else 'application'}.{event.removeprefix('JOB_').lower()}"
+
+
+# Every type that an endpoint can ask for, in the order in which they are shown, with its meaning.
+TYPES: dict[str, str] = {
+    webhook_type_of(event): about for event, about in _OF_EVENTS.items()
+} | _OF_TASKS
+
+# The types of an event of the engine, by its kind.
+TYPES_OF_TASK_EVENT: dict[str, tuple[str, ...]] = {
+    "started": ("task.started",),
+    "succeeded": ("task.succeeded", "task.ended"),
+    "failed": ("task.failed",),
+    "dead": ("task.ended",),
+    "cancelled": ("task.ended",),
+    "discarded": ("task.ended",),
+}

@@ -1,0 +1,174 @@
+"""The pages of webhooks, without JavaScript."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from jobs.models import Company
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.pages.webhooks.words import FAILURES, OFF_REASONS, STATES
+from pipeline.webhooks.client import Failure
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.redeliver import REDELIVER
+from tasks.models import Task
+from tests.support.pages import follow, page_of
+from tests.support.receiver import Receiver
+from tests.support.webhooks import endpoint
+
+LIST = "/company/webhooks/"
+NEW = f"{LIST}new/"
+
+
+@pytest.fixture
+def hook(company: Company, receiver: Receiver) -> str:
+    """The address of an endpoint's page."""
+    made, _ = endpoint(company.id, receiver.url)
+    return f"{LIST}{made.id}/"
+
+
+def test_an_empty_list_says_what_to_do_next(owner: Client) -> None:
+    page = page_of(owner, LIST)
+
+    assert "No endpoints yet" in page
+    assert NEW in page
+    assert LIST in page_of(owner, "/company/keys/")
+
+
+def test_only_owners_see_them(
+    recruiter: Client, viewer: Client, stranger: Client, hook: str
+) -> None:
+    for browser in (recruiter, viewer):
+        assert browser.get(LIST).status_code == 403
+        assert browser.get(hook).status_code == 403
+        assert browser.post(f"{hook}test/").status_code == 403
+    assert stranger.get(hook).status_code == 404
+    assert stranger.post(f"{hook}delete/").status_code == 404
+    assert WebhookEndpoint.objects.count() == 1
+
+
+def test_an_endpoint_is_added_once_and_its_secret_shown_once(owner: Client) -> None:
+    first = owner.get(NEW).context["form"].initial["endpoint_id"]
+    form = {"endpoint_id": str(first), "url": "https://example.org/hook", "types": ["job.closed"]}
+
+    answer = owner.post(NEW, form)
+    owner.post(NEW, form)
+
+    secret = answer.context["secret"]
+    made = WebhookEndpoint.objects.get()
+    assert answer.status_code == 201
+    assert (
+        answer.headers["Cache-Control"] == "max-age=0, no-cache, no-store, must-revalidate, private"
+    )
+    assert secret in answer.content.decode()
+    assert (made.url, made.types) == ("https://example.org/hook", ["job.closed"])
+    assert secret not in page_of(owner, f"{LIST}{made.id}/")
+    assert secret not in page_of(owner, LIST)
+
+
+def test_a_bad_url_is_explained_at_its_field(owner: Client) -> None:
+    answer = owner.post(NEW, {"url": "https://user:x@example.org/"})
+
+    assert answer.status_code == 422
+    assert "Enter a URL without user name" in answer.content.decode()
+    assert WebhookEndpoint.objects.count() == 0
+
+
+def test_it_is_edited_switched_off_and_on_and_deleted(owner: Client, hook: str) -> None:
+    edited = follow(
+        owner, f"{hook}edit/", {"url": "https://example.org/new", "description": "Chat"}
+    )
+    off = follow(owner, f"{hook}switch/", {"enabled": "no"})
+    on = follow(owner, f"{hook}switch/", {"enabled": "yes"})
+    asked = page_of(owner, f"{hook}delete/")
+    kept = WebhookEndpoint.objects.count()
+    gone = follow(owner, f"{hook}delete/", {})
+
+    assert "https://example.org/new" in edited
+    assert "Chat" in edited
+    assert "Nothing is sent to this endpoint" in off
+    assert "switched off by hand" in off
+    assert "Nothing is sent" not in on
+    assert "Delete this endpoint?" in asked
+    assert kept == 1
+    assert "Endpoint deleted." in gone
+    assert WebhookEndpoint.objects.count() == 0
+
+
+def test_a_rotation_is_asked_for_first(owner: Client, hook: str) -> None:
+    page_of(owner, f"{hook}rotate/")
+    before = bytes(WebhookEndpoint.objects.get().secret)
+
+    answer = owner.post(f"{hook}rotate/", {})
+
+    row = WebhookEndpoint.objects.get()
+    assert answer.context["secret"] in answer.content.decode()
+    assert bytes(row.old_secret or b"") == before
+    assert "signs too until" in page_of(owner, hook)
+
+
+def test_a_test_is_sent_seen_and_sent_again(owner: Client, hook: str, receiver: Receiver) -> None:
+    sent = follow(owner, f"{hook}test/", {})
+    deliver_due_webhooks()
+    delivery = WebhookDelivery.objects.get()
+    seen = page_of(owner, f"{hook}deliveries/{delivery.id}/")
+    follow(owner, f"{hook}deliveries/{delivery.id}/redeliver/", {})
+    deliver_due_webhooks()
+
+    assert "Not sent yet" in sent
+    assert "Attempt 1: delivered (204)" in seen
+    assert delivery.webhook_id in seen
+    assert "webhook.test" in page_of(owner, hook)
+    assert len(receiver.received) == 2
+
+
+def test_failures_are_explained_and_sent_again_as_a_task(
+    owner: Client, hook: str, receiver: Receiver
+) -> None:
+    receiver.answers(410)
+    follow(owner, f"{hook}test/", {})
+    deliver_due_webhooks()
+    page, listed = page_of(owner, hook), page_of(owner, LIST)
+    refused = follow(owner, f"{hook}redeliver/", {"since": "day"})
+    follow(owner, f"{hook}switch/", {"enabled": "yes"})
+    started = follow(owner, f"{hook}redeliver/", {"since": "day"})
+
+    assert "It answered 410, so it wants no more" in page
+    assert "was switched off" in listed
+    assert "Switch it on first" in refused
+    assert "Send failed webhooks again" in started
+    assert Task.objects.get(type__key=REDELIVER).payload["endpoint_id"] == str(
+        UUID(hook.split("/")[3])
+    )
+
+
+def test_deliveries_are_filtered_and_paged(owner: Client, hook: str, company: Company) -> None:
+    made = WebhookEndpoint.objects.get()
+    for number in range(60):
+        WebhookDelivery.objects.create(
+            endpoint_id=made.id,
+            source=str(number),
+            type="job.opened" if number % 2 else "job.closed",
+            body="{}",
+            state="FAILED" if number < 5 else "DELIVERED",
+        )
+
+    first = owner.get(hook)
+    second = owner.get(first.context["next_url"])
+    failed = owner.get(hook, {"state": "FAILED", "type": "job.opened"})
+    nothing = owner.get(hook, {"state": "PENDING"})
+    nonsense = owner.get(hook, {"state": "x", "type": "y", "after": "z"})
+
+    counts = [
+        len(each.context["deliveries"]) for each in (first, second, failed, nothing, nonsense)
+    ]
+    assert counts == [50, 10, 2, 0, 50]
+    assert "No matching deliveries" in nothing.content.decode()
+
+
+def test_everything_that_can_happen_has_words() -> None:
+    assert set(FAILURES) == set(Failure)
+    assert set(OFF_REASONS) == set(WebhookEndpoint.OffReason)
+    assert set(STATES) == set(WebhookDelivery.State)

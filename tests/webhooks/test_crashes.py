@@ -1,0 +1,80 @@
+"""Runs that die, lose their lease, or are cancelled: nothing is lost, and ids stay the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from jobs.models import Company
+from pipeline.models import WebhookAttempt, WebhookEndpoint
+from pipeline.webhooks import deliver as runs
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import (
+    delete_webhook_endpoint,
+)
+from tests.support.receiver import Receiver, reply
+from tests.support.webhooks import (
+    delivery_states,
+    endpoint,
+    only_delivery,
+    queue_many,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def die_with_an_answer(run: Any, _now: float) -> None:
+    if run._unwritten:
+        raise SystemExit
+
+
+def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
+    company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies between the answer and the record."""
+    endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    with monkeypatch.context() as dying:
+        dying.setattr(runs.Run, "_write", die_with_an_answer)
+        with pytest.raises(SystemExit):
+            deliver_due_webhooks()
+    nobody_may = deliver_due_webhooks()
+    WebhookEndpoint.objects.update(leased_until=Now())
+
+    deliver_due_webhooks()
+
+    assert nobody_may["attempts"] == 0
+    first, second = receiver.received
+    assert first.id == second.id
+    assert delivery_states() == {"DELIVERED": 1}
+
+
+def test_a_run_that_lost_its_lease_records_nothing(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    receiver.answer = lambda handler: (
+        WebhookEndpoint.objects.filter(id=made.id).update(lease=made.id),
+        connection.close(),
+        reply(handler, 204),
+    )[2]
+
+    deliver_due_webhooks()
+
+    assert only_delivery().state == "PENDING"
+    assert WebhookAttempt.objects.count() == 0
+    assert WebhookEndpoint.objects.get(id=made.id).lease == made.id
+
+
+def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
+    company: Company, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 5)
+
+    delete_webhook_endpoint(company_id=company.id, endpoint_id=made.id)
+    deliver_due_webhooks()
+
+    assert receiver.received == []

@@ -1,0 +1,131 @@
+"""Runs under pressure: receivers that hang or fail, events that keep coming."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.db import connection
+
+from jobs.models import Company
+from pipeline.models import WebhookEndpoint
+from pipeline.webhooks import client
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.lanes import REST_AFTER
+from tests.support.receiver import Receiver, reply
+from tests.support.webhooks import (
+    delivery_states,
+    endpoint,
+    make_all_due,
+    queue_many,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_hanging_endpoint_delays_nobody_else(
+    company: Company,
+    other_company: Company,
+    receiver: Receiver,
+    second_receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 4.0)
+    receiver.answer = lambda _: time.sleep(60)
+    endpoint(company.id, receiver.url)
+    endpoint(other_company.id, second_receiver.url)
+    queue_many(company, 1_000)
+    queue_many(other_company, 1_000)
+    arrived: list[float] = []
+    second_receiver.answer = lambda handler: (
+        arrived.append(time.monotonic()),
+        reply(handler, 204),
+    )[1]
+    began = time.monotonic()
+
+    deliver_due_webhooks(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
+
+    assert len(arrived) == 1_000
+    assert sorted(arrived)[-1] - began < 20
+    assert len(receiver.received) <= 12  # it hangs in a few requests, and then rests
+
+
+def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 100)
+    receiver.answers(500)
+
+    deliver_due_webhooks()
+
+    resting = WebhookEndpoint.objects.get(id=made.id)
+    assert REST_AFTER <= len(receiver.received) <= REST_AFTER + 2
+    assert resting.rests_until is not None
+    assert resting.next_due_at == resting.rests_until
+    assert resting.lease is None
+
+
+def test_after_a_rest_one_is_tried_and_then_all(company: Company, receiver: Receiver) -> None:
+    endpoint(company.id, receiver.url)
+    queue_many(company, 30)
+    receiver.answers(500)
+    deliver_due_webhooks()
+    tried = len(receiver.received)
+    make_all_due()
+    deliver_due_webhooks()
+    after_a_rest = len(receiver.received)
+    receiver.answers(204)
+    make_all_due()
+
+    deliver_due_webhooks()
+
+    assert after_a_rest == tried + 1
+    assert delivery_states() == {"DELIVERED": 30}
+
+
+def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: Receiver) -> None:
+    endpoint(company.id, receiver.url)
+    queue_many(company, 10)
+    receiver.answers(500)
+    deliver_due_webhooks()
+    tried = len(receiver.received)
+    queue_many(company, 5, start=10)
+
+    deliver_due_webhooks()
+
+    assert len(receiver.received) == tried
+
+
+def test_events_that_come_during_a_run_are_not_forgotten(
+    company: Company, receiver: Receiver
+) -> None:
+    """What is queued while the endpoint is given back makes it due again."""
+    endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    rounds = iter(range(5))
+
+    def one_more(handler: object) -> None:
+        if (n := next(rounds, None)) is not None:
+            queue_many(company, 1, start=100 + n)
+            connection.close()  # that of this thread
+        reply(handler, 204)  # type: ignore[arg-type]
+
+    receiver.answer = one_more
+
+    deliver_due_webhooks()
+
+    assert delivery_states() == {"DELIVERED": 6}
+
+
+def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Receiver) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 50)
+    receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
+
+    deliver_due_webhooks(is_cancelled=lambda: len(receiver.received) >= 4)
+
+    left = WebhookEndpoint.objects.get(id=made.id)
+    assert (left.lease, left.leased_until) == (None, None)
+    assert left.next_due_at is not None
+    counted = delivery_states()
+    assert counted["DELIVERED"] == len(receiver.received)
+    assert counted["PENDING"] == 50 - counted["DELIVERED"]

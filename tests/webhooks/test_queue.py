@@ -1,0 +1,172 @@
+"""From an event to a delivery: in the event's own statement, once for each endpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from jobs.models import Company
+from pipeline.domain.states import EventType
+from pipeline.models import Event, WebhookDelivery
+from pipeline.services.withdraw import withdraw
+from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_webhook_secret
+from pipeline.webhooks.queue import (
+    DELIVER,
+    QUEUE,
+    queue_webhooks_of_events,
+    start_delivering_webhooks,
+)
+from pipeline.webhooks.types import TYPES, webhook_type_of
+from tasks.models import Task
+from tests.support import factories
+from tests.support.round_trips import round_trips_of
+from tests.support.webhooks import endpoint, queue_all
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+URL = "http://127.0.0.1:9/hook"
+
+
+def queued() -> list[tuple[str, Any]]:
+    return list(WebhookDelivery.objects.order_by("id").values_list("type", "source"))
+
+
+def tasks(key: str = QUEUE) -> int:
+    return Task.objects.filter(type__key=key, status="PENDING").count()
+
+
+def test_without_endpoints_nothing_is_queued(job: UUID) -> None:
+    factories.application(job)
+
+    assert tasks() == 0
+
+
+def test_an_event_is_queued_once_for_each_endpoint(company: Company, job: UUID) -> None:
+    first, _ = endpoint(company.id, URL)
+    second, _ = endpoint(company.id, URL)
+    application = factories.application(job)
+
+    made = queue_all()
+    again = queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=9)
+
+    assert (made, again) == (2, 0)
+    rows = WebhookDelivery.objects.order_by("endpoint_id")
+    assert [row.endpoint_id for row in rows] == [first.id, second.id]
+    assert {row.source for row in rows} == {f"event:{job}:3"}
+    assert factories.fresh(application)
+
+
+def test_a_body_is_thin_and_names_the_place_in_the_log(company: Company, job: UUID) -> None:
+    endpoint(company.id, URL)
+    person = factories.applicant(name="Ana Li", email="ana@example.org")
+    application = factories.application(job, person)
+
+    queue_all()
+
+    body = WebhookDelivery.objects.get().body
+    event = Event.objects.get(job_id=job, seq=3)
+    assert "Ana" not in body
+    assert "example.org" not in body
+    assert json.loads(body) == {
+        "type": "application.applied",
+        "timestamp": event.at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "data": {
+            "company_id": str(company.id),
+            "job_id": str(job),
+            "application_id": str(application.id),
+            "seq": 3,
+            "chain_head": bytes(event.hash).hex(),
+            "event": "APPLIED",
+            "status": "ACTIVE",
+            "outcome": None,
+        },
+    }
+
+
+def test_only_wanted_types_are_queued_and_nothing_from_before(company: Company) -> None:
+    job = factories.job(company_id=company.id)
+    holder, waiting = factories.applications(job, 2)
+    endpoint(company.id, URL, "application.withdrawn")
+    withdraw(application_id=holder.id, actor=factories.owner_of(holder))
+
+    queue_all()
+    queue_webhooks_of_events(company_id=company.id, job_id=job, first_seq=1, last_seq=99)
+
+    assert [name for name, _ in queued()] == ["application.withdrawn"]
+    assert factories.status_of(waiting) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_a_change_without_a_wanted_event_writes_no_task(company: Company, job: UUID) -> None:
+    endpoint(company.id, URL, "job.closed")
+
+    factories.application(job)
+
+    assert tasks() == 0
+
+
+def test_another_companys_endpoints_hear_nothing(
+    company: Company, other_company: Company, job: UUID
+) -> None:
+    endpoint(other_company.id, URL)
+    factories.application(job)
+
+    assert tasks() == 0
+    assert (
+        queue_webhooks_of_events(company_id=other_company.id, job_id=job, first_seq=1, last_seq=9)
+        == 0
+    )
+
+
+def test_an_endpoint_that_is_off_hears_nothing(company: Company, job: UUID) -> None:
+    made, _ = endpoint(company.id, URL)
+    change_webhook_endpoint(
+        company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
+    )
+
+    factories.application(job)
+
+    assert tasks() == 0
+
+
+def test_the_task_travels_in_the_statement_that_writes_the_events(
+    company: Company, job: UUID
+) -> None:
+    endpoint(company.id, URL)
+    holder, _ = factories.applications(job, 2)
+
+    trips = round_trips_of(
+        lambda: withdraw(application_id=holder.id, actor=factories.owner_of(holder))
+    )
+
+    assert trips == 3  # as without webhooks: see tests/line/test_round_trips.py
+    newest = Task.objects.filter(type__key=QUEUE).latest("id")
+    assert (newest.payload["first_seq"], newest.payload["last_seq"]) == (5, 6)
+
+
+def test_every_kind_of_event_has_a_type() -> None:
+    assert {webhook_type_of(each) for each in EventType} <= set(TYPES)
+    assert webhook_type_of("APPLIED") == "application.applied"
+    assert webhook_type_of("JOB_RESUMED") == "job.resumed"
+    assert webhook_type_of("CAPACITY_CHANGED") == "job.capacity_changed"
+
+
+def test_one_task_delivers_however_much_becomes_due(company: Company) -> None:
+    start_delivering_webhooks()
+    start_delivering_webhooks()
+
+    assert tasks(DELIVER) == 1
+
+
+def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> None:
+    made, secret = endpoint(company.id, URL)
+    _, newer = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    factories.application(job)
+    queue_all()
+
+    stored = str(list(WebhookDelivery.objects.values())) + str(list(Task.objects.values()))
+
+    assert secret not in stored
+    assert newer not in stored
