@@ -22,7 +22,7 @@ from pipeline.pages.access import (
     member_of_sent_form,
     require_access,
 )
-from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.page_urls import page_id_in, page_url_with
 from pipeline.pages.webhooks.words import OFF_REASONS, STATES, webhook_failure_in_words
 from pipeline.webhooks import reads
 from pipeline.webhooks.endpoints import send_test_webhook
