@@ -1,28 +1,18 @@
-"""Services of people and their tokens."""
+"""Services of people: found or created by address, their time zone and reminders."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.db import transaction
-from django.db.models.functions import Now
-from django.utils import timezone
-
-from applicants import codes, tokens
-from applicants.addresses import normal_address, valid_address
-from applicants.models import ERASED, Applicant, ApplicantToken
+from applicants.addresses import valid_address
+from applicants.models import ERASED, Applicant
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
 security = logging.getLogger("security")
-
-TOKEN_LIFETIME = timedelta(days=30)
-# Most expired tokens that one sign-in deletes.
-CLEARED_AT_ONCE = 20
 
 
 def checked_address(email: str) -> str:
@@ -110,97 +100,7 @@ def stop_reminders(applicant_id: UUID) -> None:
         security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
 
 
-class CodeRefused(Exception):
-    """Refusal of a code. With `try_again`, the code was wrong and the right one is still valid."""
-
-    def __init__(self, *, try_again: bool) -> None:
-        super().__init__("wrong code" if try_again else "no valid code")
-        self.try_again = try_again
-
-
-def prove_address(*, email: str, code: str, requester: str) -> Applicant:
-    """Return the person who proves an address with the code sent to it, and use up the code.
-
-    Only a code requested by `requester` counts, with that requester's tries. A new address becomes
-    an applicant. A wrong code costs a try. Raises CodeRefused. Do not call it inside a transaction.
-    """
-    address = normal_address(email)
-    with transaction.atomic(durable=True):
-        right = codes.guess_code(address, code, requester=requester)
-        if right:
-            return find_or_create_applicant(address)
-    raise CodeRefused(try_again=right is False)
-
-
-class Granted(NamedTuple):
-    """New token, which cannot be shown again, with its expiry and its person."""
-
-    token: str
-    expires_at: datetime
-    applicant_id: UUID
-
-
-def sign_in_by_code(*, email: str, code: str, requester: str) -> Granted | None:
-    """Return a new token for the person who proves an address with its code.
-
-    A new address becomes an applicant. Return None if the code is wrong, used or expired, has no
-    tries left, or was sent for another requester. A wrong code costs a try. Do not call it inside
-    a transaction.
-    """
-    with transaction.atomic(durable=True):
-        if not codes.guess_code(normal_address(email), code, requester=requester):
-            return None
-        person = find_or_create_applicant(email)
-        granted = Granted(*grant_token_to_applicant(person), person.id)
-    expired = ApplicantToken.objects.filter(expires_at__lt=Now()).order_by("expires_at")
-    some = list(expired.values_list("id", flat=True)[:CLEARED_AT_ONCE])
-    ApplicantToken.objects.filter(id__in=some).delete()
-    return granted
-
-
-def issue_token_to_applicant(applicant: Applicant) -> str:
-    """Create a token for a person. It cannot be shown again."""
-    return grant_token_to_applicant(applicant)[0]
-
-
-def grant_token_to_applicant(applicant: Applicant) -> tuple[str, datetime]:
-    """Create a token for a person; return it, for the only time, with its expiry."""
-    token, expires_at = tokens.new_applicant_token(), timezone.now() + TOKEN_LIFETIME
-    ApplicantToken.objects.create(
-        applicant=applicant, digest=tokens.token_digest(token), expires_at=expires_at
-    )
-    security.info("token.created", extra={"applicant": str(applicant.id)})
-    return token, expires_at
-
-
-def revoke_token_of_applicant(token_id: UUID) -> None:
-    """Revoke a token. Revoking twice is harmless."""
-    if ApplicantToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now()):
-        security.info("token.revoked", extra={"token": str(token_id)})
-
-
 def applicant_exists(applicant_id: UUID) -> bool:
     """Tell whether a person exists and is not erased, in one query."""
     people = Applicant.objects.filter(id=applicant_id)
     return people.exclude(email__startswith=ERASED).exists()
-
-
-class KnownToken(NamedTuple):
-    """Valid token and its person."""
-
-    id: UUID
-    applicant_id: UUID
-
-
-FIND_TOKEN = PreparedStatement(
-    """
-SELECT id, applicant_id FROM applicants_applicanttoken
-WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_timestamp()
-""",
-    KnownToken,
-)
-
-
-def find_token_of_applicant(token: str) -> KnownToken | None:
-    """Return a token if it exists and is neither revoked nor expired; one look-up by hash."""
-    return FIND_TOKEN.first(digest=tokens.token_digest(token))

@@ -11,7 +11,7 @@ from tasks.registry import task_type
 from tasks.retry import Backoff
 
 
-def _drop(payload: dict[str, Any], _context: Context) -> None:
+def _drop_private_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     mail.drop_private_email(UUID(payload["email"]))
 
 
@@ -22,7 +22,7 @@ def _drop(payload: dict[str, Any], _context: Context) -> None:
     max_attempts=10,
     trusted_short=True,
     backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
-    on_fail=_drop,
+    on_fail=_drop_private_email_in_task,
     schema={
         "type": "object",
         "properties": {"email": {"type": "string", "format": "uuid"}},
@@ -30,6 +30,6 @@ def _drop(payload: dict[str, Any], _context: Context) -> None:
         "additionalProperties": False,
     },
 )
-def send_private_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def run_private_email_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send a stored email: {"outcome"} is sent, refused, expired or unreadable."""
     return {"outcome": mail.send_private_email(UUID(payload["email"]))}

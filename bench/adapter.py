@@ -169,8 +169,8 @@ def _filled_job(waiting: int) -> tuple[UUID, str]:
     from django.db import connection
     from importing import import_people
 
+    from jobs.keys import create_api_key
     from jobs.models import Job, Scope
-    from jobs.services import create_api_key
 
     job = UUID(harness.make_job(capacity=SEATS))
     import_people(job, "waiting", waiting + SEATS)
@@ -186,7 +186,7 @@ def _tokens(job: UUID, people: int, *, behind: int = 0) -> list[tuple[str, str]]
     from django.db import connection
     from django.db.models import F
 
-    from applicants.services import issue_token_to_applicant
+    from applicants.tokens import issue_token_to_applicant
     from pipeline.models import Application
 
     rows = Application.objects.filter(job_id=job).exclude(status="INACTIVE")

@@ -82,8 +82,8 @@ def running_site(address: tuple[str, int], seats: int, people: int) -> Iterator[
 def _open(address: tuple[str, int], seats: int, people: int, parts: dict[str, list[int]]) -> Site:
     from django.db import connection
 
+    from jobs.keys import create_api_key
     from jobs.models import Job, Scope
-    from jobs.services import create_api_key
 
     job = UUID(
         harness.make_job(capacity=seats, acknowledgment_window_seconds=60, cooldown_seconds=1)
@@ -101,7 +101,8 @@ def _person(email: str) -> Person:
     from django.http import HttpRequest
 
     from applicants.http import sign_in_browser
-    from applicants.services import find_or_create_applicant, issue_token_to_applicant
+    from applicants.services import find_or_create_applicant
+    from applicants.tokens import issue_token_to_applicant
 
     person, request = find_or_create_applicant(email), HttpRequest()
     request.session = SessionStore()

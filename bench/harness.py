@@ -80,8 +80,8 @@ def _recreate(host: str) -> None:
 
 def make_job(*, capacity: int = 10, **policy: object) -> str:
     """Create an open job of a new company; return its id."""
+    from jobs.companies import create_company
     from jobs.policies import Policy
-    from jobs.services import create_company
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.lifecycle import Posting, create_job
 

@@ -61,8 +61,9 @@ def free_port() -> int:
 
 
 def company_key() -> str:
+    from jobs.companies import create_company
+    from jobs.keys import create_api_key
     from jobs.models import Scope
-    from jobs.services import create_api_key, create_company
 
     company = create_company(name="Storm", owner_email="owner@storm.example")
     return create_api_key(company_id=company.id, name="storm", scopes=list(Scope))[1]
@@ -144,7 +145,8 @@ def _storm(port: int, key: str, job_id: str, options: argparse.Namespace) -> Cou
 
 
 def _tokens(people: int) -> list[str]:
-    from applicants.services import find_or_create_applicant, issue_token_to_applicant
+    from applicants.services import find_or_create_applicant
+    from applicants.tokens import issue_token_to_applicant
 
     addresses = [f"person{number}@storm.example" for number in range(people)]
     return [issue_token_to_applicant(find_or_create_applicant(address)) for address in addresses]

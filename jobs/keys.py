@@ -1,11 +1,35 @@
-"""API keys: created once, shown once, stored only as a hash. Pure functions."""
+"""API keys: created once, shown once, stored only as a hash; read, used and revoked."""
 
 from __future__ import annotations
 
+import logging
 import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Q
+from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from jobs.companies import checked_name
+from jobs.errors import (
+    ApiKeyNotFound,
+    BadLifetime,
+    CompanyNotFound,
+)
+from jobs.models import ApiKey, Company, Scope
+from tasks.sql.prepared import PreparedStatement
+
+security = logging.getLogger("security")
+
 
 PREFIX = "nilk_"
+
+
 HINT_LENGTH = len(PREFIX) + 4
 
 
@@ -22,3 +46,104 @@ def api_key_digest(key: str) -> bytes:
 def api_key_hint(key: str) -> str:
     """Return the beginning of a key, which lets its owner recognise it."""
     return key[:HINT_LENGTH]
+
+
+KEY_USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+MOST_KEY_DAYS = 3_650
+
+
+def create_api_key(
+    *,
+    company_id: UUID,
+    name: str,
+    scopes: Iterable[Scope],
+    key_id: UUID | None = None,
+    expires_in_days: int | None = None,
+) -> tuple[ApiKey, str]:
+    """Create an API key; return its row and the key itself, which cannot be shown again.
+
+    A `key_id` given by the caller stops a retry from creating a second key. Without
+    `expires_in_days` the key is valid until it is revoked. Raises CompanyNotFound, BadName,
+    BadLifetime, and IntegrityError if the id exists.
+    """
+    if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
+        raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
+    if not Company.objects.filter(id=company_id).exists():
+        raise CompanyNotFound
+    key = new_api_key()
+    row = ApiKey.objects.create(
+        id=key_id or uuid7(),
+        company_id=company_id,
+        name=checked_name(name),
+        hint=api_key_hint(key),
+        digest=api_key_digest(key),
+        scopes=sorted(set(scopes)),
+        expires_at=None
+        if expires_in_days is None
+        else timezone.now() + timedelta(days=expires_in_days),
+    )
+    facts = {"company": str(company_id), "key": str(row.id), "scopes": ",".join(row.scopes)}
+    security.info("key.created", extra=facts)
+    return row, key
+
+
+class KnownKey(NamedTuple):
+    """Valid API key, with its company and scopes."""
+
+    id: UUID
+    company_id: UUID
+    scopes: list[str]
+    last_used_at: datetime | None
+
+
+FIND_KEY = PreparedStatement(
+    """
+SELECT id, company_id, scopes, last_used_at FROM jobs_apikey
+WHERE digest = %(digest)s AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > statement_timestamp())
+""",
+    KnownKey,
+)
+
+
+def find_api_key(key: str) -> KnownKey | None:
+    """Return a key if it exists and is neither revoked nor expired; one look-up by hash."""
+    return FIND_KEY.first(digest=api_key_digest(key))
+
+
+def note_api_key_use(key: KnownKey) -> None:
+    """Record the use of a key, at most once a minute."""
+    fresh = key.last_used_at and timezone.now() - key.last_used_at < KEY_USE_NOTED_EVERY
+    if not fresh:
+        stale = Q(last_used_at=None) | Q(last_used_at__lte=Now() - KEY_USE_NOTED_EVERY)
+        ApiKey.objects.filter(stale, id=key.id).update(last_used_at=Now())
+
+
+def revoke_api_key(*, company_id: UUID, key_id: UUID) -> ApiKey:
+    """Revoke a company's key. Revoking twice is harmless.
+
+    Raises ApiKeyNotFound, also for another company's key.
+    """
+    keys_of_company = ApiKey.objects.filter(company_id=company_id, id=key_id)
+    if not keys_of_company.update(revoked_at=Coalesce("revoked_at", Now())):
+        raise ApiKeyNotFound
+    security.info("key.revoked", extra={"company": str(company_id), "key": str(key_id)})
+    return keys_of_company.get()
+
+
+def api_keys_of(company_id: UUID, *, after: UUID | None, most: int) -> list[ApiKey]:
+    """Return a page of a company's keys, newest first, including revoked ones, in one query."""
+    keys = ApiKey.objects.filter(company_id=company_id)
+    if after:
+        keys = keys.filter(id__lt=after)
+    return list(keys.order_by("-id")[:most])
+
+
+def api_key_of(company_id: UUID, key_id: UUID) -> ApiKey:
+    """Return a key of a company, in one query. Raises ApiKeyNotFound."""
+    key = ApiKey.objects.filter(company_id=company_id, id=key_id).first()
+    if key is None:
+        raise ApiKeyNotFound
+    return key

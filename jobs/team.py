@@ -1,11 +1,62 @@
-"""Lock held while a company's team changes."""
+"""A company's team: its members and their roles, read and changed."""
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
-from jobs.errors import LastOwner, MemberNotFound
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from jobs.accounts import SECOND_STEPS, find_or_create_account
+from jobs.errors import (
+    AlreadyMember,
+    LastOwner,
+    MemberNotFound,
+)
 from jobs.models import Membership, Role
+
+security = logging.getLogger("security")
+
+
+def roles_of(user_id: UUID) -> dict[UUID, Role]:
+    """Return an account's role in each company that it may act for now, in one query."""
+    rows = open_memberships().filter(user_id=user_id).values_list("company_id", "role")
+    return {company_id: Role(role) for company_id, role in rows}
+
+
+def open_memberships() -> QuerySet[Membership]:
+    """Return the memberships whose accounts may act for their company now.
+
+    Accounts without a second step are left out where the company requires one.
+    """
+    from allauth.mfa.models import Authenticator  # its models are not loaded before ours
+
+    steps = Authenticator.objects.filter(user_id=OuterRef("user_id"), type__in=SECOND_STEPS)
+    return Membership.objects.filter(Q(company__requires_second_step=False) | Exists(steps))
+
+
+def company_of_newcomer(email: str) -> str:
+    """Return the company's name for a member who has never signed in, else "", in one query."""
+    theirs = Membership.objects.filter(user__email=email, user__last_login=None)
+    return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
+
+
+def team_of(company_id: UUID) -> list[Membership]:
+    """Return a company's members with their accounts, by role and address, in one query."""
+    team = Membership.objects.filter(company_id=company_id).select_related("user")
+    ranks = list(reversed(Role))
+    members = team.order_by("user__email")
+    return sorted(members, key=lambda member: ranks.index(Role(member.role)))
+
+
+def member_of(company_id: UUID, membership_id: int) -> Membership:
+    """Return a member of a company with their account, in one query. Raises MemberNotFound."""
+    team = Membership.objects.filter(company_id=company_id).select_related("user")
+    member = team.filter(id=membership_id).first()
+    if member is None:
+        raise MemberNotFound
+    return member
 
 
 def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
@@ -23,3 +74,62 @@ def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool)
     if owners == [found] and not stays_owner:
         raise LastOwner
     return found
+
+
+@transaction.atomic
+def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
+    """Add a person to a company's team, with a staff account if the address is new.
+
+    A new account has no password: its owner signs in with a code sent to the address. Raises
+    AlreadyMember, and ValidationError for a bad address.
+    """
+    user = find_or_create_account(email, None)
+    membership, is_new = Membership.objects.get_or_create(
+        company_id=company_id, user=user, defaults={"role": role}
+    )
+    if not is_new:
+        raise AlreadyMember
+    security.info("member.added", extra=_ids_for_security_log(membership) | {"role": str(role)})
+    return membership
+
+
+@transaction.atomic
+def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
+    """Change a member's role. Raises MemberNotFound, LastOwner."""
+    member = lock_team_member(company_id, membership_id, stays_owner=role == Role.OWNER)
+    before, member.role = member.role, role
+    member.save(update_fields=["role"])
+    roles = {"role": str(role), "before": str(before)}
+    security.info("role.changed", extra=_ids_for_security_log(member) | roles)
+    return member
+
+
+@transaction.atomic
+def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
+    """Remove a member from a company's team. The account itself remains.
+
+    Raises MemberNotFound, LastOwner.
+    """
+    member = lock_team_member(company_id, membership_id, stays_owner=False)
+    Membership.objects.filter(id=member.id).delete()
+    security.info("member.removed", extra=_ids_for_security_log(member))
+    return member
+
+
+def choose_member_emails(
+    *, membership_id: int, digest: bool | None = None, alerts: bool | None = None
+) -> None:
+    """Choose which emails a member gets for a company; None leaves a choice as it is."""
+    chosen = {"digest": digest, "alerts": alerts}
+    changes = {name: value for name, value in chosen.items() if value is not None}
+    Membership.objects.filter(id=membership_id).update(**changes)
+
+
+def _ids_for_security_log(member: Membership) -> dict[str, str]:
+    return {"company": str(member.company_id), "member": str(member.user_id)}
+
+
+def locked_companies(user_id: UUID) -> list[str]:
+    """Return the names of companies that an account cannot act for without a second step."""
+    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
+    return list(theirs.order_by("company__name").values_list("company__name", flat=True))

@@ -25,11 +25,11 @@ class PipelineConfig(AppConfig):
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(
-                ensure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+                configure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
             )
 
 
-def ensure_upkeep_after_migrate(**_: Any) -> None:
+def configure_upkeep_after_migrate(**_: Any) -> None:
     """Schedule the site's regular tasks in every migrated database."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task

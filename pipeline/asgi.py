@@ -23,15 +23,15 @@ from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
     RememberedAnswers,
     StaticFiles,
-    answer_alive,
+    fixed_answer_alive,
 )
 from pipeline.server.proxies import behind_proxies  # noqa: E402
-from pipeline.server.statement_time import bound_statements  # noqa: E402
+from pipeline.server.request_statements import limit_request_statements  # noqa: E402
 from pipeline.server.wsgi_adapter import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits
-bound_statements()
+limit_request_statements()
 
 _pages = WSGIAdapter(_django)
 _files = StaticFiles()
@@ -44,13 +44,13 @@ async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
     if path.startswith(PREFIX):
         await stream(process_hub(), scope, receive, send)
     elif path == LIVE and scope["method"] in ("GET", "HEAD"):
-        await answer_alive(scope, send)
+        await fixed_answer_alive(scope, send)
     elif path.startswith(_files.prefix) and (file := _files.find(path)):
         await _files.send_file(file, scope, receive, send)
     elif _remembered.can_answer(scope):
         await _remembered.answer(scope, receive, send)
     else:
-        await _pages(scope, receive, _remembered.remembering(scope, send))
+        await _pages(scope, receive, _remembered.remembering_answers(scope, send))
 
 
 application = behind_proxies(_answer_asgi, settings.TRUSTED_PROXIES)

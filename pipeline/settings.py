@@ -49,14 +49,14 @@ MIDDLEWARE = [
     "pipeline.web.request_metrics.measure_requests",
     "pipeline.web.middleware.request_id",
     "pipeline.web.middleware.browser_policies",
-    "pipeline.web.page_middleware.api_headers_instead_of_page",
-    "pipeline.web.page_middleware.Security",
-    "pipeline.web.page_middleware.ContentSecurityPolicy",
+    "pipeline.web.middleware.api_headers_instead_of_page",
+    "pipeline.web.middleware.Security",
+    "pipeline.web.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private_cache_headers",
     "pipeline.pages.staff.middleware.idle_sessions",
-    "pipeline.web.page_middleware.Common",
-    "pipeline.web.page_middleware.PageCSRF",
+    "pipeline.web.middleware.Common",
+    "pipeline.web.middleware.PageCSRF",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -110,7 +110,7 @@ AUTH_PASSWORD_VALIDATORS.append(
     }
 )
 SILENCED_SYSTEM_CHECKS = [
-    "security.W001",  # `pipeline.web.page_middleware.Security` is Django's, under another name,
+    "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRF` there
     "security.W002",  # X-Frame-Options: the policy's frame-ancestors covers it
     "security.W005",  # other names below this one, and

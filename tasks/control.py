@@ -133,7 +133,7 @@ def resume(
             note_in_audit(
                 What.RESUMED, _name_of_controlled_type(key, version), actor=actor, owner_id=owner_id
             )
-        _close_owner_breakers(rows, actor=actor, owner_id=owner_id)
+        _close_controlled_breakers(rows, actor=actor, owner_id=owner_id)
         with connection.cursor() as cursor:
             cursor.execute(UNPARK, {"batch": PARKED_AT_ONCE})  # workers release the others
         return
@@ -141,7 +141,7 @@ def resume(
     for row in rows:
         if row.breaker == Breaker.OPEN:
             note_in_audit(What.BREAKER_CLOSED, str(row), actor=actor)
-    _close_owner_breakers(rows, actor=actor)
+    _close_controlled_breakers(rows, actor=actor)
     closed: dict[str, Any] = {"breaker": Breaker.CLOSED, "breaker_changed_at": Now()}
     _change_controlled_types(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
@@ -182,7 +182,7 @@ def _controlled_types(key: str, version: int | None, *, lock: bool) -> list[Task
     return found
 
 
-def _close_owner_breakers(
+def _close_controlled_breakers(
     rows: list[TaskType], *, actor: str, owner_id: UUID | None = None
 ) -> None:
     found = TaskOwnerBreaker.objects.filter(type__in=rows, breaker=Breaker.OPEN)

@@ -17,7 +17,7 @@ from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNo
 from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.selectors.applications import ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JobFacts, job_facts
-from pipeline.selectors.people import applicant_known_to, read_applicant
+from pipeline.selectors.people import person_known_to, read_person
 
 
 def authorize(caller: Caller, action: Action) -> None:
@@ -31,9 +31,9 @@ def authorize(caller: Caller, action: Action) -> None:
             raise PermissionDenied("Only a company can do this.")
     elif caller.role is None:
         if not rule.allows_key(caller.scopes):
-            raise PermissionDenied(_missing_permission(rule, of_key=True))
+            raise PermissionDenied(_missing_access_permission(rule, of_key=True))
     elif not rule.allows_member(caller.role):
-        raise PermissionDenied(_missing_permission(rule, of_key=False))
+        raise PermissionDenied(_missing_access_permission(rule, of_key=False))
 
 
 def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
@@ -89,7 +89,7 @@ def own_application(
     caller: Caller, application_id: UUID, action: Action
 ) -> tuple[PersonCaller, ApplicationFacts]:
     """Return one of the caller's own applications."""
-    facts = _known_application(caller, application_id)
+    facts = _accessible_application(caller, application_id)
     return authorize_person(caller, action), facts
 
 
@@ -97,13 +97,13 @@ def received_application(
     caller: Caller, application_id: UUID, action: Action
 ) -> tuple[CompanyCaller, ApplicationFacts]:
     """Return an application to a job of the caller's company, if they may take the action."""
-    facts = _known_application(caller, application_id)
+    facts = _accessible_application(caller, application_id)
     return authorize_company(caller, action), facts
 
 
 def seen_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
     """Return an application that the caller sent or received, to read only."""
-    facts = _known_application(caller, application_id)
+    facts = _accessible_application(caller, application_id)
     authorize(caller, Action.READ_APPLICATION)
     return facts
 
@@ -112,10 +112,10 @@ def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
     """Return the caller, or one of their company's applicants. Raises ApplicantNotFound."""
     authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):
-        return applicant_known_to(caller.company_id, applicant_id)
+        return person_known_to(caller.company_id, applicant_id)
     if not has_access_as_person(caller, applicant_id):
         raise ApplicantNotFound
-    return read_applicant(applicant_id)
+    return read_person(applicant_id)
 
 
 def has_access_to_applicant(caller: Caller, company_id: UUID, applicant_id: UUID) -> bool:
@@ -128,7 +128,7 @@ def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
     return isinstance(caller, PersonCaller) and caller.applicant_id == applicant_id
 
 
-def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
+def _accessible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
     if isinstance(caller, Nobody):
         raise NotAuthenticated
     facts = caller.subject
@@ -139,7 +139,7 @@ def _known_application(caller: Caller, application_id: UUID) -> ApplicationFacts
     return facts
 
 
-def _missing_permission(rule: Rule, *, of_key: bool) -> str:
+def _missing_access_permission(rule: Rule, *, of_key: bool) -> str:
     """Return the reason why a key or a member cannot take an action."""
     if of_key and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."

@@ -16,11 +16,12 @@ from rest_framework.request import Request
 
 from applicants import tokens
 from applicants.http import applicant_id_of
-from applicants.services import FIND_TOKEN, applicant_exists
+from applicants.services import applicant_exists
+from applicants.tokens import FIND_TOKEN
 from jobs import keys
+from jobs.keys import FIND_KEY, note_api_key_use
 from jobs.models import User
-from jobs.selectors import locked_companies, roles_of
-from jobs.services import FIND_KEY, note_key_use
+from jobs.team import locked_companies, roles_of
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.selectors.applications import APPLICATION_FACTS
@@ -123,7 +124,7 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
     if secret.startswith(keys.PREFIX):
         digest = keys.api_key_digest(secret)
         for key, subject in _credential_and_subject(FIND_KEY, digest, address):
-            note_key_use(key)
+            note_api_key_use(key)
             return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
     if secret.startswith(tokens.PREFIX):
         digest = tokens.token_digest(secret)

@@ -9,7 +9,7 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from pipeline.api.parameters import refuse_parameter, whole_parameter
-from pipeline.selectors.paging import Page, decode_cursor
+from pipeline.selectors.cursors import Page, decode_cursor
 
 DEFAULT_LIMIT, MOST = 50, 200
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from jobs.models import Job
+from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
 from pipeline.audit.log_fold import BadRow, Fold
 from pipeline.audit.reconciliation import reconcile
-from pipeline.audit.turns import LONG_LOG, take_turn
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
 from tasks.advisory_locks import VERIFY_TURN
@@ -65,7 +65,7 @@ def verify_job(
         if in_turn:
             _take_turn_to_verify()
             if job.seq > LONG_LOG:
-                take_turn(job.company_id)
+                take_turn_for_heavy_read(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
         fold = Fold(job_id)
         try:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
-from tasks import registry
+from tasks import control, registry
 from tasks.models import TaskType
+from tasks.models.statuses import Breaker
 from tasks.registry import TaskSpec
 
 
@@ -91,3 +94,23 @@ def catalogued_types() -> list[KnownType]:
 def catalogued_type(key: str) -> KnownType | None:
     """Return one of `catalogued_types`, or None if a company may not start it."""
     return next((each for each in catalogued_types() if each.about.key == key), None)
+
+
+def paused_catalogued_types(company_id: UUID) -> set[str]:
+    """Return the types that do not start for this company.
+
+    A type may be paused by the company or stopped for everyone.
+    """
+    return {*control.types_paused_by_owner(company_id), *stopped_catalogued_types()[0]}
+
+
+def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
+    """Return the types that are paused for everybody, and those whose breaker is open.
+
+    Both hold the types' keys. With a company, its own open breakers count too.
+    """
+    rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
+    found = list(rows.values_list("key", "paused", "breaker"))
+    stopped = {key for key, paused, _ in found if paused}
+    broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
+    return stopped, broken | {*(control.types_broken_for_owner(company_id) if company_id else ())}

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db import transaction
 
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Scope
-from jobs.services import create_api_key
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import Producer
 from tasks.errors import OutOfRange, UnknownType

@@ -14,7 +14,7 @@ from pipeline.background.key_limits import limits_of_key
 from pipeline.background.ownership import ids_not_owned
 from pipeline.background.start import check_type_to_start
 from pipeline.domain.errors import ScheduleNotFound
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
@@ -43,7 +43,7 @@ _WHEN = ("cron", "zone", "enabled")
 
 
 @transaction.atomic
-def create_schedule(
+def create_company_schedule(
     *,
     company_id: UUID,
     plan: Plan,
@@ -65,12 +65,12 @@ def create_schedule(
     schedule = Schedule(owner_id=company_id, **{name: getattr(plan, name) for name in FIELDS})
     if schedule_id:
         schedule.id = schedule_id
-    _check_schedule(company_id, schedule, key_id)
+    _check_company_schedule(company_id, schedule, key_id)
     return save_schedule(schedule, actor=actor)
 
 
 @transaction.atomic
-def change_schedule(
+def change_company_schedule(
     *,
     company_id: UUID,
     schedule_id: UUID,
@@ -83,12 +83,12 @@ def change_schedule(
     Its next time stays unless the times change. Raises ScheduleNotFound, and the errors of
     `create_schedule`.
     """
-    schedule = _lock_schedule(company_id, schedule_id)
+    schedule = _lock_company_schedule(company_id, schedule_id)
     next_at, had_problem = schedule.next_at, bool(schedule.problem)
     for name in FIELDS:
         if name in changes:
             setattr(schedule, name, changes[name])
-    _check_schedule(company_id, schedule, key_id)
+    _check_company_schedule(company_id, schedule, key_id)
     save_schedule(schedule, actor=actor)
     if not had_problem and not any(name in changes for name in _WHEN):
         schedule.next_at = next_at
@@ -97,12 +97,12 @@ def change_schedule(
 
 
 @transaction.atomic
-def delete_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
+def delete_company_schedule(*, company_id: UUID, schedule_id: UUID, actor: str = "") -> None:
     """Delete a schedule. Tasks that it has started remain. Raises ScheduleNotFound."""
-    schedules.delete_schedule(_lock_schedule(company_id, schedule_id), actor=actor)
+    schedules.delete_schedule(_lock_company_schedule(company_id, schedule_id), actor=actor)
 
 
-def _lock_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
+def _lock_company_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
     """Lock a schedule, so that the scheduler cannot advance it. Raises ScheduleNotFound."""
     theirs = Schedule.objects.filter(owner_id=company_id, id=schedule_id)
     found = theirs.select_for_update().first()
@@ -111,7 +111,7 @@ def _lock_schedule(company_id: UUID, schedule_id: UUID) -> Schedule:
     return found
 
 
-def _check_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
+def _check_company_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -> None:
     """Refuse a type or payload that the company or key may not start.
 
     The engine checks the rest.
@@ -122,7 +122,9 @@ def _check_schedule(company_id: UUID, schedule: Schedule, key_id: UUID | None) -
         raise foreign[0]
 
 
-def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> Page[Schedule]:
+def schedules_of_company(
+    company_id: UUID, *, after: UUID | None = None, limit: int
+) -> Page[Schedule]:
     """Return a company's schedules, newest first."""
     found = Schedule.objects.filter(owner_id=company_id).order_by("-id")
     if after:
@@ -130,7 +132,7 @@ def schedules_of(company_id: UUID, *, after: UUID | None = None, limit: int) -> 
     return Page.cut(list(found[: limit + 1]), limit)
 
 
-def schedule_of(company_id: UUID, schedule_id: UUID) -> Schedule:
+def schedule_of_company(company_id: UUID, schedule_id: UUID) -> Schedule:
     """Return a schedule of a company. Raises ScheduleNotFound."""
     found = Schedule.objects.filter(owner_id=company_id, id=schedule_id).first()
     if found is None:

@@ -87,7 +87,7 @@ def start_tasks(
             raise error if len(requests) == 1 else TaskRequestRefused(number, error)
         tasks.append(cast(NewTask, task))
     _refuse_start_on_overflow(company_id, len(tasks))
-    _count_started(producer, len(tasks), allowed, on_count)
+    _count_started_tasks(producer, len(tasks), allowed, on_count)
     enqueued = enqueue_many(tasks)
     for made, request in zip(enqueued, requests, strict=True):
         if request.key.endswith(".export"):
@@ -161,7 +161,7 @@ def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
         raise Backlogged(own=False, limit=whole, wait=ROOM_AGAIN_SECONDS)
 
 
-def _count_started(
+def _count_started_tasks(
     producer: str, cost: int, allowed: Producer | None, on_count: OnCount | None
 ) -> None:
     """Count started tasks against the key's own rate or the site's.

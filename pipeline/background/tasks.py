@@ -9,15 +9,14 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet, Value, Window
+from django.db.models import QuerySet, Value, Window
 from django.db.models.functions import Lead
 
 from jobs.models import ApiKey, User
-from pipeline.selectors.paging import Page
-from tasks import control
+from pipeline.selectors.cursors import Page
 from tasks.control import find_task
-from tasks.models import EventKind, Schedule, Task, TaskEvent, TaskType
-from tasks.models.statuses import HELD, Breaker, Status
+from tasks.models import EventKind, Schedule, Task, TaskEvent
+from tasks.models.statuses import HELD, Status
 
 # How many of a company's newest tasks are searched to count those that ended recently.
 MOST_READ = 2_000
@@ -165,7 +164,7 @@ FROM clock LEFT JOIN LATERAL (
 """
 
 
-def recently_done_tasks(company_id: UUID) -> RecentlyDone:
+def count_recently_done_tasks(company_id: UUID) -> RecentlyDone:
     """Count the done tasks among the company's newest, and read the database's time."""
     with connection.cursor() as cursor:
         cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
@@ -211,26 +210,6 @@ def last_event_id_of_task(task_id: UUID) -> int:
     """Return the id of a task's last event; it changes with every event."""
     last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
     return next((row[0] for row in last), 0)
-
-
-def paused_task_types(company_id: UUID) -> set[str]:
-    """Return the types that do not start for this company.
-
-    A type may be paused by the company or stopped for everyone.
-    """
-    return {*control.types_paused_by_owner(company_id), *stopped_task_types()[0]}
-
-
-def stopped_task_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
-    """Return the types that are paused for everybody, and those whose breaker is open.
-
-    Both hold the types' keys. With a company, its own open breakers count too.
-    """
-    rows = TaskType.objects.filter(Q(paused=True) | Q(breaker=Breaker.OPEN))
-    found = list(rows.values_list("key", "paused", "breaker"))
-    stopped = {key for key, paused, _ in found if paused}
-    broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
-    return stopped, broken | {*(control.types_broken_for_owner(company_id) if company_id else ())}
 
 
 def task_events_for_people(

@@ -135,7 +135,7 @@ def _format_applications(job: Job) -> Iterator[Row]:
         yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
 
 
-def _format_log(job: Job) -> Iterator[Row]:
+def _log_in_format(job: Job) -> Iterator[Row]:
     """Return the fields that the hash covers, exactly as hashed, and the two hashes."""
     for event in rows_of_log(job.id, job.seq):
         hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
@@ -144,5 +144,5 @@ def _format_log(job: Job) -> Iterator[Row]:
 
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
     "applications": (APPLICATION_COLUMNS, _format_applications),
-    "log": (LOG_COLUMNS, _format_log),
+    "log": (LOG_COLUMNS, _log_in_format),
 }

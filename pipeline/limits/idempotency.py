@@ -133,15 +133,17 @@ def keep_idempotent_answer(
     claim: IdempotencyClaim, *, status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
     """Keep the response. Does nothing if a later attempt took over the claim."""
-    _write(_KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body)
+    _write_idempotency_key(
+        _KEEP, claim, status=status, headers=json.dumps(dict(headers)), body=body
+    )
 
 
 def release_idempotency_key(claim: IdempotencyClaim) -> None:
     """Release the key for any request. The same request still creates the same row."""
-    _write(_RELEASE, claim)
+    _write_idempotency_key(_RELEASE, claim)
 
 
-def _write(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
+def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.maintenance.retention import is_more_expired, remove_expired
+from pipeline.maintenance.expired_rows import are_more_rows_expired, remove_expired_rows
 from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
 from tasks.models.statuses import HIGHEST_PRIORITY
@@ -19,10 +19,10 @@ def remove_expired_in_task(context: Context) -> dict[str, int]:
     """Remove all expired rows, batch by batch. Returns the number of rows of each kind."""
     removed: Counter[str] = Counter()
     while not context.cancelled:
-        batch = remove_expired()
+        batch = remove_expired_rows()
         removed.update(batch)
         context.progress(removed.total(), removed.total(), "rows removed")
-        if not is_more_expired(batch):
+        if not are_more_rows_expired(batch):
             break
     return {kind: count for kind, count in removed.items() if count}
 

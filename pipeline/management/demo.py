@@ -9,15 +9,12 @@ from pathlib import Path
 from uuid import UUID, uuid5
 
 from applicants.services import find_or_create_applicant
+from jobs.accounts import set_first_password
+from jobs.companies import create_company
+from jobs.keys import create_api_key, find_api_key
 from jobs.models import ApiKey, Company, Job, Role, Scope, User
 from jobs.policies import Policy
-from jobs.services import (
-    add_member,
-    create_api_key,
-    create_company,
-    find_api_key,
-    set_first_password,
-)
+from jobs.team import add_member
 from pipeline.config.demo import COMPANY, OWNER
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status

@@ -31,7 +31,7 @@ from pipeline.notifications.messages import (
 from pipeline.notifications.rendering import (
     allow_unsubscribing_email,
     attach_deadline_to_email,
-    message_as_email,
+    render_message_as_email,
 )
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.my_applications import my_current_offer
@@ -67,9 +67,11 @@ def send_applicant_email(cause: Cause) -> str:
     row = _email_record(cause, event)
     if row.state != EmailState.QUEUED:
         return row.state
-    if (is_offer_event(event) or cause.reminder) and not is_offer_open(application, event.seq):
+    if (is_offer_event(event) or cause.reminder) and not is_emailed_offer_open(
+        application, event.seq
+    ):
         return _note_email_state(row, EmailState.FAILED, problem=OVER)
-    email = message_as_email(message, to=application.applicant.email, email_id=row.id)
+    email = render_message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         allow_unsubscribing_email(
             email, links.unsubscribe_link("reminders", application.applicant_id)
@@ -94,7 +96,7 @@ def give_up_email(cause: Cause) -> None:
             _note_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
 
 
-def is_offer_open(application: Application, seq: int) -> bool:
+def is_emailed_offer_open(application: Application, seq: int) -> bool:
     """Tell if the offer that an event made is the application's current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
@@ -104,7 +106,7 @@ def is_offer_open(application: Application, seq: int) -> bool:
     )
 
 
-def zone_of_applicant(person: Applicant) -> tzinfo:
+def zone_for_applicant_emails(person: Applicant) -> tzinfo:
     """Return a person's time zone; UTC while it is not known."""
     try:
         return ZoneInfo(person.time_zone) if person.time_zone else UTC
@@ -122,7 +124,7 @@ def email_facts(application: Application, offer: links.Offer | None) -> Facts:
         application_link=links.application_link(application.id),
         openings_link=links.openings_link(),
         data_link=links.data_link(),
-        zone=zone_of_applicant(application.applicant),
+        zone=zone_for_applicant_emails(application.applicant),
         place=read_application(application.id).position if waits else None,
         deadline=application.acknowledge_by,
     )

@@ -17,7 +17,7 @@ from jobs.models import Job, JobStatus, Membership
 from pipeline.database.instants import database_now
 from pipeline.mail.links import unsubscribe_link
 from pipeline.notifications.messages import Message, Paragraph
-from pipeline.notifications.rendering import allow_unsubscribing_email, message_as_email
+from pipeline.notifications.rendering import allow_unsubscribing_email, render_message_as_email
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
 from pipeline.selectors.recent_stats import recent_activity
 from pipeline.wording.english import count, people
@@ -197,7 +197,9 @@ def _digest_figures(member: Membership) -> list[JobFigures]:
 
 
 def _send_to_member(member: Membership, message: Message, what: str, task_id: UUID) -> str:
-    email = message_as_email(message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id)))
+    email = render_message_as_email(
+        message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id))
+    )
     allow_unsubscribing_email(email, unsubscribe_link(what, member.id))
     try:
         mail.hand_over_email(email)

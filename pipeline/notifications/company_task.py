@@ -64,14 +64,14 @@ def send_one_digest(payload: dict[str, Any], context: Context) -> dict[str, str]
 @task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
 def start_digests(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
-    _only_for_site_emails(context)
+    _check_company_email_task(context)
     return {"digests": enqueue_digests()}
 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
 def look_for_conditions(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
-    _only_for_site_emails(context)
+    _check_company_email_task(context)
     return raise_company_alerts()
 
 
@@ -81,6 +81,6 @@ def ensure_company_emails() -> None:
     schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
 
 
-def _only_for_site_emails(context: Context) -> None:
+def _check_company_email_task(context: Context) -> None:
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")

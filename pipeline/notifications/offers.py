@@ -18,7 +18,7 @@ from pipeline.notifications.applicant_emails import (
     HOUR,
     UNREACHABLE,
     Cause,
-    is_offer_open,
+    is_emailed_offer_open,
     send_applicant_email,
 )
 from pipeline.notifications.messages import is_offer_event
@@ -54,7 +54,7 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
     application = Application.objects.select_related("applicant").filter(id=application_id).first()
-    if application is None or not is_offer_open(application, seq):
+    if application is None or not is_emailed_offer_open(application, seq):
         return "over"
     now, (offered_at, deadline) = database_now(), _offer_times(application)
     due = [what for at, what in offer_checkpoints(offered_at, deadline) if at <= now]
@@ -84,7 +84,7 @@ def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
-    return is_offer_open(application, seq) and _extend_offer(application_id, delay)
+    return is_emailed_offer_open(application, seq) and _extend_offer(application_id, delay)
 
 
 def _offer_times(application: Application) -> tuple[datetime, datetime]:

@@ -20,7 +20,7 @@ from pipeline.notifications.company_emails import (
     digest_message,
 )
 from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
-from pipeline.notifications.rendering import deadline_calendar_entry, message_as_html
+from pipeline.notifications.rendering import deadline_calendar_entry, render_message_as_html
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -137,4 +137,4 @@ def preview_of(kind: str) -> Sample | None:
     if message.calendar:
         offer = Offer(_APPLICATION, 7)
         calendar = deadline_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
-    return Sample(message.subject, message.text, message_as_html(message), calendar)
+    return Sample(message.subject, message.text, render_message_as_html(message), calendar)

@@ -23,15 +23,15 @@ _BUTTON = (
 )
 
 
-def message_as_html(message: Message) -> str:
+def render_message_as_html(message: Message) -> str:
     """Render a message as a small HTML page, which keeps the reader's colours."""
     context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
     return render_to_string("mail/email.html", context)
 
 
-def message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
     """Build the email."""
-    html = message_as_html(message)
+    html = render_message_as_html(message)
     return mail.compose_email(
         to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
     )

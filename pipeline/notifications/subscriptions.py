@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from applicants.services import stop_reminders
-from jobs.services import choose_member_emails
+from jobs.team import choose_member_emails
 
 REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
 WORDS = {

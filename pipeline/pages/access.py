@@ -21,13 +21,13 @@ from django.shortcuts import redirect, resolve_url
 from applicants.http import applicant_id_of
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
-from jobs.selectors import locked_companies, open_memberships
+from jobs.team import locked_companies, open_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.people import read_applicant
+from pipeline.selectors.people import read_person
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the applicant who is signed in, in at most one query per request."""
     applicant_id = applicant_id_of(request)
     try:
-        return read_applicant(applicant_id) if applicant_id else None
+        return read_person(applicant_id) if applicant_id else None
     except ApplicantNotFound:
         return None
 
@@ -107,7 +107,7 @@ def current_member(request: HttpRequest) -> Member | None:
     return _current_member_of((chosen or theirs)[0]) if theirs else None
 
 
-def member_who_sent(request: HttpRequest) -> Member | None:
+def member_of_sent_form(request: HttpRequest) -> Member | None:
     """Return the staff account, acting for the company whose page held the submitted form.
 
     The account may have switched companies in another window since. A form that names none is the

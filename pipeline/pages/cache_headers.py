@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-from pipeline.web.page_middleware import add_transport_security, pages_only
+from pipeline.web.middleware import add_transport_security, pages_only
 
 
 @pages_only

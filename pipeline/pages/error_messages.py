@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
-from pipeline.web.page_middleware import pages_only
+from pipeline.web.middleware import pages_only
 
 T = TypeVar("T")
 

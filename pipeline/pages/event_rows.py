@@ -9,7 +9,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from pipeline.models import Event
-from pipeline.selectors.history import EventTree, actors_in_history, names_in_history
+from pipeline.selectors.event_trees import EventTree, actors_in_event_trees, names_in_event_trees
 from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
 from pipeline.wording.sentences import Reader, sentence
 
@@ -53,8 +53,8 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
     """Describe events of a job's log with the people's names, in at most three queries."""
     trees = list(trees)
     events = [event for tree in trees for event in (tree.event, *tree.children)]
-    names = names_in_history(event.application_id for event in events)
-    actors = actors_in_history(
+    names = names_in_event_trees(event.application_id for event in events)
+    actors = actors_in_event_trees(
         {e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"}
     )
     zone = timezone.get_current_timezone()

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from pipeline.selectors.paging import decode_cursor
+from pipeline.selectors.cursors import decode_cursor
 
 
 def page_id_in(request: HttpRequest, name: str) -> UUID | None:

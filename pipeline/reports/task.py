@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from pipeline.background.schedules import delete_schedule
+from pipeline.background.schedules import delete_company_schedule
 from pipeline.domain.errors import JobNotFound, ScheduleNotFound
 from pipeline.reports.read import KEY, report_schedule_id
 from pipeline.reports.weekly import BadWeek, JobOver, NothingToReport, make_weekly_report
@@ -57,7 +57,7 @@ def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     except NothingToReport as error:
         if isinstance(error, JobOver):
             with suppress(ScheduleNotFound):
-                delete_schedule(
+                delete_company_schedule(
                     company_id=context.owner_id,
                     schedule_id=report_schedule_id(UUID(payload["job_id"])),
                     actor="site",

@@ -13,7 +13,7 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow, Standing
 from pipeline.selectors import sql
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 from tasks.sql.prepared import PreparedStatement, run_prepared
 
 # A place in front of every ticket and tie.
@@ -144,7 +144,7 @@ def front_applications_of(
     """
     ticket, tie = BEFORE_THE_FIRST
     jobs, active, pending, waiting = run_prepared(
-        [job, _ACTIVE, _PENDING, applications_page_statement(sql.QUEUE, limit + 1)],
+        [job, _ACTIVE, _PENDING, sql_of_applications_page(sql.QUEUE, limit + 1)],
         {"job": job_id, "ticket": ticket, "tie": tie},
         snapshot=True,
     )
@@ -162,7 +162,7 @@ def queued_applications_of(
 
 def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that a statement of `selectors.sql` finds."""
-    return _applications_statement(statement).all(**parameters)
+    return _prepared_applications_sql(statement).all(**parameters)
 
 
 def read_applications_page(
@@ -173,17 +173,17 @@ def read_applications_page(
     The page length is part of the statement's text: otherwise PostgreSQL would plan for a tenth of
     the line and read whole tables. There are few lengths, so few texts are prepared.
     """
-    return applications_page_statement(statement, most).all(**parameters)[:most]
+    return sql_of_applications_page(statement, most).all(**parameters)[:most]
 
 
-def applications_page_statement(statement: str, most: int) -> PreparedStatement[SeenApplication]:
+def sql_of_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
     """Return the statement that finds a page of at least `most` applications."""
     length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
-    return _applications_statement(statement.replace("%(most)s", str(length)))
+    return _prepared_applications_sql(statement.replace("%(most)s", str(length)))
 
 
 @cache
-def _applications_statement(text: str) -> PreparedStatement[SeenApplication]:
+def _prepared_applications_sql(text: str) -> PreparedStatement[SeenApplication]:
     return PreparedStatement(text, _seen_application)
 
 
@@ -192,4 +192,4 @@ def _seen_application(*row: Any) -> SeenApplication:
 
 
 _OWN = len(ApplicationRow._fields)
-_ACTIVE, _PENDING = _applications_statement(sql.ACTIVE), _applications_statement(sql.PENDING)
+_ACTIVE, _PENDING = _prepared_applications_sql(sql.ACTIVE), _prepared_applications_sql(sql.PENDING)

@@ -19,9 +19,9 @@ from pipeline.selectors.applications import (
     queued_applications_of,
     read_applications_page,
 )
+from pipeline.selectors.cursors import Page
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import Page
 from pipeline.selectors.recent_stats import (
     RecentActivity,
     RecentFacts,
@@ -65,7 +65,7 @@ class Board:
         return self.facts.now
 
 
-def board_of(
+def read_board(
     job_id: UUID,
     *,
     seats_after: SeatPlace | None = None,
@@ -80,15 +80,15 @@ def board_of(
         activity = recent_activity([job_id], timedelta(hours=24))[job_id]
         return Board(
             job=job,
-            seats=board_seats_of(job_id, after=seats_after, limit=SEATS_SHOWN),
+            seats=read_board_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
             waitlist=queued_applications_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
             recent=recent_waits([job_id])[job_id],
             activity=activity,
-            facts=_board_facts(job, activity),
+            facts=_board_promotion_facts(job, activity),
         )
 
 
-def board_seats_of(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
+def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
     """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
     This takes one query.
@@ -133,7 +133,7 @@ FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
 """
 
 
-def board_decay_worker() -> DecayWorkerStatus:
+def read_decay_worker_for_board() -> DecayWorkerStatus:
     """Return when the decay worker was last seen and whether that is recent, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_WORKER, [FRESH.total_seconds()])
@@ -152,7 +152,7 @@ ORDER BY ticket, tie LIMIT %(most)s
 """
 
 
-def board_next_in_line(job_id: UUID, *, most: int) -> list[str]:
+def read_board_next_in_line(job_id: UUID, *, most: int) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
     Only the first 200 in line are searched, so the list is too short if more are in a cool-down.
@@ -177,7 +177,7 @@ ORDER BY event.seq LIMIT 3
 """
 
 
-def board_promoted_since(job_id: UUID, seq: int) -> Promoted:
+def read_board_promoted_since(job_id: UUID, seq: int) -> Promoted:
     """Return the people promoted in a job after a recent seq, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_PROMOTED_SINCE, {"job": job_id, "seq": seq})
@@ -185,13 +185,13 @@ def board_promoted_since(job_id: UUID, seq: int) -> Promoted:
     return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
 
 
-def _board_facts(job: Job, activity: RecentActivity) -> PromotionFacts:
+def _board_promotion_facts(job: Job, activity: RecentActivity) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
     cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
     lapsing = waiting.filter(verify_by__isnull=False).order_by("verify_by")
     if not job.unverified_count:
         lapsing = lapsing.none()  # without a query
-    worker = board_decay_worker()
+    worker = read_decay_worker_for_board()
     return PromotionFacts(
         status=job.status,
         capacity=job.capacity,

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 
 
 class FeedPlace(NamedTuple):

@@ -9,7 +9,7 @@ from django.db.models import Model, Q, QuerySet
 
 from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 from tasks.sql.prepared import PreparedStatement
 
 
@@ -53,7 +53,7 @@ _JOB, _POSTING, _COMPANY = (
 )
 
 
-def _whole_job(*row: Any) -> Job:
+def _job_from_columns(*row: Any) -> Job:
     """Return a maker of jobs from the columns of job, posting and company, in this order."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     job = Job.from_db("default", _JOB, row[:of_job])
@@ -75,7 +75,7 @@ JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
-    _whole_job,
+    _job_from_columns,
 )
 
 
@@ -87,7 +87,7 @@ def read_job(job_id: UUID) -> Job:
     return job
 
 
-def open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
+def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company, newest first, in one query.
 
     Each word of `search` must stand in the title, the location or the company's name. `after` is

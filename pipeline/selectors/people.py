@@ -20,7 +20,7 @@ from pipeline.selectors.sql import FOUND
 EVENTS_LOOKED_AT = 1_000
 
 
-def read_applicant(applicant_id: UUID) -> Applicant:
+def read_person(applicant_id: UUID) -> Applicant:
     """Return a person, in one query. Raises ApplicantNotFound, also for erased people."""
     applicant = Applicant.objects.filter(id=applicant_id).first()
     if applicant is None or applicant.is_erased:
@@ -28,7 +28,7 @@ def read_applicant(applicant_id: UUID) -> Applicant:
     return applicant
 
 
-def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
+def person_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     """Return a person who has applied to one of a company's jobs, in one query.
 
     The name is the last one that this company was given, and `created_at` is when the person first
@@ -41,7 +41,7 @@ def applicant_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     return found
 
 
-def applicants_with_address(company_id: UUID, email: str) -> list[Applicant]:
+def people_with_address(company_id: UUID, email: str) -> list[Applicant]:
     """Return a company's applicants with an address, in any case: one person or none.
 
     In one query, under the last name that this company was given.

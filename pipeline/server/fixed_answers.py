@@ -15,8 +15,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-un
 
 from pipeline.server.refusals import answer_refusal, scope_header
 from pipeline.web.asgi_types import Message, Receive, Send, until_gone
-from pipeline.web.middleware import request_id_of_header
-from pipeline.web.page_middleware import transport_security
+from pipeline.web.middleware import request_id_of_header, transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 LIVE = "/health/live"
@@ -29,7 +28,7 @@ _METHODS = ("GET", "HEAD")
 _OF_ONE_REQUEST = (b"x-request-id", b"connection", b"content-length")
 
 
-async def answer_alive(scope: Message, send: Send) -> None:
+async def fixed_answer_alive(scope: Message, send: Send) -> None:
     """Answer 200 as long as the process runs."""
     headers = {
         "Content-Type": "application/json",
@@ -123,7 +122,7 @@ class RememberedAnswers:
         is_empty = status == 304 or scope["method"] == "HEAD"
         await _send_static_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
-    def remembering(self, scope: Message, send: Send) -> Send:
+    def remembering_answers(self, scope: Message, send: Send) -> Send:
         """Return a `send` that also remembers the response, if it is one to remember."""
         plain = scope["method"] == "GET" and not scope["query_string"]
         if scope["path"] not in self.PATHS or not plain:

@@ -12,8 +12,7 @@ from pipeline.api import problems
 from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send
-from pipeline.web.middleware import request_id_of_header
-from pipeline.web.page_middleware import transport_security
+from pipeline.web.middleware import request_id_of_header, transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."

@@ -40,7 +40,7 @@ def verify(*, application_id: UUID, actor: Actor) -> Application:
     return application
 
 
-def verify_all_of(applicant_id: UUID) -> int:
+def verify_applications_of(applicant_id: UUID) -> int:
     """Verify the applications of a person who has just proved the address, and return the number.
 
     Applications in lines that are too busy are skipped. The person can verify them on their pages.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.conf import settings
 
-from jobs.services import has_staff_account
+from jobs.accounts import has_staff_account
 from pipeline.config.demo import OWNER
 
 register = template.Library()

@@ -72,7 +72,7 @@ def short_duration(span: timedelta | float | None) -> str:
     return " ".join(part for part in parts[:2] if part) or "0 s"
 
 
-def axis_duration(seconds: int) -> str:
+def single_unit_duration(seconds: int) -> str:
     """Return a duration in the largest unit that divides it: 90 min, 2 h, 0."""
     for unit, size in _SHORT_UNITS:
         if seconds and seconds % size == 0:

@@ -135,7 +135,7 @@ class Child:
         last: bool,
     ) -> None:
         end = failure_report.report_failure(
-            error, attempt=context.attempt, secrets=_secrets_of_run(spec, payload)
+            error, attempt=context.attempt, secrets=_secrets_in_child(spec, payload)
         )
         if end["how"] in ("error", "fatal"):
             context.logger.warning("%s failed: %s", spec.name, end["error"]["message"])
@@ -176,7 +176,7 @@ class Child:
             report=self._report,
             is_cancelled=self._is_cancelled,
             owner_id=UUID(owner) if owner else None,
-            secrets=_secrets_of_run(spec, payload),
+            secrets=_secrets_in_child(spec, payload),
         )
 
     def _is_cancelled(self) -> bool:
@@ -224,7 +224,7 @@ def _call_hook_in_child(hook: registry.Hook | None, payload: Any, context: Conte
             log.exception("a hook failed")
 
 
-def _secrets_of_run(spec: registry.TaskSpec, payload: Any) -> list[str]:
+def _secrets_in_child(spec: registry.TaskSpec, payload: Any) -> list[str]:
     return secrets_in_payload(spec.schema, payload) if spec.has_secrets else []
 
 

@@ -49,7 +49,7 @@ class CronTimes:
         zone = ZoneInfo(self.zone)
         start = moment.astimezone(zone)
         fields = [
-            _plain_cron_field(*each)
+            _parse_cron_field(*each)
             for each in zip(self.cron.upper().split(), _FIELDS, strict=True)
         ]
         names_hours = not fields[1].startswith("*")
@@ -65,7 +65,7 @@ class CronTimes:
         raise BadSchedule(f"{self.cron!r} is not a cron expression with a next time")
 
 
-def _plain_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
+def _parse_cron_field(field: str, bounds: tuple[int, int, dict[str, int]]) -> str:
     """Rewrite syntax that the library would read differently from existing schedules.
 
     A range may wrap around the end of its field (22-6, FRI-MON). A step from a star (*/2) restricts

@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.test import Client
 
 from applicants.models import Applicant
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Job, Membership, Role, Scope, User
-from jobs.services import create_api_key
 from pipeline.models import Application, Event
 from tests.support import factories
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company
 from tests.support import factories
 from tests.support.callers import key_of

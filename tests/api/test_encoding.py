@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.api.endpoint import Endpoint
+from pipeline.api.openapi.schemas import OPERATION, Operation
 from pipeline.api.rendering import NumberJSONRenderer, render_json, render_number_json
-from pipeline.api.schema import OPERATION, Operation
 from pipeline.api.v1.events.outputs import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status

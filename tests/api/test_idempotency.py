@@ -10,7 +10,7 @@ import pytest
 
 from jobs.models import ApiKey, Job
 from pipeline.limits import idempotency
-from pipeline.maintenance.retention import remove_expired
+from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Application, Event, IdempotencyRecord
 from tests.support import keyed_posts
 from tests.support.callers import Caller, code_of, key_of, leave, pointers
@@ -153,7 +153,7 @@ def test_what_was_kept_for_a_day_is_removed_and_nothing_else() -> None:
     keyed_posts.let_a_day_pass()
     sent.under("new")
 
-    remove_expired()
+    remove_expired_rows()
 
     assert IdempotencyRecord.objects.count() == 1
     assert replayed(sent.under("new"))

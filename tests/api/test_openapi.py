@@ -17,7 +17,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from pipeline.api.openapi.answers import ALL_PROBLEM_TYPES
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.api.openapi.inspector import Inspector, NotDescribed
-from pipeline.api.schema import OPERATION
+from pipeline.api.openapi.schemas import OPERATION
 from tests.support.callers import Caller
 from tests.support.environment import ROOT
 

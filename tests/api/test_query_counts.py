@@ -9,7 +9,7 @@ import pytest
 from jobs.models import Company
 from pipeline.models import Application
 from pipeline.selectors.applications import queued_applications_of
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from tasks.stats import site
 from tests.support import background_tasks, factories
 from tests.support.callers import Caller, person, signed_in

@@ -16,7 +16,7 @@ from rest_framework.exceptions import Throttled
 from pipeline.api.throttles import check_throttle
 from pipeline.config import env
 from pipeline.limits.rate_limit import Rate, count_against_rate
-from pipeline.maintenance.retention import remove_expired
+from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Throttle
 from tests.support import factories
 from tests.support.callers import Caller, code_of, person
@@ -163,7 +163,7 @@ def test_rates_that_are_whole_again_are_removed() -> None:
     count_against_rate("api", "old", Rate(10, 1))
     let_seconds_pass(1)
 
-    remove_expired()
+    remove_expired_rows()
 
     assert Throttle.objects.count() == 1
 

@@ -9,7 +9,7 @@ from django.core import mail
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken, SignInCode
-from applicants.services import sign_in_by_code
+from applicants.sign_in import sign_in_by_code
 from tests.support.outbox import HERE, code_to, wrong
 from tests.support.together import together
 

@@ -14,11 +14,11 @@ from django.db.models import F
 from applicants import codes
 from applicants.codes import MOST_CODES, guess_code, send_code
 from applicants.models import Applicant, ApplicantToken, SignInCode
-from applicants.services import (
+from applicants.sign_in import sign_in_by_code
+from applicants.tokens import (
     find_token_of_applicant,
     issue_token_to_applicant,
     revoke_token_of_applicant,
-    sign_in_by_code,
 )
 from tasks import enqueue
 from tests.support import factories

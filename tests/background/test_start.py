@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company
-from jobs.services import create_api_key
 from pipeline.background.errors import Backlogged, RateExceeded, TaskRequestRefused, TypeNotAllowed
 from pipeline.background.key_limits import limit_key
 from pipeline.background.start import TaskRequest, start_tasks

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from pipeline.background.schedules import Plan, create_schedule
+from pipeline.background.schedules import Plan, create_company_schedule
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.models import ImportRun, StoredFile
 from tasks import control, registry
@@ -73,7 +73,9 @@ def make_work(company_id: UUID, job: UUID, user_id: UUID) -> Work:
 def _schedules(company_id: UUID, job: UUID) -> UUID:
     def plan(name: str, cron: str, **what: Any) -> Schedule:
         given = {"payload": {"job_id": str(job)}, "type_key": "report.weekly"} | what
-        return create_schedule(company_id=company_id, plan=Plan(name=name, cron=cron, **given))
+        return create_company_schedule(
+            company_id=company_id, plan=Plan(name=name, cron=cron, **given)
+        )
 
     night = plan(
         "The log, every night",

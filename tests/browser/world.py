@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from applicants.models import Applicant
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
-from jobs.services import create_api_key
 from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge

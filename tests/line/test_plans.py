@@ -16,13 +16,13 @@ import pytest
 from django.db import connection
 from psycopg import sql as compose
 
-from applicants.services import FIND_TOKEN
-from jobs.services import FIND_KEY
+from applicants.tokens import FIND_TOKEN
+from jobs.keys import FIND_KEY
 from pipeline.line import sql
 from pipeline.line.write import joined_writes
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
-from pipeline.selectors.applications import APPLICATION_FACTS, applications_page_statement
+from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.prepared import PreparedStatement, prepared_row
@@ -46,10 +46,10 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up a job": JOB_FACTS,
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
-    "read a page of the queue": applications_page_statement(reads.QUEUE, 51),
-    "read a long page of the queue": applications_page_statement(reads.QUEUE, 201),
-    "read a page of the seats": applications_page_statement(reads.SEATS, 51),
-    "read a person's applications": applications_page_statement(reads.OF_PERSON, 51),
+    "read a page of the queue": sql_of_applications_page(reads.QUEUE, 51),
+    "read a long page of the queue": sql_of_applications_page(reads.QUEUE, 201),
+    "read a page of the seats": sql_of_applications_page(reads.SEATS, 51),
+    "read a person's applications": sql_of_applications_page(reads.OF_PERSON, 51),
     **{
         name: PreparedStatement(text, prepared_row)
         for name, text in {

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from applicants.models import Applicant
-from applicants.services import find_token_of_applicant
+from applicants.tokens import find_token_of_applicant
+from jobs.keys import find_api_key
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
-from jobs.services import find_api_key
 from pipeline.config.demo import OWNER
 from pipeline.management import demo
 from pipeline.models import Application, Event

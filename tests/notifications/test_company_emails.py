@@ -10,7 +10,7 @@ from django.core import mail
 from django.db.models.functions import Now
 
 from jobs.models import Company, Job, Membership, Role
-from jobs.services import choose_member_emails
+from jobs.team import choose_member_emails
 from pipeline.models import Email, Heartbeat
 from pipeline.notifications.company_emails import alert_company, enqueue_digests
 from pipeline.notifications.conditions import raise_company_alerts

@@ -15,18 +15,15 @@ from django.test import Client
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
-from applicants.services import (
-    find_or_create_applicant,
-    find_token_of_applicant,
-    issue_token_to_applicant,
-)
+from applicants.services import find_or_create_applicant
+from applicants.tokens import find_token_of_applicant, issue_token_to_applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.mail import dev_mailbox
 from pipeline.models import DecisionNote, IdempotencyRecord
 from pipeline.privacy import erase as module
 from pipeline.privacy.erase import erase_person
-from pipeline.selectors.people import read_applicant
+from pipeline.selectors.people import read_person
 from pipeline.services.apply import apply
 from pipeline.services.remove import remove
 from tests.support import factories
@@ -179,7 +176,7 @@ def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: 
     assert Applicant.objects.get(id=zelda.id).email == placeholder
     assert find_token_of_applicant(token) is None
     with pytest.raises(ApplicantNotFound):
-        read_applicant(zelda.id)
+        read_person(zelda.id)
     with pytest.raises(Exception, match="valid email"):
         find_or_create_applicant(placeholder)
     assert browser.get("/me/").status_code == 302
@@ -236,7 +233,7 @@ def test_one_that_was_killed_in_the_middle_can_be_finished(
         erase_person(applicant_id=zelda.id)
     monkeypatch.undo()
 
-    assert read_applicant(zelda.id).email == EMAIL
+    assert read_person(zelda.id).email == EMAIL
     erase_person(applicant_id=zelda.id)
     assert list(traces(EMAIL, NAME, OTHER_NAME)) == []
     for job in lines:

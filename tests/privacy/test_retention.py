@@ -11,11 +11,11 @@ from django.test import Client
 from django.utils import timezone
 
 from applicants.models import Applicant
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
+from jobs.companies import set_retention
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
-from jobs.services import set_retention
-from pipeline.apps import ensure_upkeep_after_migrate
+from pipeline.apps import configure_upkeep_after_migrate
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.retention import end_retention
@@ -142,7 +142,7 @@ def test_there_is_a_least_and_a_most(days: int) -> None:
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
     rejected(zelda)
-    ensure_upkeep_after_migrate()
+    configure_upkeep_after_migrate()
 
     assert Run("retention.people", {}, None).result == {"applications": 1}
     assert Schedule.objects.get(type_key="retention.people").cron == "20 3 * * *"

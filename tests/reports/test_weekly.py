@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import Company
-from pipeline.background.schedules import Plan, create_schedule
+from pipeline.background.schedules import Plan, create_company_schedule
 from pipeline.domain.states import Outcome
 from pipeline.models import WeeklyReport
 from pipeline.reports.read import KEY, report_schedule_id
@@ -106,7 +106,7 @@ def test_when_a_job_is_over_its_reports_end(job: UUID, company: Company) -> None
     close_job(job_id=job, actor=factories.RECRUITER)
     let_time_pass(job, 21 * DAY)
     plan = Plan(name="weekly", cron="0 8 * * 1", type_key=KEY, payload={"job_id": str(job)})
-    create_schedule(company_id=company.id, plan=plan, schedule_id=report_schedule_id(job))
+    create_company_schedule(company_id=company.id, plan=plan, schedule_id=report_schedule_id(job))
 
     assert make_report(job, company)["events"] == 0  # Cy is still in review
     remove(

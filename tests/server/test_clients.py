@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings
 from django.test import Client as Browser
 
+from jobs.keys import create_api_key
 from jobs.models import Membership, Role, Scope
-from jobs.services import create_api_key
 from pipeline.server.clients import Client, Clients
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL
 from tests.support import factories

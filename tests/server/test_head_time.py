@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server import http_protocol
+from pipeline.server import closing, http_protocol
 from tests.server.in_process import KEEP_ALIVE_SECONDS, serving_here
 
 HEAD_SECONDS = 0.6
@@ -36,7 +36,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A connection to a server whose heads have little time."""
     monkeypatch.setattr(http_protocol, "HEAD_SECONDS", HEAD_SECONDS)
-    monkeypatch.setattr(http_protocol, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(closing, "LINGER_SECONDS", 0.2)
     with (
         serving_here(application) as port,
         socket.create_connection(("127.0.0.1", port), timeout=10) as client,

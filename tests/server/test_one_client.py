@@ -18,8 +18,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from jobs.keys import create_api_key
 from jobs.models import Company, Scope
-from jobs.services import create_api_key
 from pipeline.live.channel import channel_connection_parameters
 from pipeline.server.request_body import MOST_LARGE_BYTES
 from pipeline.server.request_queue import PER_CLIENT

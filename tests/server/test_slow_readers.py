@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server import answer_spool, http_protocol
+from pipeline.server import answer_spool, closing
 from pipeline.server.answer_spool import AnswerSpool
 from pipeline.server.wsgi_adapter import WSGIAdapter
 from tests.live.listening import wait_until
@@ -41,8 +41,8 @@ def reader(adapter: WSGIAdapter, request: bytes) -> Iterator[socket.socket]:
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", TAKING_SECONDS)
-    monkeypatch.setattr(http_protocol, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(closing, "TAKING_SECONDS", TAKING_SECONDS)
+    monkeypatch.setattr(closing, "LINGER_SECONDS", 0.2)
     yield
     assert AnswerSpool.bytes_of_all == 0
 
@@ -61,7 +61,7 @@ def test_a_pause_that_makes_a_thread_wait_too_long_cuts_the_answer_and_ends_the_
 ) -> None:
     monkeypatch.setattr(answer_spool, "MOST_WAITING_BYTES", 1_000_000)
     monkeypatch.setattr(answer_spool, "PATIENCE_SECONDS", 0.4)
-    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", 60.0)
+    monkeypatch.setattr(closing, "TAKING_SECONDS", 60.0)
     with reader(adapter_of(pieces), GET % 400) as client:
         time.sleep(1.2)
 

@@ -17,7 +17,7 @@ from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.rename import rename
 from pipeline.services.settle import seconds_until_settlement
-from pipeline.services.verify import verify, verify_all_of
+from pipeline.services.verify import verify, verify_applications_of
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -269,8 +269,8 @@ def test_who_proves_the_address_verifies_everything_made_with_it() -> None:
     made = [unverified(job_id, person) for job_id in jobs]
     other = unverified(jobs[0])
 
-    assert verify_all_of(person.id) == 2
-    assert verify_all_of(person.id) == 0
+    assert verify_applications_of(person.id) == 2
+    assert verify_applications_of(person.id) == 0
 
     assert factories.statuses(*made, other) == ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"]
 

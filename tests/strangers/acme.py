@@ -10,9 +10,9 @@ from django.db.models import Model, Q
 from uuid_utils.compat import uuid7
 
 from applicants import codes
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
+from jobs.keys import create_api_key
 from jobs.models import Company, JobPosting, Membership, Role, Scope
-from jobs.services import create_api_key
 from pipeline.domain.states import Outcome
 from pipeline.models import (
     DecisionNote,

@@ -12,8 +12,8 @@ from django.apps import apps
 from django.http import HttpRequest, HttpResponseBase
 from django.test import Client
 
+from jobs.keys import create_api_key
 from jobs.models import Company, Role, Scope
-from jobs.services import create_api_key
 from pipeline.pages import access
 from tests.strangers.acme import MARKER, OF_COMPANY, OF_SITE, furnish, state_of
 from tests.strangers.addresses import Address, addresses

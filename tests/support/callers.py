@@ -13,9 +13,9 @@ from django.test import Client, RequestFactory
 
 from applicants.http import sign_in_browser
 from applicants.models import Applicant
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Role, Scope, User
-from jobs.services import create_api_key
 from pipeline.models import Application
 from tests.support import factories
 from tests.support.accounts import member_of

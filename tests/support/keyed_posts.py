@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.urls import URLPattern
 
-from jobs.services import create_api_key
+from jobs.keys import create_api_key
 from pipeline.api.v1.urls import urlpatterns
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of

@@ -21,7 +21,8 @@ def run_due_tasks(*keys: str) -> list[str]:
     """
     ends: list[str] = []
     while due := _next(keys):
-        ends.append(_run(due))
+        if _claim(due):  # unless another thread was faster
+            ends.append(_run(due))
     return ends
 
 
@@ -45,6 +46,12 @@ def _next(keys: tuple[str, ...]) -> Task | None:
     return due.select_related("type").order_by("-priority", "run_after", "id").first()
 
 
+def _claim(task: Task) -> bool:
+    lease = Now() + timedelta(minutes=1)
+    row = Task.objects.filter(id=task.id, status=Status.PENDING, attempt=task.attempt)
+    return bool(row.update(status=Status.RUNNING, attempt=task.attempt + 1, lease_until=lease))
+
+
 def _run(task: Task) -> str:
     spec = registry.find_registered_type(task.type.key, task.type.version)
     attempt = task.attempt + 1
@@ -56,7 +63,6 @@ def _run(task: Task) -> str:
         is_cancelled=lambda: False,
     )
     row = Task.objects.filter(id=task.id)
-    row.update(status=Status.RUNNING, attempt=attempt, lease_until=Now() + timedelta(minutes=1))
     end, result, wait_seconds = Status.SUCCEEDED, None, 0.0
     try:
         result = spec.handler(task.payload, context)

@@ -15,11 +15,11 @@ from tests.support.callers import key_of
 
 # The middleware as it would stand without the short way for the API.
 WHOLE = {
-    "pipeline.web.page_middleware.Security": "django.middleware.security.SecurityMiddleware",
-    "pipeline.web.page_middleware.StaticFiles": "whitenoise.middleware.WhiteNoiseMiddleware",
-    "pipeline.web.page_middleware.ContentSecurityPolicy": "csp.middleware.CSPMiddleware",
-    "pipeline.web.page_middleware.Common": "django.middleware.common.CommonMiddleware",
-    "pipeline.web.page_middleware.PageCSRF": "django.middleware.csrf.CsrfViewMiddleware",
+    "pipeline.web.middleware.Security": "django.middleware.security.SecurityMiddleware",
+    "pipeline.web.middleware.StaticFiles": "whitenoise.middleware.WhiteNoiseMiddleware",
+    "pipeline.web.middleware.ContentSecurityPolicy": "csp.middleware.CSPMiddleware",
+    "pipeline.web.middleware.Common": "django.middleware.common.CommonMiddleware",
+    "pipeline.web.middleware.PageCSRF": "django.middleware.csrf.CsrfViewMiddleware",
 }
 OF_ONE_REQUEST = {"X-Request-ID", "RateLimit", "Location"}
 

@@ -10,8 +10,9 @@ from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 
 from applicants.models import Applicant
+from jobs.companies import create_company
 from jobs.models import ApiKey, Company, Membership, Role, User
-from jobs.services import add_member, change_role, create_company, remove_member
+from jobs.team import add_member, change_role, remove_member
 from pipeline.privacy.erase import erase_person
 from tests.support import factories
 from tests.support.accounts import PASSWORD, browser_of, member_of, sign_in

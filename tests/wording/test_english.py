@@ -9,7 +9,6 @@ import pytest
 
 from jobs.policies import DAY
 from pipeline.wording.english import (
-    axis_duration,
     capitalized,
     count,
     count_in_words,
@@ -17,6 +16,7 @@ from pipeline.wording.english import (
     long_duration,
     people,
     short_duration,
+    single_unit_duration,
     time_here_and_in_utc,
     time_in_words,
 )
@@ -71,7 +71,7 @@ def test_short_durations_have_two_neighbouring_units(span: float | None, text: s
 
 
 def test_durations_on_an_axis_have_one_unit() -> None:
-    assert [axis_duration(n) for n in (0, 30, 90 * MINUTE, 2 * HOUR, 3 * DAY)] == [
+    assert [single_unit_duration(n) for n in (0, 30, 90 * MINUTE, 2 * HOUR, 3 * DAY)] == [
         "0",
         "30 s",
         "90 min",

@@ -11,9 +11,9 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 from pipeline.api import problems
 from pipeline.api.openapi.examples import problem_example
+from pipeline.api.openapi.schemas import File, Operation, Schema
 from pipeline.api.openapi.types import Types
 from pipeline.api.problems import MEDIA_TYPE, ProblemType
-from pipeline.api.schema import File, Operation, Schema
 from pipeline.domain.permissions import RULES
 
 # Every problem type, one per code.

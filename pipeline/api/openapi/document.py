@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from pipeline.api.openapi.examples import example_of
-from pipeline.api.schema import Schema, Tag
+from pipeline.api.openapi.schemas import Schema, Tag
 
 METHODS = ("get", "put", "post", "patch", "delete")
 

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
 from pipeline.api.openapi.descriptions import DESCRIPTIONS
-from pipeline.api.schema import Schema
+from pipeline.api.openapi.schemas import Schema
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
 _LINE = f"^[^{_ONE_LINE}]*[^\\s{_ONE_LINE}][^{_ONE_LINE}]*$"

@@ -11,8 +11,8 @@ from drf_spectacular.plumbing import ComponentRegistry
 from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
+from pipeline.api.openapi.schemas import OPERATION, Operation, Schema
 from pipeline.api.openapi.security import security_callers_of, security_of
-from pipeline.api.schema import OPERATION, Operation, Schema
 from pipeline.api.v1.fields import Text
 
 

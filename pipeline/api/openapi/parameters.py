@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobs.models import JobStatus
+from pipeline.api.openapi.schemas import Parameter, choices_schema, whole_schema
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
-from pipeline.api.schema import Parameter, choices_schema, whole_schema
 from pipeline.domain.states import EventType
 from pipeline.models import WebhookDelivery
 from pipeline.webhooks.types import TEST, TYPES

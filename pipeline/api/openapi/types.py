@@ -18,7 +18,7 @@ from typing import (
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
 from pipeline.api.openapi.descriptions import DESCRIPTIONS
-from pipeline.api.schema import Schema
+from pipeline.api.openapi.schemas import Schema
 
 _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}
 

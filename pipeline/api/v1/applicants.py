@@ -14,15 +14,15 @@ from pipeline.api.access import authorize_company, authorize_person, known_appli
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.parameters import address_parameter
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.applications import applications_of
-from pipeline.selectors.paging import encode_cursor
-from pipeline.selectors.people import applicants_with_address, read_applicant
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.people import people_with_address, read_person
 
 
 class PersonOut(TypedDict):
@@ -51,7 +51,7 @@ class SignedInApplicant(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the signed-in person."""
         caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
-        return Response(person_out(read_applicant(caller.applicant_id)))
+        return Response(person_out(read_person(caller.applicant_id)))
 
 
 class SignedInApplicantApplications(Endpoint):
@@ -84,7 +84,7 @@ class Applicants(Endpoint):
         """Find the company's applicant with an email address, in any case: one person or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page_limit(request), cursor_id(request)
-        found = applicants_with_address(company_id, address_parameter(request))
+        found = people_with_address(company_id, address_parameter(request))
         return Response({"data": [person_out(person) for person in found], "next_cursor": None})
 
 

@@ -12,18 +12,19 @@ from rest_framework.response import Response
 
 from applicants.codes import send_code
 from applicants.models import EMAIL_LENGTH
-from applicants.services import revoke_token_of_applicant, sign_in_by_code
+from applicants.sign_in import sign_in_by_code
+from applicants.tokens import revoke_token_of_applicant
 from pipeline.api.access import authorize_person
 from pipeline.api.callers import caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.errors import WrongCode
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problems import NOT_AUTHENTICATED
-from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.verify import verify_all_of
+from pipeline.services.verify import verify_applications_of
 from pipeline.web.client_address import client_address
 
 
@@ -105,7 +106,7 @@ class SignInToken(Endpoint):
         granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:
             raise WrongCode
-        verify_all_of(granted.applicant_id)
+        verify_applications_of(granted.applicant_id)
         return Response({"token": granted.token, "expires_at": granted.expires_at})
 
     @describes("revoke_token", Tag.SIGNING_IN, Action.USE_OWN_ACCOUNT, None, status=204)

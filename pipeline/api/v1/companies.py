@@ -10,25 +10,25 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs.companies import read_company
+from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.models import (
     ApiKey,
     Company,
     Scope,
 )
-from jobs.selectors import keys_of, read_company
-from jobs.services import MOST_KEY_DAYS, create_api_key, revoke_api_key
 from pipeline.api.access import authorize_company
 from pipeline.api.auth import refuse_long_signed_in
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.cursors import Page, encode_cursor
 
 
 class ApiKeyIn(Shape):
@@ -113,7 +113,7 @@ class ApiKeys(Endpoint):
         """List the company's keys, newest first, including revoked ones. Secrets are not kept."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         after, limit = cursor_id(request), page_limit(request)
-        page = Page.cut(keys_of(caller.company_id, after=after, most=limit + 1), limit)
+        page = Page.cut(api_keys_of(caller.company_id, after=after, most=limit + 1), limit)
         return endpoint_page_answer(
             request,
             paginated(page, api_key_out, lambda key: encode_cursor(str(key.id))),

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from jobs.accounts import has_staff_account
+from jobs.companies import create_company
 from jobs.errors import BadName, BadPassword
-from jobs.services import create_company, has_staff_account
 
 
 class Command(BaseCommand):

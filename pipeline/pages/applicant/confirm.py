@@ -27,9 +27,9 @@ from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_current_offer
-from pipeline.selectors.people import read_applicant
+from pipeline.selectors.people import read_person
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.verify import verify_all_of
+from pipeline.services.verify import verify_applications_of
 
 
 class LinkState(Enum):
@@ -64,9 +64,9 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
         acknowledge(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
         return _confirm_page(request, token, refused=True)
-    http.sign_in_browser(request, read_applicant(person_id))
+    http.sign_in_browser(request, read_person(person_id))
     remember_time_zone(person_id, get_current_timezone_name())
-    verify_all_of(person_id)
+    verify_applications_of(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)
     http.forget_address(response)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.pages.access import current_applicant, current_memberships, public_job
-from pipeline.selectors.jobs import open_jobs
+from pipeline.selectors.jobs import read_open_jobs
 from pipeline.selectors.my_applications import my_last_name, my_live_application
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
 from pipeline.wording.explanations import explain_line
@@ -41,7 +41,7 @@ def openings(request: HttpRequest) -> HttpResponse:
         after = UUID(request.GET.get("after", ""))
     except ValueError:
         after = None
-    page = open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
+    page = read_open_jobs(search=search, after=after, limit=ON_ONE_PAGE)
     waits = recent_waits([job.id for job in page.rows])
     context = {
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],

@@ -18,13 +18,14 @@ from applicants import http
 from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.services import CodeRefused, prove_address, remember_time_zone
+from applicants.services import remember_time_zone
+from applicants.sign_in import CodeRefused, prove_address
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_live_application
-from pipeline.services.verify import verify_all_of
+from pipeline.services.verify import verify_applications_of
 from pipeline.web.client_address import client_address
 from pipeline.wording.english import long_duration, plural
 
@@ -95,7 +96,7 @@ def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> Http
     """Sign in a person who has proved the address, and verify their applications."""
     http.sign_in_browser(request, person)
     remember_time_zone(person.id, get_current_timezone_name())
-    if verified := verify_all_of(person.id):
+    if verified := verify_applications_of(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")
     if after.startswith(JOB):

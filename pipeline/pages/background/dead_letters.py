@@ -14,7 +14,7 @@ from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.tasks import MOST_COUNTED, DeadOfType, dead_tasks_by_type, tasks_of
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_who_sent, require_access
+from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_actions import task_actor_of_member
@@ -83,7 +83,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
     """Replay all dead letters of a type."""
-    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
         raise Http404

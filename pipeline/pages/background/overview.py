@@ -11,12 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from pipeline.background.catalog import COMPANY_TYPES, catalogued_company_types
+from pipeline.background.catalog import (
+    COMPANY_TYPES,
+    catalogued_company_types,
+    paused_catalogued_types,
+)
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.background.tasks import (
     RecentlyDone,
-    paused_task_types,
-    recently_done_tasks,
+    count_recently_done_tasks,
     running_tasks,
     tasks_of,
 )
@@ -25,7 +28,7 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.background.forms import SleepForm
@@ -33,7 +36,7 @@ from pipeline.pages.background.task_actions import attempt_task_action, task_act
 from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import page_id_in, page_url_with
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -90,7 +93,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _start_from_overview(request: HttpRequest) -> HttpResponse:
-    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     form = SleepForm(request.POST)
 
     def start_overview_task() -> object:
@@ -102,7 +105,7 @@ def _start_from_overview(request: HttpRequest) -> HttpResponse:
 
     if not form.is_valid() or not attempt_task_action(form, start_overview_task):
         return _overview_page(request, member, form, status=422)
-    if "demo.sleep" in paused_task_types(member.company.id):
+    if "demo.sleep" in paused_catalogued_types(member.company.id):
         waits = "Test task created. It waits because its type is paused under Types."
         messages.warning(request, waits)
     else:
@@ -120,9 +123,9 @@ def _overview_page(
         counts={str(each): count for each, count in owner_counts(company_id).items()},
         oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
-        recent=recently_done_tasks(company_id),
+        recent=count_recently_done_tasks(company_id),
         workers=site_workers_alive(),
-        paused=paused_task_types(company_id),
+        paused=paused_catalogued_types(company_id),
         page=tasks_of(
             company_id,
             status=chosen,

@@ -13,11 +13,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipeline.background.schedules import (
-    change_schedule,
-    create_schedule,
-    delete_schedule,
-    schedule_of,
-    schedules_of,
+    change_company_schedule,
+    create_company_schedule,
+    delete_company_schedule,
+    schedule_of_company,
+    schedules_of_company,
 )
 from pipeline.background.subjects import job_subject_choices, subjects_of_payloads
 from pipeline.domain.permissions import Action
@@ -25,7 +25,7 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.background import task_descriptions
@@ -64,7 +64,7 @@ class ScheduleRow:
 def schedules(request: HttpRequest) -> HttpResponse:
     """List the company's schedules with their next runs."""
     member = require_access(current_member(request), Action.READ_COMPANY)
-    page = schedules_of(member.company.id, after=page_id_in(request, "after"), limit=SHOWN)
+    page = schedules_of_company(member.company.id, after=page_id_in(request, "after"), limit=SHOWN)
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",
@@ -80,7 +80,7 @@ def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleR
     return [
         ScheduleRow(
             row,
-            task_descriptions.describe_subject(row.type_key, row.payload, subjects),
+            task_descriptions.describe_task_subject(row.type_key, row.payload, subjects),
             describe_cron(row.cron),
         )
         for row in rows
@@ -91,11 +91,11 @@ def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleR
 @for_members(Action.MANAGE_SCHEDULES)
 def new_schedule(request: HttpRequest) -> HttpResponse:
     """Create a schedule; preview its next five runs."""
-    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
     form = _schedules_form(request, member, initial_new_schedule_form())
 
     def create_schedule_from_form() -> object:
-        return create_schedule(
+        return create_company_schedule(
             company_id=member.company.id,
             plan=form.plan(),
             schedule_id=form.cleaned_data["schedule_id"],
@@ -112,15 +112,15 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_SCHEDULES)
 def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Edit a schedule; preview its next five runs."""
-    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
-    schedule = schedule_of(member.company.id, schedule_id)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
+    schedule = schedule_of_company(member.company.id, schedule_id)
     form = _schedules_form(request, member, initial_schedule_form(schedule))
 
     def change_schedule_from_form() -> object:
         plan = asdict(form.plan(schedule))
         # Only what changed: a schedule whose times stay keeps its next run.
         changes = {name: value for name, value in plan.items() if value != getattr(schedule, name)}
-        return change_schedule(
+        return change_company_schedule(
             company_id=member.company.id,
             schedule_id=schedule.id,
             changes=changes,
@@ -183,10 +183,10 @@ def _schedules_form_page(
 @for_members(Action.MANAGE_SCHEDULES)
 def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Switch a schedule on or off."""
-    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
     on = request.POST.get("enabled") == "yes"
     try:
-        changed = change_schedule(
+        changed = change_company_schedule(
             company_id=member.company.id,
             schedule_id=schedule_id,
             changes={"enabled": on},
@@ -204,12 +204,12 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_SCHEDULES)
 def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete a schedule."""
-    member = require_access(member_who_sent(request), Action.MANAGE_SCHEDULES)
-    schedule = schedule_of(member.company.id, schedule_id)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
+    schedule = schedule_of_company(member.company.id, schedule_id)
     if request.method == "GET":
         [shown] = _rows_of_schedules(member.company.id, [schedule])
         return render(request, "background/schedule_delete.html", {"shown": shown})
-    delete_schedule(
+    delete_company_schedule(
         company_id=member.company.id,
         schedule_id=schedule_id,
         actor=task_actor_of_member(member),

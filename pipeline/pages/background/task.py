@@ -12,10 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
 from pipeline.background.tasks import (
     last_event_id_of_task,
-    paused_task_types,
     task_actors_named,
     task_events_for_people,
 )
@@ -66,7 +66,7 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     now = database_now()
     is_moving = task_row_moves_soon(found, now)
     step = int(now.timestamp()) // (FAST_SECONDS if is_moving else SLOW_SECONDS)
-    paused = paused_task_types(member.company.id)
+    paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
     state = (
         last_event_id_of_task(found.id),
@@ -79,12 +79,12 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
         request,
         "background/task.html",
         "background/_task.html",
-        build=lambda: _task_context(request, member, found, now, paused),
+        build=lambda: _task_page_context(request, member, found, now, paused),
         tag=str(state),
     )
 
 
-def _task_context(
+def _task_page_context(
     request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
 ) -> dict[str, Any]:
     given = request.GET.get("events", "")
@@ -99,8 +99,8 @@ def _task_context(
         "task": found,
         "row": row,
         "about": task_descriptions.describe_task_type(found.type.key),
-        "payload": _pretty_task_json(redact_payload(found.type.schema, found.payload)),
-        "result": _pretty_task_json(found.result) if found.result is not None else "",
+        "payload": _task_page_json(redact_payload(found.type.schema, found.payload)),
+        "result": _task_page_json(found.result) if found.result is not None else "",
         "failures": error_details_of(found.errors),
         "history": [task_history_entry(event, actors) for event in events.rows],
         "next_url": page_url_with(request, events=last) if last else "",
@@ -111,7 +111,7 @@ def _task_context(
     }
 
 
-def _pretty_task_json(value: Any) -> str:
+def _task_page_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
@@ -158,7 +158,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
-    shown = _pretty_task_json(redact_payload(found.type.schema, found.payload))
+    shown = _task_page_json(redact_payload(found.type.schema, found.payload))
     form = PayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and attempt_task_action(
         form, lambda: _replay_edited_task(request, member, found, form), field="payload"
@@ -170,7 +170,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
         "task": found,
         "row": task_rows_of(member.company.id, [found], database_now())[0],
         "failures": error_details_of(found.errors[-1:]),
-        "fields": task_descriptions.describe_fields(found.type.schema),
+        "fields": task_descriptions.describe_task_fields(found.type.schema),
     }
     return render(request, "background/edit.html", context, status=422 if form.errors else 200)
 

@@ -38,7 +38,7 @@ _THEN = {
 }
 
 
-def describe_subject(key: str, payload: Any, subjects: Subjects) -> str:
+def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
     title = subjects.jobs.get(str(given.get("job_id")), GONE)
@@ -50,15 +50,15 @@ def describe_subject(key: str, payload: Any, subjects: Subjects) -> str:
             people = "applicants" if found.rows is None else count(found.rows, "applicant")
             return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
         case "applications.export":
-            return f"Export the applications to {title}{_describe_format(given)}"
+            return f"Export the applications to {title}{_describe_task_format(given)}"
         case "log.export":
-            return f"Export the log of {title}{_describe_format(given)}"
+            return f"Export the log of {title}{_describe_task_format(given)}"
         case "report.weekly":
             week = given.get("week")
             return f"Weekly report of {title}" + (f", week of {week}" if week else "")
         case "demo.sleep":
             then = _THEN.get(str(given.get("then")), "")
-            return f"Sleep {describe_seconds(given.get('seconds', 0))}{then}"
+            return f"Sleep {describe_task_seconds(given.get('seconds', 0))}{then}"
         case "webhooks.redeliver":
             return "Send failed webhooks again"
     return describe_task_type(key)
@@ -70,11 +70,11 @@ def describe_task_type(key: str) -> str:
     return known.title if known else key
 
 
-def _describe_format(given: Mapping[str, Any]) -> str:
+def _describe_task_format(given: Mapping[str, Any]) -> str:
     return f" as {FORMATS[given['format']]}" if given.get("format") in FORMATS else ""
 
 
-def describe_seconds(value: Any) -> str:
+def describe_task_seconds(value: Any) -> str:
     """Format seconds, like "2.5 s"."""
     return f"{value:g} s" if isinstance(value, int | float) else "a while"
 
@@ -92,7 +92,7 @@ class TaskProgress(NamedTuple):
         return min(100, self.done * 100 // self.total)
 
 
-def describe_progress(task: Task) -> TaskProgress | None:
+def describe_task_progress(task: Task) -> TaskProgress | None:
     """Return the last reported progress of a running task, or None."""
     report = task.progress or {}
     total = report.get("total") or 0
@@ -101,7 +101,7 @@ def describe_progress(task: Task) -> TaskProgress | None:
     return TaskProgress(min(report.get("done") or 0, total), total, report.get("note") or "")
 
 
-def describe_result(task: Task) -> str:
+def describe_task_result(task: Task) -> str:
     """Summarise the result of a finished task; empty if there is nothing to say."""
     found = task.result if isinstance(task.result, dict) else {}
     if "accepted" in found:
@@ -113,7 +113,7 @@ def describe_result(task: Task) -> str:
     return ""
 
 
-def describe_limits(spec: TaskSpec) -> list[str]:
+def describe_task_limits(spec: TaskSpec) -> list[str]:
     """Return the limits of a type's runs as short phrases."""
     limits = [f"Up to {count(spec.max_attempts, 'attempt')}"]
     limits.append(f"at most {short_duration(spec.timeout_seconds)} each")
@@ -131,16 +131,16 @@ _SHAPES = {
 }
 
 
-def describe_fields(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_task_fields(schema: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Describe a payload's fields: each name with its allowed values."""
     required = schema.get("required", [])
     return [
-        (name, _describe_field(about) + ("" if name in required else "; optional"))
+        (name, _describe_task_field(about) + ("" if name in required else "; optional"))
         for name, about in sorted((schema.get("properties") or {}).items())
     ]
 
 
-def _describe_field(about: Mapping[str, Any]) -> str:
+def _describe_task_field(about: Mapping[str, Any]) -> str:
     if "enum" in about:
         return " or ".join(str(each) for each in about["enum"])
     kind = str(about.get("format") or about.get("type") or "anything")

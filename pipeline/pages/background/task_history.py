@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.pages.background.task_descriptions import describe_seconds
+from pipeline.pages.background.task_descriptions import describe_task_seconds
 from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
 
@@ -69,7 +69,11 @@ def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
         case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
-            return f"After {describe_seconds(float(wait))}." if wait is not None else "Immediately."
+            return (
+                f"After {describe_task_seconds(float(wait))}."
+                if wait is not None
+                else "Immediately."
+            )
         case EventKind.CANCELLED if data.get("finished"):
             return "The task stopped on its own."
     return ""

@@ -88,12 +88,14 @@ def _task_row(
     words = TASK_STATUS_WORDS[task.status]
     return TaskRow(
         task=task,
-        what=task_descriptions.describe_subject(task.type.key, task.payload, subjects),
+        what=task_descriptions.describe_task_subject(task.type.key, task.payload, subjects),
         word=words.label,
         tone=words.tone,
         who=who,
-        progress=task_descriptions.describe_progress(task),
-        result=task_descriptions.describe_result(task) if task.status == Status.SUCCEEDED else "",
+        progress=task_descriptions.describe_task_progress(task),
+        result=task_descriptions.describe_task_result(task)
+        if task.status == Status.SUCCEEDED
+        else "",
         error=error_line(task.errors[-1]) if task.errors else "",
         link=_task_row_link(task, subjects),
         now=now,

@@ -10,18 +10,23 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from pipeline.background.catalog import COMPANY_TYPES, CompanyType, catalogued_company_types
-from pipeline.background.tasks import stopped_task_types, task_actors_named
+from pipeline.background.catalog import (
+    COMPANY_TYPES,
+    CompanyType,
+    catalogued_company_types,
+    stopped_catalogued_types,
+)
+from pipeline.background.tasks import task_actors_named
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.background.task_actions import task_actor_of_member
-from pipeline.pages.background.task_descriptions import describe_limits
+from pipeline.pages.background.task_descriptions import describe_task_limits
 from pipeline.wording.english import count
 from tasks import control, registry
 from tasks.stats.owner import owner_depth
@@ -63,11 +68,11 @@ def task_types(request: HttpRequest) -> HttpResponse:
         waiting[name.partition("@")[0]] += depth
     paused = control.types_paused_by_owner(member.company.id)
     actors = task_actors_named(set(paused.values()))
-    stopped, broken = stopped_task_types(member.company.id)
+    stopped, broken = stopped_catalogued_types(member.company.id)
     cards = [
         TaskTypeCard(
             type=each,
-            limits=", ".join(describe_limits(registry.find_registered_type(each.key))) + ".",
+            limits=", ".join(describe_task_limits(registry.find_registered_type(each.key))) + ".",
             waiting=waiting[each.key],
             paused_by=actors[paused[each.key]] if each.key in paused else "",
             is_stopped=each.key in stopped,
@@ -103,7 +108,7 @@ def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
 
 def _chosen_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
-    member = require_access(member_who_sent(request), Action.MANAGE_TASKS)
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)
     if chosen is None:
         raise Http404

@@ -23,7 +23,8 @@ from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.board import board_next_in_line, board_promoted_since
+from pipeline.selectors.board import read_board_next_in_line, read_board_promoted_since
+from pipeline.selectors.cursors import Page
 from pipeline.selectors.emails import (
     SentEmail,
     email_of_application,
@@ -31,7 +32,6 @@ from pipeline.selectors.emails import (
     emails_stamp,
 )
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.paging import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
 from pipeline.wording.english import people, plural
@@ -149,7 +149,7 @@ def _consequence_for_application(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
         return consequences.consequence_when_a_seat_opens(
-            job, next(iter(board_next_in_line(job.id, most=1)), None)
+            job, next(iter(read_board_next_in_line(job.id, most=1)), None)
         )
     if seen.position is None:
         return "nobody moves up, because an unverified application is not counted"
@@ -175,7 +175,7 @@ def _decide_on_application(
     )
     if done is None:
         return redirect("application", application_id=seen.application.id)
-    promoted = consequences.consequence_were_promoted(*board_promoted_since(job.id, job.seq))
+    promoted = consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq))
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []

@@ -17,8 +17,14 @@ from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import page_place_in, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
-from pipeline.selectors.board import Board, SeatPlace, board_decay_worker, board_of, board_place_of
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.board import (
+    Board,
+    SeatPlace,
+    board_place_of,
+    read_board,
+    read_decay_worker_for_board,
+)
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
 IDLE_SHOWN = 6  # free seats drawn one by one; the rest are only counted
@@ -29,7 +35,7 @@ ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "
 def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's pipeline; the page keeps itself up to date."""
     member, job = own_job(request, job_id)
-    worker = board_decay_worker()
+    worker = read_decay_worker_for_board()
     # Besides the line, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
@@ -45,7 +51,7 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _board_context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
     seat = page_place_in(request, "seats", str, datetime, UUID)
-    shown = board_of(
+    shown = read_board(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
         waiting_after=page_place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,

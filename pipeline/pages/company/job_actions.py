@@ -20,7 +20,11 @@ from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import CapacityForm, PersonForm
 from pipeline.pages.error_messages import NOT_FOUND, attempt_or_error_message, error_message_for
 from pipeline.selectors.applications import read_application
-from pipeline.selectors.board import LOOKED_AHEAD, board_next_in_line, board_promoted_since
+from pipeline.selectors.board import (
+    LOOKED_AHEAD,
+    read_board_next_in_line,
+    read_board_promoted_since,
+)
 from pipeline.selectors.people import person_decided_before
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -65,7 +69,8 @@ def _act_on_job(
     if attempt_or_error_message(request, lambda: (verb(), True)):
         messages.success(
             request,
-            done + consequences.consequence_were_promoted(*board_promoted_since(job.id, job.seq)),
+            done
+            + consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq)),
         )
     return redirect("board", job_id=job.id)
 
@@ -82,7 +87,7 @@ def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return _job_capacity_page(request, job, form, None, "")
     wanted = form.cleaned_data["capacity"]
     added = wanted - job.active_count - job.pending_count
-    names = board_next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
+    names = read_board_next_in_line(job.id, most=min(added, LOOKED_AHEAD)) if added > 0 else []
     follows = consequences.consequence_of_capacity(job, wanted, names)
     if request.method != "POST":
         return _job_capacity_page(request, job, form, wanted, follows)
@@ -122,7 +127,7 @@ def job_add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
             form.add_error(None, error_message_for(error))
     # With a cool-down for everyone who waits, a free seat goes to the newcomer.
     free = job.seats_free
-    eligible = len(board_next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
+    eligible = len(read_board_next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
     context = {
         "job": job,
         "tab": "board",

@@ -11,30 +11,26 @@ from django.shortcuts import redirect, render
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_who_sent, require_access
+from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
 from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
+from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
 from pipeline.pages.live_page import live_page
 from pipeline.pages.paging import page_id_in, page_url_with
-from pipeline.selectors.board import board_decay_worker
+from pipeline.selectors.board import read_decay_worker_for_board
+from pipeline.selectors.cursors import Page
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.overview import overview_glances
-from pipeline.selectors.paging import Page
 from pipeline.services.lifecycle import create_job
 from pipeline.wording.explanations import explain_line
 
 JOBS_SHOWN = 20
 LONGEST_SEARCH = 200
 REFRESH_SECONDS = 600  # how often counts of the last hours or days change with time alone
-FAIR_WINDOW_SECONDS = 20 * 3_600  # WCAG 2.2.1: a shorter time to confirm shuts people out
 
 FIRST_JOB = (
     "Describe the work and say how many people you can review carefully at the same time. Everyone"
     " else waits in one line, which moves by itself whenever a seat opens."
-)
-SHORT_WINDOW = (
-    "People have less than 20 hours to confirm a seat. Anyone who is asleep, at work or needs more"
-    " time to read may miss it. Accessibility guidelines (WCAG 2.2.1) ask for at least 20 hours."
 )
 
 
@@ -54,7 +50,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
     )
     next_url = page_url_with(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
-    now = int(board_decay_worker().now.timestamp()) // REFRESH_SECONDS
+    now = int(read_decay_worker_for_board().now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "company/jobs.html",
@@ -62,7 +58,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_glances(page.rows)],
-            "now": board_decay_worker().now,
+            "now": read_decay_worker_for_board().now,
             "status": status,
             "statuses": JobStatus.values,
             "search": search,
@@ -79,7 +75,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Show the form for a new job, preview its line, and create it as a draft or open."""
-    member = require_access(member_who_sent(request), Action.CREATE_JOB)
+    member = require_access(member_of_sent_form(request), Action.CREATE_JOB)
     if request.method != "POST":
         initial = forms.policy_form_values(Policy()) | {"capacity": 3}
         return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)
@@ -101,14 +97,8 @@ def new_job(request: HttpRequest) -> HttpResponse:
     )
     state = "open: everyone can apply" if opened else "a draft: only your company can see it"
     messages.success(request, f"“{form.cleaned_data['title']}” was created. It is {state}.")
-    warn_of_jobs_short_window(request, form.policy())
+    warn_of_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
-
-
-def warn_of_jobs_short_window(request: HttpRequest, policy: Policy) -> None:
-    """Warn on the next page if people have too little time to confirm."""
-    if policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS:
-        messages.warning(request, SHORT_WINDOW)
 
 
 def _new_job_page(
@@ -123,16 +113,6 @@ def _new_job_page(
         "form": form,
         "works": explain_line(policy, capacity) if policy and capacity else [],
         "previewed": "preview" in request.POST,
-        **jobs_short_window(policy),
+        **short_window_context(policy),
     }
     return render(request, "company/new_job.html", context, status=status)
-
-
-def jobs_short_window(policy: Policy | None) -> dict[str, Any]:
-    """Return the context of the warning about a short time to confirm."""
-    short = policy is not None and policy.acknowledgment_window_seconds < FAIR_WINDOW_SECONDS
-    return {
-        "short_window": SHORT_WINDOW,
-        "is_short": short,
-        "fair_window_seconds": FAIR_WINDOW_SECONDS,
-    }

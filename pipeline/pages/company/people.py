@@ -15,11 +15,11 @@ from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.paging import page_id_in, page_place_in, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.applications import applications_of
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.people import (
-    applicant_known_to,
-    applicants_with_address,
     people_recently_applied,
+    people_with_address,
+    person_known_to,
 )
 from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
 from pipeline.selectors.timelines import TimelineMoment, timeline_of_person
@@ -40,7 +40,7 @@ def people(request: HttpRequest) -> HttpResponse:
     if "@" in search:
         context["found"] = [
             seen
-            for person in applicants_with_address(member.company.id, search)
+            for person in people_with_address(member.company.id, search)
             for seen in applications_of(
                 person.id, company_id=member.company.id, after=None, limit=FOUND_SHOWN
             ).rows
@@ -65,7 +65,7 @@ def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     """Show one person's applications to this company, and their events."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
-    known = applicant_known_to(company_id, applicant_id)
+    known = person_known_to(company_id, applicant_id)
     here = page_id_in(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from jobs.companies import set_retention
 from jobs.models import Job, Retention
-from jobs.services import set_retention
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.forms import PlainForm

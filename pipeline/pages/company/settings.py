@@ -19,8 +19,8 @@ from pipeline.pages.company.forms import (
     policy_form_values,
     posting_form_values,
 )
-from pipeline.pages.company.jobs import jobs_short_window, warn_of_jobs_short_window
 from pipeline.pages.company.retention import retention_form
+from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
@@ -72,7 +72,7 @@ def _save_settings(
         )
     messages.success(request, done)
     if isinstance(form, SettingsForm):
-        warn_of_jobs_short_window(request, form.policy())
+        warn_of_short_window(request, form.policy())
     return redirect("job_settings", job_id=job.id)
 
 
@@ -124,7 +124,7 @@ def _settings_page(
         "exports": EXPORTS,
         "retention": retention_form(job),
         "may_keep": member.may(Action.MANAGE_TEAM),
-        **jobs_short_window(job.policy),
+        **short_window_context(job.policy),
     }
     return render(request, "company/settings.html", context, status=status)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
-from pipeline.wording.english import axis_duration
+from pipeline.wording.english import single_unit_duration
 
 WIDTH, HEIGHT = 1_000, 200  # box of the lines, in its own units; the height is also in pixels
 TOP = 18  # pixels above the box, for the labels of marks
@@ -185,7 +185,11 @@ def span_ticks(longest_seconds: float, *, most: int = 6) -> list[Tick]:
     step = next(s for s in (*_SPANS, *days) if longest_seconds / s <= most)
     count = int(longest_seconds // step)
     return [
-        Tick(index * step / longest_seconds, axis_duration(index * step), wide_only=index % 2 == 1)
+        Tick(
+            index * step / longest_seconds,
+            single_unit_duration(index * step),
+            wide_only=index % 2 == 1,
+        )
         for index in range(count + 1)
     ]
 

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_safe
 
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures.job_charts import (
-    answers_chart,
-    hours_chart,
-    occupancy_chart,
-    seat_time_chart,
-    waits_chart,
-    waits_chart_groups,
+    job_answers_chart,
+    job_hours_chart,
+    job_occupancy_chart,
+    job_seat_time_chart,
+    job_waits_chart,
+    job_waits_chart_groups,
 )
 from pipeline.pages.time_limit import time_limited
 from pipeline.stats.job_series import MOST_EVENTS, series_of
@@ -46,7 +46,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     chosen = chosen if chosen in RANGES else USUAL
     series = series_of(job, back=RANGES[chosen][1], zone=timezone.get_current_timezone_name())
     zone = timezone.get_current_timezone()
-    parts, bar = seat_time_chart(series.seat_time)
+    parts, bar = job_seat_time_chart(series.seat_time)
     numbers = totals_of_job(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
     context = {
@@ -59,13 +59,13 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "most_events": MOST_EVENTS,
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
-        "occupancy": occupancy_chart(series.points, series.start, series.end, zone),
-        "answers": answers_chart(series, job.acknowledgment_window_seconds),
+        "occupancy": job_occupancy_chart(series.points, series.start, series.end, zone),
+        "answers": job_answers_chart(series, job.acknowledgment_window_seconds),
         # For each tenth of the confirmations, the seconds within which they arrived.
         "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
-        "waits": waits_chart(series),
-        "wait_rows": list(zip(waits_chart_groups(), series.waits, strict=True)),
-        "hours": hours_chart(series),
+        "waits": job_waits_chart(series),
+        "wait_rows": list(zip(job_waits_chart_groups(), series.waits, strict=True)),
+        "hours": job_hours_chart(series),
         "hour_rows": sorted(series.misses_by_hour.items()),
         "parts": parts if any(series.seat_time) else [],
         "seat_bar": bar,

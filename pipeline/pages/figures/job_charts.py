@@ -23,7 +23,9 @@ from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
 from pipeline.wording.english import plural, short_duration
 
 
-def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo) -> Chart:
+def job_occupancy_chart(
+    points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo
+) -> Chart:
     """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
@@ -31,7 +33,7 @@ def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zon
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
-    def occupancy_chart_line(name: str) -> list[tuple[float, float]]:
+    def job_occupancy_chart_line(name: str) -> list[tuple[float, float]]:
         values = [getattr(p, name) / top for p in points]
         return list(zip(times, [*values, values[-1]], strict=True))
 
@@ -46,14 +48,18 @@ def occupancy_chart(points: Sequence[Point], start: datetime, end: datetime, zon
         x=time_ticks(start, end, zone),
         y=y,
         curves=[
-            chart_steps("held", "Seats taken", occupancy_chart_line("held"), area=True),
-            chart_steps("capacity", "Seats in total", occupancy_chart_line("capacity"), area=False),
-            chart_steps("waiting", "People waiting", occupancy_chart_line("waiting"), area=False),
+            chart_steps("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
+            chart_steps(
+                "capacity", "Seats in total", job_occupancy_chart_line("capacity"), area=False
+            ),
+            chart_steps(
+                "waiting", "People waiting", job_occupancy_chart_line("waiting"), area=False
+            ),
         ],
     )
 
 
-def answers_chart(series: Series, window_seconds: int) -> Chart | None:
+def job_answers_chart(series: Series, window_seconds: int) -> Chart | None:
     """Draw the share of offers confirmed over the time since the offer, or None without offers."""
     if not series.answers:
         return None
@@ -65,8 +71,8 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations arrived within {short_duration(answers_median(series))}. "
-            f"In the end, {reached * 100:.0f} % of the offers were confirmed."
+            f"Half of the confirmations arrived within {short_duration(job_answers_median(series))}."
+            f" In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
         x=span_ticks(longest),
         y=SHARE_TICKS,
@@ -75,25 +81,25 @@ def answers_chart(series: Series, window_seconds: int) -> Chart | None:
     )
 
 
-def answers_median(series: Series) -> float:
+def job_answers_median(series: Series) -> float:
     """Return the seconds within which half of the confirmations arrived."""
     return series.answers[STEPS // 2]
 
 
-def waits_chart_groups() -> list[str]:
+def job_waits_chart_groups() -> list[str]:
     """Return the names of the groups of times to the first offer."""
     words = [short_duration(edge) for edge in WAIT_EDGES]
     between = [f"{low} to {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *between, f"over {words[-1]}"]
 
 
-def waits_chart(series: Series) -> Chart | None:
+def job_waits_chart(series: Series) -> Chart | None:
     """Draw first offers by the time people had waited, or None without offers."""
     if not any(series.waits):
         return None
     filled = [index for index, count in enumerate(series.waits) if count]
     first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
-    counts, names = series.waits[first : last + 1], waits_chart_groups()[first : last + 1]
+    counts, names = series.waits[first : last + 1], job_waits_chart_groups()[first : last + 1]
     top, y = count_ticks(max(counts))
     edges = WAIT_EDGES[first:last]
     return Chart(
@@ -109,7 +115,7 @@ def waits_chart(series: Series) -> Chart | None:
     )
 
 
-def hours_chart(series: Series) -> Chart | None:
+def job_hours_chart(series: Series) -> Chart | None:
     """Draw missed deadlines by the hour of the day, or None without any."""
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
@@ -131,7 +137,7 @@ def hours_chart(series: Series) -> Chart | None:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatTimePart:
+class JobSeatTimePart:
     """Part of the total seat time, in seconds and as a share."""
 
     kind: str
@@ -145,7 +151,7 @@ class SeatTimePart:
         return f"{self.share * 100:.1f} %"
 
 
-def seat_time_chart(spent: SeatTime) -> tuple[list[SeatTimePart], list[Bar]]:
+def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[Bar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",
@@ -156,7 +162,7 @@ def seat_time_chart(spent: SeatTime) -> tuple[list[SeatTimePart], list[Bar]]:
     }
     whole = sum(spent) or 1.0
     parts = [
-        SeatTimePart(kind, label, seconds, seconds / whole)
+        JobSeatTimePart(kind, label, seconds, seconds / whole)
         for (kind, label), seconds in zip(words.items(), spent, strict=True)
     ]
     start, drawn = 0.0, []

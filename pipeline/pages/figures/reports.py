@@ -18,7 +18,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
 from pipeline.background.errors import WorkError
-from pipeline.background.schedules import Plan, change_schedule, create_schedule, delete_schedule
+from pipeline.background.schedules import (
+    Plan,
+    change_company_schedule,
+    create_company_schedule,
+    delete_company_schedule,
+)
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import ScheduleNotFound
@@ -207,7 +212,7 @@ def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     try:
         if request.POST.get("do") == "stop":
             with suppress(ScheduleNotFound):
-                delete_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
+                delete_company_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
             done = "Reports are no longer made on Mondays. Existing reports stay here."
         else:
             _schedule_reports(job, actor)
@@ -229,10 +234,12 @@ def _schedule_reports(job: Job, actor: str) -> None:
         payload={"job_id": str(job.id), "zone": zone},
     )
     own, company_id = report_schedule_id(job.id), job.company_id
-    made = create_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
+    made = create_company_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
     if (made.zone, made.enabled) != (zone, True):
         changes = {"zone": zone, "payload": plan.payload, "cron": plan.cron, "enabled": True}
-        change_schedule(company_id=company_id, schedule_id=own, changes=changes, actor=actor)
+        change_company_schedule(
+            company_id=company_id, schedule_id=own, changes=changes, actor=actor
+        )
 
 
 def _report_on_shelf(job: Job, week: str) -> Shelf:

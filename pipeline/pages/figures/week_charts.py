@@ -7,7 +7,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from pipeline.pages.figures.charts import Bar, Chart, Tick, count_ticks
-from pipeline.pages.figures.job_charts import SeatTimePart, occupancy_chart, seat_time_chart
+from pipeline.pages.figures.job_charts import (
+    JobSeatTimePart,
+    job_occupancy_chart,
+    job_seat_time_chart,
+)
 from pipeline.stats.job_series import Point, SeatTime
 from pipeline.stats.job_week import DAYS, Week
 
@@ -56,11 +60,11 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
 def week_occupancy_chart(figures: dict[str, Any], week: Week) -> Chart:
     """Draw seats and waitlist over the week."""
     points = [Point(datetime.fromisoformat(at), *row) for at, *row in figures["points"]]
-    return occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
+    return job_occupancy_chart(points, week.start, week.end, ZoneInfo(week.zone))
 
 
 def week_seat_time_chart(
     figures: dict[str, Any],
-) -> tuple[list[SeatTimePart], list[Bar]]:
+) -> tuple[list[JobSeatTimePart], list[Bar]]:
     """Split the week's seat time into parts, and build the bar that shows them."""
-    return seat_time_chart(SeatTime(**figures["seat_seconds"]))
+    return job_seat_time_chart(SeatTime(**figures["seat_seconds"]))

@@ -22,7 +22,7 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import row_of_event
 from pipeline.pages.history.timeline import timeline_number
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.history import names_in_history
+from pipeline.selectors.event_trees import names_in_event_trees
 from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
@@ -156,7 +156,7 @@ def _local_replay_time(at: datetime) -> str:
 
 def _replay_people(moment: PastState) -> dict[str, Any]:
     everybody = [*moment.active, *moment.pending, *moment.waitlist]
-    names = names_in_history(person.application_id for person in everybody)
+    names = names_in_event_trees(person.application_id for person in everybody)
     at = moment.event.at
 
     def replay_rows(people: list[PastPlace]) -> list[dict[str, Any]]:
@@ -198,7 +198,7 @@ def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
     differing = past_differences(job.id, earlier.seq, later.seq)
     found = differing or []
-    names = names_in_history(each.application_id for each in found)
+    names = names_in_event_trees(each.application_id for each in found)
     groups = []
     for kind, words in DIFFERENCES.items():
         of_kind = [each for each in found if each.kind == kind]

@@ -19,16 +19,16 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import event_rows_of_job
 from pipeline.pages.live_page import live_page
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.history import (
+from pipeline.selectors.cursors import Page
+from pipeline.selectors.event_trees import (
     MOST_COUNTED,
     SHOWN,
     EventTree,
     Wanted,
-    history_of,
-    history_of_wanted,
-    names_in_history,
+    event_trees_of,
+    names_in_event_trees,
+    wanted_event_trees_of,
 )
-from pipeline.selectors.paging import Page
 from pipeline.selectors.search import Found, find_by_name
 from pipeline.wording.event_words import EVENT_FILTERS
 
@@ -83,13 +83,13 @@ def _timeline_context(
 ) -> dict[str, Any]:
     page: Page[EventTree]
     if wanted:
-        page = history_of_wanted(job.id, wanted, before=before, limit=PAGE)
+        page = wanted_event_trees_of(job.id, wanted, before=before, limit=PAGE)
     else:
-        page = history_of(job.id, before=before, limit=PAGE)
+        page = event_trees_of(job.id, before=before, limit=PAGE)
     last = page.rows[-1].event.seq if page.rows else None
     about = wanted.application_id
     if about:
-        heading = f"Events about {names_in_history([about]).get(about, 'one person')}"
+        heading = f"Events about {names_in_event_trees([about]).get(about, 'one person')}"
     elif wanted.cause_seq:
         heading = f"Events caused by event {wanted.cause_seq}"
     else:

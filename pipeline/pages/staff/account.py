@@ -15,9 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from jobs.accounts import has_second_step
 from jobs.models import User
-from jobs.selectors import has_second_step, locked_companies
-from jobs.services import choose_member_emails
+from jobs.team import choose_member_emails, locked_companies
 from pipeline.pages.access import current_memberships, switch_current_member
 
 

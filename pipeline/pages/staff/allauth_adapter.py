@@ -18,7 +18,7 @@ from django.utils.html import format_html
 
 from applicants.mail import post_private_email
 from jobs.models import User
-from jobs.selectors import company_of_newcomer, roles_of
+from jobs.team import company_of_newcomer, roles_of
 from pipeline.web.client_address import client_address
 
 security = logging.getLogger("security")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django import forms
 
 from applicants.forms import AddressField
+from jobs.keys import MOST_KEY_DAYS
 from jobs.models import NAME_LENGTH, Role, Scope
-from jobs.services import MOST_KEY_DAYS
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import MOST_A_MINUTE
 from pipeline.pages.forms import PlainForm

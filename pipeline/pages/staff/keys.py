@@ -15,9 +15,8 @@ from django.views.decorators.http import require_http_methods
 from uuid_utils.compat import uuid7
 
 from jobs.errors import ApiKeyNotFound, BadName
+from jobs.keys import api_key_of, api_keys_of, revoke_api_key
 from jobs.models import ApiKey, Scope
-from jobs.selectors import key_of, keys_of
-from jobs.services import revoke_api_key
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key, limits_of_keys
 from pipeline.domain.permissions import Action
@@ -26,11 +25,11 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.staff.forms import KeyForm
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 
 ROWS = 50
 MADE_ALREADY = (
@@ -48,7 +47,7 @@ def api_keys(request: HttpRequest) -> HttpResponse:
     The response to the form shows the key. It is in no session and no URL, so it is gone with the
     page. An owner who has not confirmed their identity recently must do so first.
     """
-    owner = require_access(member_who_sent(request), Action.MANAGE_KEYS)
+    owner = require_access(member_of_sent_form(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
         return _keys_page(request, owner, KeyForm(initial=initial))
@@ -69,7 +68,7 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
     try:
         if request.method == "GET":
             return render(
-                request, "staff/key_revoke.html", {"row": key_of(owner.company.id, key_id)}
+                request, "staff/key_revoke.html", {"row": api_key_of(owner.company.id, key_id)}
             )
         revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id)
     except ApiKeyNotFound:
@@ -104,7 +103,7 @@ def _keys_page(
         after = UUID(request.GET.get("after", ""))
     except ValueError:
         after = None
-    keys = Page.cut(keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
+    keys = Page.cut(api_keys_of(owner.company.id, after=after, most=ROWS + 1), ROWS)
     limits = limits_of_keys(key.id for key in keys.rows)
     context = {
         "form": form,

@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from jobs.accounts import has_second_step
 from jobs.models import User
-from jobs.selectors import has_second_step
-from pipeline.web.page_middleware import pages_only
+from pipeline.web.middleware import pages_only
 
 ALLAUTH_ROOT = "/account/"
 BACK_OFFICE = "/admin/"

@@ -9,17 +9,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from jobs.companies import require_second_step
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
-from jobs.selectors import member_of, team_of
-from jobs.services import add_member, change_role, remove_member, require_second_step
+from jobs.team import add_member, change_role, member_of, remove_member, team_of
 from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.staff.emails import email_new_member
@@ -41,7 +41,7 @@ OWN_STEP_FIRST = (
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
     """List the members; let owners add people."""
-    member = require_access(member_who_sent(request), Action.READ_COMPANY)
+    member = require_access(member_of_sent_form(request), Action.READ_COMPANY)
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
         require_access(member, Action.MANAGE_TEAM)
@@ -55,7 +55,7 @@ def team(request: HttpRequest) -> HttpResponse:
 @for_members()
 def team_second_step(request: HttpRequest) -> HttpResponse:
     """Require a second step from all members of the company, or make it optional again."""
-    owner = require_access(member_who_sent(request), Action.MANAGE_TEAM)
+    owner = require_access(member_of_sent_form(request), Action.MANAGE_TEAM)
     required = request.POST.get("required") == "yes"
     try:
         require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)

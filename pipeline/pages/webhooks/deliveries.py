@@ -19,7 +19,7 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.paging import page_id_in, page_url_with
@@ -87,7 +87,7 @@ def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) 
 @for_members(_MANAGE)
 def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
-    owner, row = _own(member_who_sent(request), webhook_id)
+    owner, row = _own(member_of_sent_form(request), webhook_id)
     try:
         sent = send_test_webhook(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
@@ -101,7 +101,7 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Send a delivery again."""
-    owner, row = _own(member_who_sent(request), webhook_id)
+    owner, row = _own(member_of_sent_form(request), webhook_id)
     try:
         redeliver(company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id)
     except WebhookOff as error:
@@ -115,7 +115,7 @@ def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID)
 @for_members(_MANAGE)
 def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Have a task send everything again that failed since a time."""
-    owner, row = _own(member_who_sent(request), webhook_id)
+    owner, row = _own(member_of_sent_form(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:
         made = start_redelivering_webhooks(

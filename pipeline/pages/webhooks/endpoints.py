@@ -22,7 +22,7 @@ from pipeline.pages.access import (
     Member,
     current_member,
     for_members,
-    member_who_sent,
+    member_of_sent_form,
     require_access,
 )
 from pipeline.pages.webhooks.forms import EndpointForm
@@ -50,7 +50,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @for_members(_MANAGE)
 def new_webhook(request: HttpRequest) -> HttpResponse:
     """Create an endpoint; the response to the form shows its secret."""
-    owner = require_access(member_who_sent(request), _MANAGE)
+    owner = require_access(member_of_sent_form(request), _MANAGE)
     if request.method == "GET":
         return _form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
     form = EndpointForm(request.POST)
@@ -129,7 +129,7 @@ def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 
 
 def _own(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
-    owner = require_access(member_who_sent(request), _MANAGE)
+    owner = require_access(member_of_sent_form(request), _MANAGE)
     return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
 
 

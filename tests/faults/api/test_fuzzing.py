@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from applicants.models import Applicant
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company, Job, Role
 from pipeline.models import Application
 from tasks.scheduling.schedules import create_schedule

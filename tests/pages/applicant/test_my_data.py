@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from applicants.models import Applicant
-from applicants.services import issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote, Event

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from applicants.models import SignInCode
 from pipeline.config.logging import configure_logging
 from pipeline.mail.links import Offer, make_offer_link_token
-from pipeline.maintenance.retention import remove_expired
+from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.pages.rate_limits import TooOften
 from tests.support import factories
 from tests.support.applicants import applicant_browser, owner_signed_in, who
@@ -178,7 +178,7 @@ def test_expired_sessions_are_removed() -> None:
     first = Session.objects.first()
     Session.objects.filter(pk=first.pk).update(expire_date=F("expire_date") - timedelta(days=30))
 
-    remove_expired()
+    remove_expired_rows()
 
     assert [row.pk for row in Session.objects.all()] != []
     assert not Session.objects.filter(pk=first.pk).exists()

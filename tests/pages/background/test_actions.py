@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.background.schedules import Plan, create_schedule
+from pipeline.background.schedules import Plan, create_company_schedule
 from tasks.models import TaskAct
 
 LIST = "/company/work/schedules/"
@@ -15,7 +15,7 @@ LIST = "/company/work/schedules/"
 
 def test_members_are_named_for_what_they_do(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
-    made = create_schedule(company_id=company.id, plan=plan, actor="somebody else")
+    made = create_company_schedule(company_id=company.id, plan=plan, actor="somebody else")
 
     owner.post(f"{LIST}{made.id}/switch/", {"enabled": "no"})
     owner.post(f"{LIST}{made.id}/delete/")

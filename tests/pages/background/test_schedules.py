@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.background.schedules import MOST_SCHEDULES, Plan, create_schedule
+from pipeline.background.schedules import MOST_SCHEDULES, Plan, create_company_schedule
 from pipeline.pages.background.cron_descriptions import (
     RHYTHMS,
     cron_of_rhythm,
@@ -122,7 +122,7 @@ def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
 ) -> None:
     payload = {"job_id": str(job), "format": "jsonl"}
     plan = Plan("Log", "5 * * * *", "log.export", payload=payload, priority=7, enabled=False)
-    made = create_schedule(company_id=company.id, plan=plan)
+    made = create_company_schedule(company_id=company.id, plan=plan)
     shown = owner.get(f"{LIST}{made.id}/")
     assert shown.context["form"].initial["rhythm"] == "hourly"
     assert len(shown.context["runs"]) == 5
@@ -137,7 +137,7 @@ def test_a_schedule_is_changed_and_keeps_what_the_form_does_not_ask_for(
 
 def test_a_schedule_is_switched_off_and_on_and_deleted(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
-    made = create_schedule(company_id=company.id, plan=plan)
+    made = create_company_schedule(company_id=company.id, plan=plan)
 
     assert "No next run" in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "no"})
     assert "Next: " in follow(owner, f"{LIST}{made.id}/switch/", {"enabled": "yes"})
@@ -150,7 +150,7 @@ def test_too_many_schedules_are_refused(
     owner: Client, company: Company, form: dict[str, Any]
 ) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep")
-    one = create_schedule(company_id=company.id, plan=plan)
+    one = create_company_schedule(company_id=company.id, plan=plan)
     rows = [
         Schedule(
             name="x", cron=one.cron, type_key="demo.sleep", owner_id=company.id, next_at=one.next_at

@@ -14,7 +14,7 @@ from jobs.models import Company
 from pipeline.domain.states import EventType, Outcome
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application
-from pipeline.selectors.history import Wanted, history_of, history_of_wanted
+from pipeline.selectors.event_trees import Wanted, event_trees_of, wanted_event_trees_of
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
@@ -100,9 +100,9 @@ def all_seqs(job: UUID, wanted: Wanted | None) -> list[int]:
     before, more = None, True
     while more:
         if wanted is None:
-            found = history_of(job, before=before, limit=3)
+            found = event_trees_of(job, before=before, limit=3)
         else:
-            found = history_of_wanted(job, wanted, before=before, limit=3)
+            found = wanted_event_trees_of(job, wanted, before=before, limit=3)
         seqs += [tree.event.seq for tree in found.rows]
         before, more = (seqs[-1] if seqs else None), found.more
     return seqs
@@ -120,7 +120,7 @@ def test_who_was_let_go_and_who_was_decided_on_after_the_closing_is_all_told() -
     factories.settle_all()
     decide_on(second)
 
-    trees = history_of(job, before=None, limit=3).rows
+    trees = event_trees_of(job, before=None, limit=3).rows
 
     assert [tree.event.event for tree in trees] == ["REMOVED", "REMOVED", "JOB_CLOSED"]
     assert [tree.total for tree in trees] == [0, 0, 7]

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from jobs.keys import find_api_key
 from jobs.models import ApiKey, Company, User
-from jobs.services import find_api_key
 from tests.pages.staff.test_keys import KEY, KEYS, status_with
 from tests.support.accounts import PASSWORD, browser_of, sign_in
 from tests.support.callers import SessionCaller, code_of, member_caller

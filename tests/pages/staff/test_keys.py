@@ -7,8 +7,8 @@ import re
 import pytest
 from django.test import Client
 
+from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Role, Scope, User
-from jobs.services import create_api_key
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import Producer
 from tests.support import factories

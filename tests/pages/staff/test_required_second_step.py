@@ -6,9 +6,9 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
 
+from jobs.companies import require_second_step
 from jobs.errors import SecondStepMissing
 from jobs.models import Company, Role, User
-from jobs.services import require_second_step
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.callers import SessionCaller, code_of

@@ -12,9 +12,11 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from jobs.accounts import has_staff_account
+from jobs.companies import create_company
 from jobs.errors import AlreadyMember
 from jobs.models import Company, Membership, Role, User
-from jobs.services import add_member, create_company, has_staff_account
+from jobs.team import add_member
 from tests.pages.staff.test_sign_in import ask_for_code, code_to, try_code
 from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of, sign_in
 

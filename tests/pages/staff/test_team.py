@@ -10,7 +10,7 @@ from django.test import Client
 
 from jobs.errors import LastOwner
 from jobs.models import Company, Membership, Role, User
-from jobs.services import change_role, remove_member
+from jobs.team import change_role, remove_member
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.together import kinds, together

@@ -16,6 +16,7 @@ from pipeline.api.access import own_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parsing import CSVParser, refuse_unparsable_body
 from pipeline.api.problems import (
     BACKPRESSURE,
@@ -25,7 +26,6 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action

@@ -30,11 +30,11 @@ class SubmissionIn(Shape):
         """Refuse a body that names nobody, or names a person in both ways."""
         if "applicant_id" in attrs:
             if "email" in attrs:
-                _refuse_application_field("email", "Send either email or applicant_id.", "invalid")
+                _refuse_application_input("email", "Send either email or applicant_id.", "invalid")
             return attrs
         for name in ("name", "email"):
             if name not in attrs:
-                _refuse_application_field(name, "This field is required.", "required")
+                _refuse_application_input(name, "This field is required.", "required")
         return attrs
 
 
@@ -60,5 +60,5 @@ class DecisionIn(Shape):
         return attrs | {"reason": Reason(code) if code else None, "note": reason}
 
 
-def _refuse_application_field(name: str, why: str, code: str) -> None:
+def _refuse_application_input(name: str, why: str, code: str) -> None:
     raise ValidationError({name: [ErrorDetail(why, code)]})

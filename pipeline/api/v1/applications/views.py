@@ -21,6 +21,7 @@ from pipeline.api.access import (
 from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import parameter_as_id
 from pipeline.api.problems import (
     ACKNOWLEDGMENT_EXPIRED,
@@ -29,7 +30,6 @@ from pipeline.api.problems import (
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
 )
-from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.inputs import (
     DecisionIn,
@@ -49,7 +49,7 @@ from pipeline.selectors.applications import (
     read_application,
     seen_application_after_change,
 )
-from pipeline.selectors.people import applicant_known_to, read_applicant
+from pipeline.selectors.people import person_known_to, read_person
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.apply_unverified import apply_unverified
@@ -89,7 +89,7 @@ class JobApplications(Endpoint):
         else:
             job = visible_job(caller, job_id)
             given = endpoint_body(request, OwnApplicationIn)
-            person = read_applicant(caller.applicant_id)
+            person = read_person(caller.applicant_id)
             name = given.get("name") or person.name or person.email.partition("@")[0]
 
         application = apply(
@@ -243,7 +243,7 @@ def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant
     applicant_id = parameter_as_id(given["applicant_id"])
     if applicant_id is None:
         raise ApplicantNotFound
-    return applicant_known_to(caller.company_id, applicant_id)
+    return person_known_to(caller.company_id, applicant_id)
 
 
 def _application_answer(facts: ApplicationFacts, application: Application) -> Response:

@@ -12,14 +12,14 @@ from pipeline.api.access import known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
-from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.cursors import Page, encode_cursor
 from pipeline.selectors.timelines import TimelineMoment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 

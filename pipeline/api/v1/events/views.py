@@ -12,15 +12,15 @@ from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.parameters import AFTER, LIMIT
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import link_to_next_page, page_limit
 from pipeline.api.parameters import refuse_parameter
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.events.outputs import EventOut, FeedOut, event_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
+from pipeline.selectors.cursors import decode_cursor, encode_cursor
 from pipeline.selectors.feed import FeedPlace, feed_of
-from pipeline.selectors.paging import decode_cursor, encode_cursor
 
 _START = encode_cursor("start")
 

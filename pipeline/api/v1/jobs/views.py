@@ -25,20 +25,20 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.parameters import choice_parameter, search_parameter
 from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
-from pipeline.audit.turns import turn_for_heavy_read
+from pipeline.audit.heavy_reads import turn_for_heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.selectors.jobs import JobFacts, jobs_of_company, open_jobs, read_job
-from pipeline.selectors.paging import Page, encode_cursor
+from pipeline.selectors.cursors import Page, encode_cursor
+from pipeline.selectors.jobs import JobFacts, jobs_of_company, read_job, read_open_jobs
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import totals_of_job
@@ -84,7 +84,7 @@ class Jobs(Endpoint):
                 limit=limit,
             )
         elif status in (None, JobStatus.OPEN):
-            page = open_jobs(search=search, after=after, limit=limit)
+            page = read_open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
         return endpoint_page_answer(
             request, paginated(page, shape, lambda job: encode_cursor(str(job.id)))

@@ -13,7 +13,7 @@ from pipeline.api.v1.outputs import Count, Hash, PageOf, output_if_ahead
 from pipeline.audit.replay import Line
 from pipeline.audit.verify import Verdict
 from pipeline.domain.states import Status
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.past_states import PastPlace
 
 

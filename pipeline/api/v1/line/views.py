@@ -28,6 +28,7 @@ from pipeline.api.openapi.parameters import (
     REPLAY_LIMIT,
     REPLAY_SEQ,
 )
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
@@ -37,7 +38,6 @@ from pipeline.api.parameters import (
     refuse_parameter,
     whole_parameter,
 )
-from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
 from pipeline.api.v1.events.outputs import EventOut, event_out
@@ -50,8 +50,8 @@ from pipeline.api.v1.line.outputs import (
     line_verdict_out,
 )
 from pipeline.api.v1.outputs import PageOf, output_if_ahead
+from pipeline.audit.heavy_reads import turn_for_heavy_read
 from pipeline.audit.replay import replay_page
-from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
@@ -63,9 +63,9 @@ from pipeline.selectors.applications import (
     SeenApplication,
     queued_applications_of,
 )
+from pipeline.selectors.cursors import Page, encode_cursor
 from pipeline.selectors.events import events_of_job
 from pipeline.selectors.jobs import JobFacts
-from pipeline.selectors.paging import Page, encode_cursor
 from pipeline.selectors.people import has_person_applied
 from pipeline.selectors.pipeline import pipeline_of
 
@@ -84,7 +84,7 @@ class LinePipeline(Endpoint):
             "job": job_out(whole.job),
             "active": [application_out(seen) for seen in whole.active],
             "pending": [application_out(seen) for seen in whole.pending],
-            "waitlist": _line_waitlist(whole.waitlist),
+            "waitlist": _waitlist_in_line_view(whole.waitlist),
         }
         return endpoint_answer(request, payload, _line_tag(facts, whole.waitlist))
 
@@ -105,7 +105,7 @@ class LineQueue(Endpoint):
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
-        return endpoint_answer(request, _line_waitlist(page), _line_tag(facts, page))
+        return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page))
 
 
 class LineEvents(Endpoint):
@@ -214,7 +214,7 @@ def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:
     return version_tag(facts.seq, facts.posting_version, cooling)
 
 
-def _line_waitlist(page: Page[SeenApplication]) -> dict[str, Any]:
+def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:
     def line_cursor_after(seen: SeenApplication) -> str:
         return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
 

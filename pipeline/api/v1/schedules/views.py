@@ -13,6 +13,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.problems import (
     INVALID_PAYLOAD,
@@ -22,21 +23,20 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
 from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
 from pipeline.background.schedules import (
     Plan,
-    change_schedule,
-    create_schedule,
-    delete_schedule,
-    schedule_of,
-    schedules_of,
+    change_company_schedule,
+    create_company_schedule,
+    delete_company_schedule,
+    schedule_of_company,
+    schedules_of_company,
 )
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
 # Names of API fields in a plan, where they differ.
@@ -55,7 +55,7 @@ class Schedules(Endpoint):
         """Return the company's schedules, newest first, each with its next five times."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         after, limit = cursor_id(request), page_limit(request)
-        page, now = schedules_of(company_id, after=after, limit=limit), database_now()
+        page, now = schedules_of_company(company_id, after=after, limit=limit), database_now()
         listing = paginated(
             page,
             lambda each: schedule_out(each, now),
@@ -77,7 +77,7 @@ class Schedules(Endpoint):
     def post(self, request: Request) -> Response:
         """Create a schedule that starts work repeatedly: 201."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        schedule = create_schedule(
+        schedule = create_company_schedule(
             company_id=caller.company_id,
             plan=Plan(**_schedule_columns(endpoint_body(request, TaskScheduleIn))),
             key_id=caller.key_id,
@@ -97,7 +97,7 @@ class OneSchedule(Endpoint):
     def get(self, request: Request, schedule_id: UUID) -> Response:
         """Return a schedule with its next five times."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        schedule = schedule_of(caller.company_id, schedule_id)
+        schedule = schedule_of_company(caller.company_id, schedule_id)
         return endpoint_answer(request, schedule_out(schedule, database_now()))
 
     @describes(
@@ -111,7 +111,7 @@ class OneSchedule(Endpoint):
     def patch(self, request: Request, schedule_id: UUID) -> Response:
         """Change a schedule, all or nothing."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        schedule = change_schedule(
+        schedule = change_company_schedule(
             company_id=caller.company_id,
             schedule_id=schedule_id,
             changes=_schedule_columns(endpoint_body(request, TaskScheduleChangeIn)),
@@ -124,7 +124,7 @@ class OneSchedule(Endpoint):
     def delete(self, request: Request, schedule_id: UUID) -> Response:
         """Delete a schedule: 204. Tasks that it has started remain."""
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
-        delete_schedule(
+        delete_company_schedule(
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
         )
         return Response(status=204)

@@ -11,6 +11,7 @@ from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.parameters import text_parameter
 from pipeline.api.problems import (
@@ -21,7 +22,6 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint
-from pipeline.api.schema import File, Tag, describes
+from pipeline.api.openapi.schemas import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import read_file_pieces, read_stored_file
 from pipeline.imports.progress import import_of_task, report_of_refused_rows
@@ -26,7 +26,7 @@ security = logging.getLogger("security")
 CSV = "text/csv"
 
 
-class AnyFileKind(DefaultContentNegotiation):
+class AnyTaskFileKind(DefaultContentNegotiation):
     """Negotiation that ignores the Accept header: a file has the type it has."""
 
     def select_renderer(  # type: ignore[override]  # as the framework calls it
@@ -42,7 +42,7 @@ class AnyFileKind(DefaultContentNegotiation):
 class RefusedRowsFile(Endpoint):
     """`/tasks/{id}/refused-rows`"""
 
-    content_negotiation_class = AnyFileKind
+    content_negotiation_class = AnyTaskFileKind
 
     @describes(
         "get_refused_rows",
@@ -64,7 +64,7 @@ class RefusedRowsFile(Endpoint):
 class OneFile(Endpoint):
     """`/files/{id}`"""
 
-    content_negotiation_class = AnyFileKind
+    content_negotiation_class = AnyTaskFileKind
 
     @describes(
         "get_file",

@@ -8,8 +8,8 @@ from rest_framework.response import Response
 from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, task_type_out
 from pipeline.background.catalog import KnownType, catalogued_type, catalogued_types

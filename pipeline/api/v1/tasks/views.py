@@ -15,6 +15,7 @@ from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, cursor_number, page_limit, paginated
 from pipeline.api.parameters import choice_parameter, text_parameter
 from pipeline.api.problems import (
@@ -25,7 +26,6 @@ from pipeline.api.problems import (
     UNKNOWN_TASK_TYPE,
 )
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.schema import Tag, describes
 from pipeline.api.throttles import note_throttle_count
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
@@ -46,7 +46,7 @@ from pipeline.background.start import RATE, TaskRequest, start_tasks
 from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status

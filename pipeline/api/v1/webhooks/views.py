@@ -14,8 +14,8 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problems import INVALID_TRANSITION, LIMIT_REACHED
-from pipeline.api.schema import Tag, describes
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
@@ -32,7 +32,7 @@ from pipeline.api.v1.webhooks.outputs import (
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.selectors.paging import encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.webhooks import reads
 from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,

@@ -28,12 +28,12 @@ def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
         yield
         return
     with one_instant():
-        take_turn(company_id)
+        take_turn_for_heavy_read(company_id)
         limit_statement_time(LONGEST_SECONDS)
         yield
 
 
-def take_turn(company_id: UUID) -> None:
+def take_turn_for_heavy_read(company_id: UUID) -> None:
     """Take the company's turn until the transaction ends. Raises LogReadersBusy."""
     number = int.from_bytes(company_id.bytes[-4:], signed=True)
     with connection.cursor() as cursor:

@@ -10,8 +10,8 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from applicants.models import ApplicantToken, SignInCode
-from pipeline.apps import ensure_upkeep_after_migrate
-from pipeline.maintenance import retention
+from pipeline.apps import configure_upkeep_after_migrate
+from pipeline.maintenance import expired_rows
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from tasks.errors import Fatal
 from tasks.models import Schedule
@@ -61,12 +61,12 @@ def test_a_file_goes_with_all_that_hangs_on_it() -> None:
 
 
 def test_more_than_a_batch_goes_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {kind: (statement, 2) for kind, (statement, _) in retention.STATEMENTS.items()}
-    monkeypatch.setattr(retention, "STATEMENTS", small)
+    small = {kind: (statement, 2) for kind, (statement, _) in expired_rows.STATEMENTS.items()}
+    monkeypatch.setattr(expired_rows, "STATEMENTS", small)
     for _ in range(3):
         a_file(PAST, parts=3, refusals=5)
 
-    assert max(retention.remove_expired().values()) == 2
+    assert max(expired_rows.remove_expired_rows().values()) == 2
     run()
 
     assert not StoredFile.objects.exists()
@@ -106,7 +106,7 @@ def test_it_stops_when_it_is_told_to() -> None:
 
 def test_every_migrated_database_has_its_schedule_once() -> None:
     for _ in range(2):
-        ensure_upkeep_after_migrate()
+        configure_upkeep_after_migrate()
 
     schedule = Schedule.objects.get(type_key="retention.site")
     assert (schedule.cron, schedule.owner_id, schedule.enabled) == ("*/5 * * * *", None, True)

@@ -7,9 +7,9 @@ import threading
 import pytest
 from django.db import connection
 
-from pipeline.audit import turns
+from pipeline.audit import heavy_reads
+from pipeline.audit.heavy_reads import turn_for_heavy_read
 from pipeline.audit.replay import replay, replay_page
-from pipeline.audit.turns import turn_for_heavy_read
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import LogReadersBusy
 from tests.support import factories
@@ -39,11 +39,11 @@ def tried(company_id: object, events: int) -> list[bool]:
 
 def test_one_long_log_of_a_company_is_read_at_a_time() -> None:
     mine, other = factories.company(), factories.company()
-    long = turns.LONG_LOG + 1
+    long = heavy_reads.LONG_LOG + 1
 
     with turn_for_heavy_read(mine.id, events=long):
         assert tried(mine.id, long) == [False]
-        assert tried(mine.id, turns.LONG_LOG) == [True]
+        assert tried(mine.id, heavy_reads.LONG_LOG) == [True]
         assert tried(other.id, long) == [True]
 
     assert tried(mine.id, long) == [True]
@@ -63,7 +63,7 @@ def test_to_verify_a_long_log_takes_the_companys_turn(monkeypatch: pytest.Monkey
         finally:
             connection.close()
 
-    with turn_for_heavy_read(company_id, events=turns.LONG_LOG + 1):
+    with turn_for_heavy_read(company_id, events=heavy_reads.LONG_LOG + 1):
         thread = threading.Thread(target=verify)
         thread.start()
         thread.join()

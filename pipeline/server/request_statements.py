@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 
-def bound_statements() -> None:
+def limit_request_statements() -> None:
     """Limit every statement of this process. Call this before its first connection.
 
     The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in

@@ -16,7 +16,7 @@ WEBHOOKS_DAYS = 30
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
 
 
-def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> str:
+def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: str = "") -> str:
     """Return SQL that removes some rows that meet a condition, in index order if given."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
@@ -25,17 +25,17 @@ def _some_expired(table: str, key: str, condition: str, *, order: str = "") -> s
     )
 
 
-def _some_aged(table: str, column: str) -> str:
-    """Remove some rows of webhooks that are older than they are kept."""
+def _remove_some_aged_rows(table: str, column: str) -> str:
+    """Return SQL that removes some rows of webhooks that are older than they are kept."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
-    return _some_expired(table, "id", condition, order=f"ORDER BY {column}")
+    return _remove_some_expired_rows(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What is removed: each kind with its statement and the most rows it removes. A file's parts and
 # import records are removed before the file.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
-        _some_expired(
+        _remove_some_expired_rows(
             "pipeline_idempotencyrecord",
             "id",
             "expires_at <= clock_timestamp()",
@@ -43,9 +43,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "rates": (_some_expired("pipeline_throttle", "id", "empty_at <= clock_timestamp()"), BATCH),
+    "rates": (
+        _remove_some_expired_rows("pipeline_throttle", "id", "empty_at <= clock_timestamp()"),
+        BATCH,
+    ),
     "sessions": (
-        _some_expired(
+        _remove_some_expired_rows(
             "django_session",
             "session_key",
             "expire_date <= clock_timestamp()",
@@ -54,7 +57,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "tokens": (
-        _some_expired(
+        _remove_some_expired_rows(
             "applicants_applicanttoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -63,7 +66,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "codes": (
-        _some_expired(
+        _remove_some_expired_rows(
             "applicants_signincode",
             "address",
             "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
@@ -71,10 +74,10 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "attempts": (_some_aged("pipeline_webhookattempt", "at"), BATCH),
-    "deliveries": (_some_aged("pipeline_webhookdelivery", "created_at"), BATCH),
+    "attempts": (_remove_some_aged_rows("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_remove_some_aged_rows("pipeline_webhookdelivery", "created_at"), BATCH),
     "private_emails": (
-        _some_expired(
+        _remove_some_expired_rows(
             "applicants_privateemail",
             "id",
             "expires_at <= clock_timestamp()",
@@ -82,9 +85,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "refusals": (_some_expired("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"), BATCH),
+    "refusals": (
+        _remove_some_expired_rows("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"),
+        BATCH,
+    ),
     "imports": (
-        _some_expired(
+        _remove_some_expired_rows(
             "pipeline_importrun",
             "file_id",
             f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
@@ -92,9 +98,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "parts": (_some_expired("pipeline_storedpart", "id", f"file_id IN ({_OVER})"), PARTS),
+    "parts": (
+        _remove_some_expired_rows("pipeline_storedpart", "id", f"file_id IN ({_OVER})"),
+        PARTS,
+    ),
     "files": (
-        _some_expired(
+        _remove_some_expired_rows(
             "pipeline_storedfile",
             "id",
             "expires_at <= clock_timestamp()"
@@ -109,14 +118,14 @@ STATEMENTS: dict[str, tuple[str, int]] = {
 }
 
 
-def remove_expired() -> dict[str, int]:
+def remove_expired_rows() -> dict[str, int]:
     """Remove expired rows: responses kept for 24 h, fully refilled rates, sessions.
 
     Also removes applicants' tokens and codes, webhook deliveries, and files with everything that
     belongs to them.
 
     Returns the number of removed rows of each kind. Each kind has its own transaction and a limit.
-    If a kind reaches its limit (`is_more_expired`), there may be more.
+    If a kind reaches its limit (`are_more_rows_expired`), there may be more.
     """
     removed = {}
     with connection.cursor() as cursor:
@@ -126,6 +135,6 @@ def remove_expired() -> dict[str, int]:
     return removed
 
 
-def is_more_expired(removed: dict[str, int]) -> bool:
+def are_more_rows_expired(removed: dict[str, int]) -> bool:
     """Return True if a kind reached its limit."""
     return any(count >= STATEMENTS[kind][1] for kind, count in removed.items())

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
-from pipeline.selectors.paging import Page
+from pipeline.selectors.cursors import Page
 
 # How many effects are shown under an event.
 SHOWN = 50
@@ -59,13 +59,13 @@ class Wanted:
         return any((self.event, self.application_id, self.cause_seq))
 
 
-def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
+def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
     """Return a page of a job's log before a seq, newest first, in at most five queries.
 
     Pages are cut at events without a cause, so that each tree is whole.
     """
-    closing = _closing_in_history(job_id)
-    roots = _root_events_of_history(job_id, closing, before, limit)
+    closing = _closing_before_event_trees(job_id)
+    roots = _roots_of_event_trees(job_id, closing, before, limit)
     trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # events after the closing have no effects
@@ -77,7 +77,7 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
             "causes": [event.seq for event in others],
             "shown": SHOWN,
         }
-        _hang_on_history_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
+        _fill_event_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
     if closing and closing.seq in trees:
         most = MOST_COUNTED + SHOWN + 1
         by_closing = {
@@ -88,11 +88,11 @@ def history_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTre
             "looked_at": most + MAX_CAPACITY,
             "shown": SHOWN,
         }
-        _hang_on_history_trees(trees, Event.objects.raw(_BY_CLOSING, by_closing))
+        _fill_event_trees(trees, Event.objects.raw(_BY_CLOSING, by_closing))
     return Page(list(trees.values()), roots.more)
 
 
-def history_of_wanted(
+def wanted_event_trees_of(
     job_id: UUID, wanted: Wanted, *, before: int | None, limit: int
 ) -> Page[EventTree]:
     """Return a page of the log that matches a filter, newest first, without trees.
@@ -103,14 +103,14 @@ def history_of_wanted(
     if wanted.application_id:
         events = events.filter(application_id=wanted.application_id)
     if wanted.cause_seq:
-        events = _caused_in_history(events, job_id, wanted.cause_seq)
+        events = _effects_for_event_trees(events, job_id, wanted.cause_seq)
     if wanted.event:
-        events = _of_kind_in_history(events, job_id, wanted.event, before)
-    page = _newest_of_history(events, before, limit)
+        events = _event_trees_of_kind(events, job_id, wanted.event, before)
+    page = _newest_event_trees(events, before, limit)
     return Page([EventTree(event) for event in page.rows], page.more)
 
 
-def names_in_history(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
+def names_in_event_trees(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     """Return the name given with each application, in one query."""
     wanted = {each for each in application_ids if each}
     if not wanted:
@@ -118,7 +118,7 @@ def names_in_history(application_ids: Iterable[UUID | None]) -> dict[UUID, str]:
     return dict(Application.objects.filter(id__in=wanted).values_list("id", "name"))
 
 
-def actors_in_history(ids: Collection[UUID]) -> dict[UUID, str]:
+def actors_in_event_trees(ids: Collection[UUID]) -> dict[UUID, str]:
     """Return staff accounts by address and keys by name, in two queries."""
     if not ids:
         return {}
@@ -127,29 +127,31 @@ def actors_in_history(ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(people) | {key_id: f"the API key “{name}”" for key_id, name in keys}
 
 
-def _closing_in_history(job_id: UUID) -> Event | None:
+def _closing_before_event_trees(job_id: UUID) -> Event | None:
     """Return the event that closed a job, if it is closed: the last event of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 
-def _root_events_of_history(
+def _roots_of_event_trees(
     job_id: UUID, closing: Event | None, before: int | None, limit: int
 ) -> Page[Event]:
     """Read events without a cause. After a closing, the releases it caused are skipped."""
     events = Event.objects.filter(job_id=job_id, cause_seq=None)
     if closing is None or (before is not None and before <= closing.seq + 1):
-        return _newest_of_history(events, before, limit)
+        return _newest_event_trees(events, before, limit)
     own = Event.objects.filter(job_id=job_id, event__in=FOUND_BY_KIND, at__gte=closing.at)
     own = own.annotate(place=F("seq") + 0).filter(place__gt=closing.seq, cause_seq=None)
     if before is not None:
         own = own.filter(place__lt=before)
     rows: list[Event] = list(own.order_by("-place")[: limit + 1])
-    rows += _newest_of_history(events, closing.seq + 1, limit + 1 - len(rows)).rows
+    rows += _newest_event_trees(events, closing.seq + 1, limit + 1 - len(rows)).rows
     return Page.cut(rows, limit)
 
 
-def _caused_in_history(events: QuerySet[Event], job_id: UUID, cause_seq: int) -> QuerySet[Event]:
+def _effects_for_event_trees(
+    events: QuerySet[Event], job_id: UUID, cause_seq: int
+) -> QuerySet[Event]:
     """Read the effects of one event. They have its time, except those of a closing."""
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
@@ -162,7 +164,7 @@ def _caused_in_history(events: QuerySet[Event], job_id: UUID, cause_seq: int) ->
     return events.filter(seq__lt=end) if end else events
 
 
-def _of_kind_in_history(
+def _event_trees_of_kind(
     events: QuerySet[Event], job_id: UUID, kind: EventType, before: int | None
 ) -> QuerySet[Event]:
     """Read events of one type by their index, or in the part of the log that can have any."""
@@ -175,13 +177,13 @@ def _of_kind_in_history(
         return events.order_by("-at", "-seq")  # `at` never decreases, so the order is that of `seq`
     if kind not in ON_APPLICATIONS:
         return events.filter(application_id=None)
-    closing = _closing_in_history(job_id)
+    closing = _closing_before_event_trees(job_id)
     if kind is EventType.CLOSED_OUT:
         return events.filter(seq__gt=closing.seq) if closing else events.none()
     return events.filter(seq__lt=closing.seq) if closing else events
 
 
-def _newest_of_history(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
+def _newest_event_trees(events: QuerySet[Event], before: int | None, limit: int) -> Page[Event]:
     if before is not None:
         events = events.filter(seq__lt=before)
     if not events.ordered:
@@ -189,7 +191,7 @@ def _newest_of_history(events: QuerySet[Event], before: int | None, limit: int) 
     return Page.cut(list(events[: limit + 1]), limit)
 
 
-def _hang_on_history_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
+def _fill_event_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
     for child in children:
         tree = trees[child.cause_seq or 0]
         tree.children.append(child)

@@ -1,0 +1,67 @@
+"""Staff accounts: found or created by address, and their first passwords."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from allauth.account.models import EmailAddress
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from applicants.addresses import normal_address, valid_address
+from jobs.errors import (
+    BadPassword,
+)
+from jobs.models import User
+
+# Types of allauth's authenticators that count as a second step (recovery codes do not).
+SECOND_STEPS = ("totp", "webauthn")
+
+
+@transaction.atomic
+def set_first_password(*, user_id: UUID, password: str) -> None:
+    """Set the first password of an account; the caller vouches for its address.
+
+    An existing password is kept. Raises BadPassword.
+    """
+    user = User.objects.get(id=user_id)
+    if not user.has_usable_password():
+        _check_account_password(password, user)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        EmailAddress.objects.update_or_create(
+            user=user, email=user.email, defaults={"verified": True, "primary": True}
+        )
+
+
+def has_staff_account(email: str) -> bool:
+    """Tell if an address, in any spelling, has a staff account."""
+    return User.objects.filter(email=normal_address(email)).exists()
+
+
+def find_or_create_account(email: str, password: str | None) -> User:
+    email = valid_address(email)
+    User._meta.get_field("email").run_validators(email)  # its length too
+    if user := User.objects.filter(email=email).first():
+        return user
+    user = User(email=email)
+    if password is not None:
+        _check_account_password(password, user)
+    user.set_password(password)
+    user.save()
+    return user
+
+
+def _check_account_password(password: str, user: User) -> None:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise BadPassword(*error.messages) from None
+
+
+def has_second_step(user_id: UUID) -> bool:
+    """Tell whether an account has a passkey or an authenticator app, in one query."""
+    from allauth.mfa.models import Authenticator  # its models are not loaded before ours
+
+    return Authenticator.objects.filter(user_id=user_id, type__in=SECOND_STEPS).exists()

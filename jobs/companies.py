@@ -1,0 +1,70 @@
+"""Companies: created and read, their second step, and the retention of their jobs."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs.accounts import find_or_create_account, has_second_step
+from jobs.errors import (
+    BadName,
+    BadRetention,
+    SecondStepMissing,
+)
+from jobs.models import NAME_LENGTH, Company, Membership, Retention, Role
+
+security = logging.getLogger("security")
+
+
+@transaction.atomic
+def create_company(*, name: str, owner_email: str, password: str | None = None) -> Company:
+    """Create a company with its first owner, and a staff account for the owner's new address.
+
+    Without a password, a new account cannot sign in with one. The password of an existing account
+    is never changed. Raises BadName, BadPassword, and ValidationError for a bad address.
+    """
+    company = Company.objects.create(name=checked_name(name))
+    owner = find_or_create_account(owner_email, password)
+    Membership.objects.create(company=company, user=owner, role=Role.OWNER)
+    security.info("company.created", extra={"company": str(company.id), "owner": str(owner.id)})
+    return company
+
+
+def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
+    """Require, or no longer require, a passkey or authenticator app of a company's members.
+
+    It takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who
+    requires it (`by`) has none: they would lock themselves out.
+    """
+    if required and not has_second_step(by):
+        raise SecondStepMissing
+    Company.objects.filter(id=company_id).update(requires_second_step=required)
+    event = "second_step.required" if required else "second_step.optional"
+    security.info(event, extra={"company": str(company_id)})
+
+
+def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
+    """Set how many days a job keeps personal data of ended applications, and its legal hold.
+
+    Raises BadRetention.
+    """
+    least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
+    if not least <= keep_days <= most:
+        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
+    values = {"keep_days": keep_days, "legal_hold": legal_hold}
+    Retention.objects.update_or_create(job_id=job_id, defaults=values)
+    security.info("retention.changed", extra={"job": str(job_id), **values})
+
+
+def checked_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > NAME_LENGTH or not name.isprintable():
+        raise BadName(f"A name has 1 to {NAME_LENGTH} printable characters.")
+    return name
+
+
+def read_company(company_id: UUID) -> Company:
+    """Return a company that must exist, in one query."""
+    return Company.objects.get(id=company_id)
