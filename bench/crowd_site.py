@@ -100,7 +100,7 @@ def _person(email: str) -> Person:
     from django.contrib.sessions.backends.db import SessionStore
     from django.http import HttpRequest
 
-    from applicants.http import sign_in_browser
+    from applicants.browser import sign_in_browser
     from applicants.services import find_or_create_applicant
     from applicants.tokens import issue_token_to_applicant
 

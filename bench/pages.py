@@ -156,7 +156,7 @@ def _person(job_id: str) -> Any:
     from django.contrib.sessions.backends.db import SessionStore
     from django.test import Client, RequestFactory
 
-    from applicants.http import sign_in_browser
+    from applicants.browser import sign_in_browser
     from pipeline.models import Application
 
     request = RequestFactory().get("/")

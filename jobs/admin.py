@@ -162,7 +162,7 @@ class EmailAddressAdmin(ReadonlyAdmin):
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(ReadonlyAdmin):
+class StaffAuthenticatorAdmin(ReadonlyAdmin):
     """Passkeys and authenticator apps of accounts, without their secrets."""
 
     list_display = ("user", "type", "created_at", "last_used_at")

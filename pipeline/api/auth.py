@@ -15,7 +15,7 @@ from rest_framework.exceptions import AuthenticationFailed, NotFound, Permission
 from rest_framework.request import Request
 
 from applicants import tokens
-from applicants.http import applicant_id_of
+from applicants.browser import applicant_id_in_browser
 from applicants.services import applicant_exists
 from applicants.tokens import FIND_TOKEN
 from jobs import keys
@@ -90,7 +90,7 @@ class SessionAuthentication(BaseAuthentication):
             if company_id := _company_of_session(request, list(roles)):
                 caller = CompanyCaller(company_id, user.id, role=roles[company_id])
         if caller is None:
-            applicant_id = applicant_id_of(browser)
+            applicant_id = applicant_id_in_browser(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
                 return None
             caller = PersonCaller(applicant_id)

@@ -42,7 +42,7 @@ def _member_email_schema(**more: Any) -> dict[str, Any]:
     trusted_short=True,
     schema=_member_email_schema(kind={"enum": list(ALERT_WORDS)}),
 )
-def send_one_alert(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send an alert to a member: {"outcome"}."""
     outcome = send_alert(payload["membership"], payload["kind"], payload["day"], context.task_id)
     return {"outcome": outcome}
@@ -56,20 +56,20 @@ def send_one_alert(payload: dict[str, Any], context: Context) -> dict[str, str]:
     trusted_short=True,
     schema=_member_email_schema(),
 )
-def send_one_digest(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send a digest to a member: {"outcome"}."""
     return {"outcome": send_digest(payload["membership"], payload["day"], context.task_id)}
 
 
 @task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
-def start_digests(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
     _check_company_email_task(context)
     return {"digests": enqueue_digests()}
 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
-def look_for_conditions(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
     _check_company_email_task(context)
     return raise_company_alerts()

@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
-from applicants.http import applicant_id_of
+from applicants.browser import applicant_id_in_browser
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
 from jobs.team import locked_companies, open_memberships
@@ -80,7 +80,7 @@ def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest]
 @once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the applicant who is signed in, in at most one query per request."""
-    applicant_id = applicant_id_of(request)
+    applicant_id = applicant_id_in_browser(request)
     try:
         return read_person(applicant_id) if applicant_id else None
     except ApplicantNotFound:

@@ -8,7 +8,7 @@ from django.contrib.auth import SESSION_KEY
 from django.db import Error
 from django.http import HttpRequest
 
-from applicants.http import KEY as APPLICANT
+from applicants.browser import KEY as APPLICANT
 
 ANONYMOUS = "anonymous"
 # The request has a session cookie, but nothing has read the session yet.

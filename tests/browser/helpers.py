@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from playwright.sync_api import BrowserContext, Page
 
-from applicants.http import JUST_SENT, PROVING, remember_address, sign_in_browser
+from applicants.browser import JUST_SENT, PROVING, remember_address_in_browser, sign_in_browser
 from applicants.models import Applicant
 from jobs.models import User
 from tests.support.environment import ROOT
@@ -46,7 +46,7 @@ def half_a_minute_later(page: Page, email: str) -> None:
     then = time.time() - JUST_SENT.total_seconds() - 5
     with mock.patch("django.core.signing.time.time", return_value=then):
         response = HttpResponse()
-        remember_address(response, email, handle="a handle")
+        remember_address_in_browser(response, email, handle="a handle")
     for cookie in page.context.cookies():
         if cookie["name"] == PROVING:
             page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])

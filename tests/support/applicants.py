@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from applicants.http import KEY
+from applicants.browser import KEY
 from applicants.models import Applicant
 from pipeline.domain.states import Outcome
 from pipeline.models import Application

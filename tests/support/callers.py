@@ -11,7 +11,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models.functions import Now
 from django.test import Client, RequestFactory
 
-from applicants.http import sign_in_browser
+from applicants.browser import sign_in_browser
 from applicants.models import Applicant
 from applicants.tokens import issue_token_to_applicant
 from jobs.keys import create_api_key

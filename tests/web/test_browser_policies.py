@@ -26,7 +26,7 @@ PROGRAM = """
 import django
 django.setup()
 from django.conf import settings as s
-from applicants.http import PROVING
+from applicants.browser import PROVING
 print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, PROVING, s.SESSION_COOKIE_SECURE)
 """
 

@@ -11,8 +11,8 @@ from django.shortcuts import redirect
 from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
+from applicants.browser import new_browser_handle, remember_address_in_browser
 from applicants.codes import Requester
-from applicants.http import new_browser_handle, remember_address
 from applicants.models import Applicant
 from applicants.services import remember_time_zone
 from jobs.models import Job
@@ -63,7 +63,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         response["Retry-After"] = refused.wait_seconds
         return response
     response = redirect("enter_code")
-    remember_address(response, address, handle=handle, after=f"{JOB}{job.id}")
+    remember_address_in_browser(response, address, handle=handle, after=f"{JOB}{job.id}")
     return response
 
 

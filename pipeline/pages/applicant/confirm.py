@@ -16,7 +16,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from applicants import http
+from applicants import browser
 from applicants.mail import masked_address
 from applicants.services import remember_time_zone
 from pipeline.domain.errors import ApplicationNotFound, LineError
@@ -64,12 +64,12 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
         acknowledge(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
         return _confirm_page(request, token, refused=True)
-    http.sign_in_browser(request, read_person(person_id))
+    browser.sign_in_browser(request, read_person(person_id))
     remember_time_zone(person_id, get_current_timezone_name())
     verify_applications_of(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)
-    http.forget_address(response)
+    browser.forget_address_in_browser(response)
     return response
 
 

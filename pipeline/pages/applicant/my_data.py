@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from applicants.http import forget_address, sign_out_browser
+from applicants.browser import forget_address_in_browser, sign_out_browser
 from applicants.models import Applicant
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
@@ -79,7 +79,7 @@ def erase_my_data(request: HttpRequest) -> HttpResponse:
         sign_out_browser(request)
         messages.success(request, DONE)
         response = redirect("openings")
-        forget_address(response)
+        forget_address_in_browser(response)
         return response
     context = {"form": form, "live": _live_in_my_data(everything_about(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)

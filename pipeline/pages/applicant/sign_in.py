@@ -14,7 +14,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from applicants import http
+from applicants import browser
 from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
@@ -58,10 +58,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _sign_in_too_often(refused, _sign_in_page(request, form, target, status=429))
-    handle = http.new_browser_handle()
+    handle = browser.new_browser_handle()
     send_code(email, by=Requester(handle, client_address(request)))
     response = redirect("enter_code")
-    http.remember_address(response, email, handle=handle, after=target)
+    browser.remember_address_in_browser(response, email, handle=handle, after=target)
     return response
 
 
@@ -69,7 +69,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def enter_code(request: HttpRequest) -> HttpResponse:
     """Check the code and sign in; with `again`, send a new code."""
-    kept = http.address_to_prove(request)
+    kept = browser.address_to_prove_in_browser(request)
     if kept is None:
         return redirect("dashboard" if current_applicant(request) else "sign_in")
     email, after, handle = kept
@@ -94,7 +94,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 
 def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
-    http.sign_in_browser(request, person)
+    browser.sign_in_browser(request, person)
     remember_time_zone(person.id, get_current_timezone_name())
     if verified := verify_applications_of(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
@@ -104,17 +104,17 @@ def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> Http
         response = redirect("my_application", created) if created else redirect("dashboard")
     else:
         response = redirect(after or "dashboard")
-    http.forget_address(response)
+    browser.forget_address_in_browser(response)
     return response
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the browser's session."""
-    http.sign_out_browser(request)
+    browser.sign_out_browser(request)
     messages.success(request, "You are signed out. Your place in line does not change.")
     response = redirect("openings")
-    http.forget_address(response)
+    browser.forget_address_in_browser(response)
     return response
 
 
@@ -126,7 +126,7 @@ def _sign_in_page(
 
 
 def _sign_in_code_page(
-    request: HttpRequest, form: forms.Form, kept: http.Proving, *, status: int = 200
+    request: HttpRequest, form: forms.Form, kept: browser.Proving, *, status: int = 200
 ) -> HttpResponse:
     email, after, _handle = kept
     window = ""  # the time to confirm a seat of the job just applied to, in words
@@ -144,8 +144,8 @@ def _sign_in_code_page(
     return render(request, "applicant/enter_code.html", context, status=status)
 
 
-def _send_sign_in_code_again(request: HttpRequest, kept: http.Proving) -> HttpResponse:
-    if http.was_code_just_sent(request):
+def _send_sign_in_code_again(request: HttpRequest, kept: browser.Proving) -> HttpResponse:
+    if browser.was_code_sent_to_browser(request):
         messages.info(request, JUST_SENT)
         return redirect("enter_code")
     try:
@@ -158,7 +158,7 @@ def _send_sign_in_code_again(request: HttpRequest, kept: http.Proving) -> HttpRe
     send_code(kept.email, by=Requester(kept.handle, client_address(request)))
     messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
-    http.remember_address(response, kept.email, handle=kept.handle, after=kept.after)
+    browser.remember_address_in_browser(response, kept.email, handle=kept.handle, after=kept.after)
     return response
 
 

@@ -71,7 +71,8 @@ def job_answers_chart(series: Series, window_seconds: int) -> Chart | None:
         ident="answers",
         title="Time to confirm an offered seat",
         description=(
-            f"Half of the confirmations arrived within {short_duration(job_answers_median(series))}."
+            "Half of the confirmations arrived within"
+            f" {short_duration(job_answers_median(series))}."
             f" In the end, {reached * 100:.0f} % of the offers were confirmed."
         ),
         x=span_ticks(longest),

@@ -10,7 +10,7 @@ from django.core import mail
 from django.db.models import F
 from django.test import Client
 
-from applicants import http
+from applicants import browser
 from applicants.models import Applicant, SignInCode
 from tests.support import factories
 from tests.support.applicants import applicant_browser, who
@@ -25,7 +25,7 @@ ANN = "ann@example.org"
 @pytest.fixture
 def a_while_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """No code was sent just now."""
-    monkeypatch.setattr(http, "JUST_SENT", timedelta(seconds=-1))
+    monkeypatch.setattr(browser, "JUST_SENT", timedelta(seconds=-1))
 
 
 def asked(visitor: Client, **more: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from applicants.http import KEY
+from applicants.browser import KEY
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from tests.support import factories
 from tests.support.accounts import PASSWORD, browser_of, is_signed_in

@@ -40,7 +40,7 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     security.info("applicant.signed_in", extra={"applicant": str(applicant.id)})
 
 
-def remember_address(
+def remember_address_in_browser(
     response: HttpResponseBase, email: str, *, handle: str, after: str = ""
 ) -> None:
     """Store in the browser the address that a code was sent to, and the page to show afterwards.
@@ -57,7 +57,7 @@ def remember_address(
     )
 
 
-def forget_address(response: HttpResponseBase) -> None:
+def forget_address_in_browser(response: HttpResponseBase) -> None:
     """Remove the address from the browser."""
     response.delete_cookie(PROVING, samesite="Lax")
 
@@ -75,7 +75,7 @@ def new_browser_handle() -> str:
     return token_urlsafe(16)
 
 
-def address_to_prove(request: HttpRequest) -> Proving | None:
+def address_to_prove_in_browser(request: HttpRequest) -> Proving | None:
     """Return the address that a browser is proving; None if it has not requested a code."""
     try:
         kept = signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=PROVING_AGE)
@@ -84,7 +84,7 @@ def address_to_prove(request: HttpRequest) -> Proving | None:
     return Proving(*kept) if len(kept) == len(Proving._fields) else None
 
 
-def was_code_just_sent(request: HttpRequest) -> bool:
+def was_code_sent_to_browser(request: HttpRequest) -> bool:
     """Tell whether this browser requested a code, for any address, within JUST_SENT."""
     try:
         signing.loads(request.COOKIES.get(PROVING, ""), salt=_SALT, max_age=JUST_SENT)
@@ -99,7 +99,7 @@ def sign_out_browser(request: HttpRequest) -> None:
     request.session.flush()
 
 
-def applicant_id_of(request: HttpRequest) -> UUID | None:
+def applicant_id_in_browser(request: HttpRequest) -> UUID | None:
     """Return the id of the signed-in applicant, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None
