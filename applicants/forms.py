@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 
 from applicants.codes import CODE_DIGITS
 from applicants.models import EMAIL_LENGTH, NAME_LENGTH
-from applicants.services import checked_address
+from applicants.services import checked_applicant_address
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
@@ -22,7 +22,7 @@ class AddressField(forms.EmailField):
         """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
-            return checked_address(email) if email else email
+            return checked_applicant_address(email) if email else email
         except forms.ValidationError:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 

@@ -15,7 +15,7 @@ from tasks.sql.prepared import PreparedStatement, prepared_row
 security = logging.getLogger("security")
 
 
-def checked_address(email: str) -> str:
+def checked_applicant_address(email: str) -> str:
     """Check an address and return its normal spelling. Raises Django's ValidationError."""
     email = valid_address(email)
     Applicant._meta.get_field("email").run_validators(email)  # its length
@@ -27,7 +27,7 @@ def find_or_create_applicant(email: str) -> Applicant:
 
     Raises Django's ValidationError if it is not an email address.
     """
-    email = checked_address(email)
+    email = checked_applicant_address(email)
     while True:  # repeat if another transaction has just committed the same address
         if found := _FIND_OR_CREATE.first(id=uuid4(), email=email):
             return found

@@ -25,11 +25,11 @@ class PipelineConfig(AppConfig):
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(
-                configure_upkeep_after_migrate, sender=self, dispatch_uid="pipeline.upkeep"
+                schedule_upkeep_of_migrated_app, sender=self, dispatch_uid="pipeline.upkeep"
             )
 
 
-def configure_upkeep_after_migrate(**_: Any) -> None:
+def schedule_upkeep_of_migrated_app(**_: Any) -> None:
     """Schedule the site's regular tasks in every migrated database."""
     from pipeline.audit.task import ensure_anchoring_task
     from pipeline.maintenance.task import ensure_maintenance_task

@@ -17,10 +17,10 @@ class TasksConfig(AppConfig):
         if settings.DEMO_TASKS:
             from tasks import demo_task  # noqa: F401 -- registers its types
 
-        def write_task_types_after_migrate(using: str, **_: Any) -> None:
+        def write_types_of_migrated_app(using: str, **_: Any) -> None:
             registry.write_registered_types()
 
         autodiscover_modules("tasks")
         post_migrate.connect(
-            write_task_types_after_migrate, sender=self, weak=False, dispatch_uid="tasks.registry"
+            write_types_of_migrated_app, sender=self, weak=False, dispatch_uid="tasks.registry"
         )

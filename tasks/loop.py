@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 AFTER_A_FAILURE_SECONDS = 1.0
 
 
-class Rest:
+class LoopRest:
     """Rest that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
 
     Signals are written to a socket, so none is lost between a check and a wait. They are received
@@ -69,7 +69,7 @@ def run_forever(
     it, closes the connections and continues. So neither a bad row nor a restart of the database
     ends the process.
     """
-    rest = Rest()
+    rest = LoopRest()
     with rest.listening():
         while not rest.stopped:
             close_old_connections()

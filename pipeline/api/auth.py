@@ -94,9 +94,9 @@ class SessionAuthentication(BaseAuthentication):
             if applicant_id is None or not applicant_exists(applicant_id):
                 return None
             caller = PersonCaller(applicant_id)
-        check = CSRFCheck(_no_csrf_answer)
+        check = CSRFCheck(_auth_csrf_answer)
         check.process_request(browser)
-        if why := check.process_view(browser, _no_csrf_answer, (), {}):
+        if why := check.process_view(browser, _auth_csrf_answer, (), {}):
             raise PermissionDenied(f"CSRF check failed: {why}")
         return caller, None
 
@@ -159,5 +159,5 @@ def _company_of_session(request: Request, theirs: list[UUID]) -> UUID | None:
     return theirs[0] if theirs else None
 
 
-def _no_csrf_answer(_: HttpRequest) -> HttpResponse:
+def _auth_csrf_answer(_: HttpRequest) -> HttpResponse:
     return HttpResponse()

@@ -9,7 +9,8 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from pipeline.api.parameters import refuse_parameter, whole_parameter
-from pipeline.selectors.cursors import Page, decode_cursor
+from pipeline.selectors.cursors import decode_cursor
+from pipeline.selectors.page import Page
 
 DEFAULT_LIMIT, MOST = 50, 200
 

@@ -14,7 +14,7 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
 @site_task(key=KEY, timeout_seconds=240)
-def anchor_logs(_: Context) -> dict[str, int]:
+def anchor_logs_in_task(_: Context) -> dict[str, int]:
     """Append the heads of all logs that have grown to the anchor file, and report their number."""
     try:
         return {"anchors": append_anchors()}

@@ -14,7 +14,7 @@ from pipeline.background.key_limits import limits_of_key
 from pipeline.background.ownership import ids_not_owned
 from pipeline.background.start import check_type_to_start
 from pipeline.domain.errors import ScheduleNotFound
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from tasks.models import Schedule
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule

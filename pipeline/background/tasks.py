@@ -13,7 +13,7 @@ from django.db.models import QuerySet, Value, Window
 from django.db.models.functions import Lead
 
 from jobs.models import ApiKey, User
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from tasks.control import find_task
 from tasks.models import EventKind, Schedule, Task, TaskEvent
 from tasks.models.statuses import HELD, Status

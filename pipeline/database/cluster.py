@@ -10,7 +10,7 @@ from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
 from pipeline.database.data_dir import data_dir_of, make_dir_reachable, socket_dir_of
 from pipeline.database.file_locks import SharedFileLock, hold_file_lock
 from pipeline.database.roles import prepare_roles_of_cluster
-from pipeline.database.server import PORT, SUPERUSER, Server, server_user
+from pipeline.database.server import PORT, SUPERUSER, DatabaseServer, server_user
 
 __all__ = ["PORT", "Cluster"]
 
@@ -58,9 +58,9 @@ class Cluster:
             self._seat = None
 
     @cached_property
-    def server(self) -> Server:
+    def server(self) -> DatabaseServer:
         """Return the server, running or not. Raises ClusterError if no PostgreSQL is found."""
         binaries = find_binaries()
         if self._user:
             binaries = reachable_copy_of_binaries(binaries, self.base)
-        return Server(binaries, self.base, self.socket_dir, self._user, self._conf)
+        return DatabaseServer(binaries, self.base, self.socket_dir, self._user, self._conf)

@@ -57,7 +57,7 @@ def server_user() -> pwd.struct_passwd | None:
 
 
 @dataclass(frozen=True)
-class Server:
+class DatabaseServer:
     """The server of `base`/data-<major>, reached through a socket in `socket_dir`.
 
     `user` runs it; None means this process's own user. `conf` holds settings that override the

@@ -32,13 +32,13 @@ LIMITS: dict[str, Any] = {
 
 
 @task_type(key="applications.export", **LIMITS)
-def export_applications(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+def export_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     """Write every application to a job to a file: {"file_id", "rows"}."""
     return _export_in_task("applications", payload, context)
 
 
 @task_type(key="log.export", **LIMITS)
-def export_log(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+def export_log_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
     """Write a job's log with its hashes to a file: {"file_id", "rows"}."""
     return _export_in_task("log", payload, context)
 

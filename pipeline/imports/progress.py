@@ -1,25 +1,18 @@
-"""Reads of imports: their progress and their refused rows."""
+"""Reads of imports and their progress."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.exports.formats import csv_lines, formatted_pieces
-from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, rows_in
-from pipeline.models import ImportRefusal, ImportRun, StoredPart
+from pipeline.models import ImportRun
 from tasks.models import Task
 from tasks.models.statuses import Status
 
 _ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
-SLICE = 2_000
-# Two columns have the names that an import expects, so that a corrected file can be imported.
-REPORT_COLUMNS = ("row", "name", "email", "reason")
-PIECE = 64 * 1_024  # characters, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,62 +53,9 @@ def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRu
     return list(runs.select_related("file").order_by("-file_id")[:limit])
 
 
-def refusals_of_import(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
-    """Return the first rows that an import refused, in the order of the file."""
-    return list(ImportRefusal.objects.filter(run=run).order_by("row")[:limit])
-
-
-def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
-    """Yield every row that was not imported: number, name, address and reason.
-
-    After the end of the import, this includes rows that it did not reach. Rows come in the order of
-    the file, with one batch in memory at a time.
-    """
-    last = -1
-    refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
-    while some := list(refusals.filter(row__gt=last)[:SLICE]):
-        for refusal in some:
-            yield _refused_import_row(
-                refusal.row, refusal.name, refusal.email, words_for_import_refusal(refusal.reason)
-            )
-        last = some[-1].row
-    if not seen.is_over:
-        return
-    why = LEFT_WORDS.get(seen.run.ending, LEFT_WORDS[""])
-    parts = StoredPart.objects.filter(file_id=seen.run.file_id).order_by("number")
-    last = -1
-    while part := parts.filter(number__gt=last).first():
-        for row in rows_in(bytes(part.data)):
-            reason = words_for_import_refusal(row.refusal) if row.refusal else why
-            yield _refused_import_row(row.number, row.name, row.email, reason)
-        last = part.number
-
-
-def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
-    """Yield the report as CSV in UTF-8.
-
-    It begins with the byte order mark that spreadsheets look for.
-    """
-    yield b"\xef\xbb\xbf"
-    lines = csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
-    yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
-
-
-def words_for_import_refusal(reason: str) -> str:
-    """Return the text of a refusal.
-
-    An unknown reason, from a later release, is returned as it is.
-    """
-    return WORDS[Refusal(reason)] if reason in WORDS else reason
-
-
 def _import_progress(runs: QuerySet[ImportRun]) -> ImportProgress:
     run = runs.select_related("file").first()
     if run is None:
         raise StoredFileNotFound
     tasks = Task.objects.filter(id__in=[run.file.task_id] if run.file.task_id else [])
     return ImportProgress(run, tasks.values_list("status", flat=True).first() or "")
-
-
-def _refused_import_row(row: int, name: str, email: str, reason: str) -> dict[str, object]:
-    return {"row": row, "name": name, "email": email, "reason": reason}

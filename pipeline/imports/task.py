@@ -29,7 +29,7 @@ from tasks.retry import Backoff
         "additionalProperties": False,
     },
 )
-def import_applications(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def import_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
     If told to stop, it ends between two batches, and imported rows stay. The emails to these people

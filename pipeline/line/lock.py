@@ -82,7 +82,7 @@ def lock_job_of(application_id: UUID) -> LockedJob:
     if not found:
         raise ApplicationNotFound
     job = _locked_job(rows)
-    job.attach(locked_application(found[0]))
+    job.attach(application_read_under_lock(found[0]))
     return job
 
 
@@ -111,7 +111,7 @@ def lock_job_for(
     found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
     job = _locked_job(found[sql.LOCK_JOB])
     for row in found.get(sql.READ_APPLICATIONS, ()):
-        job.attach(locked_application(row))
+        job.attach(application_read_under_lock(row))
     return job, LockedPeople(found[sql.READ_PEOPLE])
 
 
@@ -134,7 +134,7 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
     if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
         raise ApplicationNotFound
-    return job.attach(locked_application(rows[0]))
+    return job.attach(application_read_under_lock(rows[0]))
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
@@ -143,7 +143,7 @@ def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     return _locked_job(rows) if rows else None
 
 
-def locked_application(row: Row) -> Application:
+def application_read_under_lock(row: Row) -> Application:
     """Make an application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
 

@@ -11,7 +11,7 @@ from jobs.models import JobStatus
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
-from pipeline.line.lock import locked_application
+from pipeline.line.lock import application_read_under_lock
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
@@ -32,7 +32,7 @@ def settle_due(job: LockedJob) -> int:
     before = job.seq
     moment = {"job": job.id, "now": job.now}
     rows, next_deadline = fetch_in_one_trip(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
-    overdue = [job.attach(locked_application(row)) for row in rows]
+    overdue = [job.attach(application_read_under_lock(row)) for row in rows]
     ((job.next_due_at,),) = next_deadline
     for application in overdue:
         if application.status == Status.WAITLIST:
@@ -76,4 +76,4 @@ def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Applic
     (rows,) = fetch_in_one_trip(
         statement, parameters={"job": job.id, "head": job.head_ticket, "most": most}
     )
-    return [job.attach(locked_application(row)) for row in rows]
+    return [job.attach(application_read_under_lock(row)) for row in rows]

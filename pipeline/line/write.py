@@ -58,7 +58,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
         }
     found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
     if commit:
-        _set_standings(job, dict(found[-1]) if joined else {})
+        _set_standings_to_write(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
         if not job.announced_entries:
             transaction.on_commit(lambda: _announce_written(job))
@@ -66,7 +66,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     job.mark_written()
 
 
-def _set_standings(job: LockedJob, positions: dict[UUID, int]) -> None:
+def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
     waiting, max_decays = job.people_waiting, job.policy.max_decays
     for application in job.people.values():
         position = positions.get(application.id)

@@ -46,7 +46,7 @@ class HubFull(Exception):
     """The hub has too many watchers, or the process is ending."""
 
 
-class Watcher:
+class HubWatcher:
     """Open page that is told when one of its jobs changes."""
 
     def __init__(self, token: StreamToken, address: str = "", session_key: str = "") -> None:
@@ -107,8 +107,8 @@ class Hub:
         self.per_address = per_address
         self.per_token = per_token
         self._held: Counter[str] = Counter()
-        self._watchers: set[Watcher] = set()
-        self._of_job: dict[UUID, set[Watcher]] = {}
+        self._watchers: set[HubWatcher] = set()
+        self._of_job: dict[UUID, set[HubWatcher]] = {}
         self._listening: asyncio.Task[None] | None = None
         self._checking: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -120,7 +120,7 @@ class Hub:
     @contextmanager
     def watching(
         self, token: StreamToken, *, address: str = "", session_key: str = ""
-    ) -> Iterator[Watcher]:
+    ) -> Iterator[HubWatcher]:
         """Register a watcher of a token's jobs while the block runs. Raises HubFull.
 
         `session_key` is the browser's. A token that is bound to a session ends with it.
@@ -129,14 +129,14 @@ class Hub:
         takes_too_many = self._held[address] >= self.per_address
         if is_full or takes_too_many or self._held[token.text] >= self.per_token:
             raise HubFull
-        watcher = Watcher(token, address, session_key)
+        watcher = HubWatcher(token, address, session_key)
         self._add(watcher)
         try:
             yield watcher
         finally:
             self._remove(watcher)
 
-    def _add(self, watcher: Watcher) -> None:
+    def _add(self, watcher: HubWatcher) -> None:
         self._watchers.add(watcher)
         self._held.update([watcher.address, watcher.token.text])
         STREAMS.inc()
@@ -149,7 +149,7 @@ class Hub:
         elif self._heard.may_have_changed(watcher):
             watcher.had_better_look()
 
-    def _remove(self, watcher: Watcher) -> None:
+    def _remove(self, watcher: HubWatcher) -> None:
         self._watchers.discard(watcher)
         for name in (watcher.address, watcher.token.text):
             self._held[name] -= 1
@@ -230,7 +230,7 @@ class _HubNews:
             self._since, self._changed = time.time(), {}
         self._changed.update(dict.fromkeys(told, time.time()))
 
-    def may_have_changed(self, watcher: Watcher) -> bool:
+    def may_have_changed(self, watcher: HubWatcher) -> bool:
         """Return whether a job may have changed after the page was rendered.
 
         May err towards yes.

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
-from pipeline.live.hub import Hub, HubFull, Watcher
+from pipeline.live.hub import Hub, HubFull, HubWatcher
 from pipeline.web.asgi_types import Message, Receive, Send, until_gone
 from pipeline.web.client_address import client_network_of
 
@@ -55,7 +55,7 @@ async def _refuse_stream(send: Send, status: int, *headers: tuple[bytes, bytes])
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _stream_news(watcher: Watcher, receive: Receive, send: Send) -> None:
+async def _stream_news(watcher: HubWatcher, receive: Receive, send: Send) -> None:
     kind = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
     await _write_to_stream(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret

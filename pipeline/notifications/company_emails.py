@@ -10,12 +10,11 @@ from datetime import date, timedelta
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.urls import reverse
 
 from applicants import mail
 from jobs.models import Job, JobStatus, Membership
 from pipeline.database.instants import database_now
-from pipeline.mail.links import unsubscribe_link
+from pipeline.mail.links import board_link, unsubscribe_link
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import allow_unsubscribing_email, render_message_as_email
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
@@ -32,11 +31,11 @@ _NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
 
 @dataclass(frozen=True, slots=True)
 class AlertWords:
-    """An alert: its subject, the sentence below, and the page that it leads to."""
+    """An alert: its subject, the sentence below, and the path of the page it leads to."""
 
     subject: str
     text: str
-    page: str
+    path: str
     label: str
 
 
@@ -45,34 +44,34 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "Deadlines are not being enforced",
         "The worker that passes missed seats on has been silent for more than a minute. Deadlines"
         " still count, but nobody moves up until somebody acts. Restart it (manage.py run_decay).",
-        "system",
+        "/company/system/",
         "System status",
     ),
     "LINE_EMPTY": AlertWords(
         "A job has free seats and nobody waiting",
         "An open job has had seats free and an empty waitlist for a day.",
-        "company_jobs",
+        "/company/",
         "Your jobs",
     ),
     "DEAD_LETTERS": AlertWords(
         "A background task failed in all its attempts",
         "At least one of your tasks failed in all its attempts. Look at its error, then run it"
         " again or discard it.",
-        "dead_letters",
+        "/company/work/dead/",
         "Dead letters",
     ),
     "EMAILS_FAILED": AlertWords(
         "An email could not be delivered",
         "At least one email to an applicant was refused or came back. The application's page says"
         " which one, and why.",
-        "company_jobs",
+        "/company/",
         "Your jobs",
     ),
     "WEBHOOK_DISABLED": AlertWords(
         "A webhook endpoint was switched off",
         "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"
         " is sent to it any more.",
-        "webhooks",
+        "/company/webhooks/",
         "Webhooks",
     ),
 }
@@ -138,7 +137,7 @@ def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
 def alert_message(company: str, kind: str) -> Message:
     """Compose an alert."""
     words = ALERT_WORDS[kind]
-    link = settings.SITE_URL + reverse(words.page)
+    link = settings.SITE_URL + words.path
     paragraphs = (Paragraph(words.text, link, words.label), Paragraph(f"About {company}."))
     return Message(f"{company}: {words.subject}", paragraphs)
 
@@ -185,7 +184,7 @@ def _digest_figures(member: Membership) -> list[JobFigures]:
     return [
         JobFigures(
             title=job.posting.title,
-            link=settings.SITE_URL + reverse("board", args=[job.id]),
+            link=board_link(job.id),
             seats_taken=job.active_count + job.pending_count,
             capacity=job.capacity,
             waiting=job.people_waiting,

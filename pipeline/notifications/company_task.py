@@ -39,7 +39,6 @@ def _member_email_schema(**more: Any) -> dict[str, Any]:
     queue="email",
     timeout_seconds=60,
     max_attempts=10,
-    trusted_short=True,
     schema=_member_email_schema(kind={"enum": list(ALERT_WORDS)}),
 )
 def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
@@ -53,7 +52,6 @@ def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dic
     queue="email",
     timeout_seconds=60,
     max_attempts=10,
-    trusted_short=True,
     schema=_member_email_schema(),
 )
 def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:

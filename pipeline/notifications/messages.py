@@ -218,7 +218,7 @@ def _extended(event: EventForMail, facts: Facts) -> Message:
 def _notice(subject: str, *after: tuple[str, str, str]) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
-    def compose(event: EventForMail, facts: Facts) -> Message:
+    def compose_message(event: EventForMail, facts: Facts) -> Message:
         names = {"job": facts.job_title, "company": facts.company}
         closing = [
             Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
@@ -226,7 +226,7 @@ def _notice(subject: str, *after: tuple[str, str, str]) -> Callable[[EventForMai
         ]
         return _from_timeline(event, facts, subject.format(**names), *closing)
 
-    return compose
+    return compose_message
 
 
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")

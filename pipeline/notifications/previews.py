@@ -70,7 +70,7 @@ class SampleEvent:
 def _event_preview(
     event: str, to: str, before: str | None = None, **more: Any
 ) -> Callable[[], Message]:
-    def make() -> Message:
+    def make_preview() -> Message:
         data: dict[str, Any] = {"places": 1}
         if to == _PENDING:
             data |= {"deadline": _DEADLINE.isoformat()}
@@ -80,7 +80,7 @@ def _event_preview(
         assert message is not None  # noqa: S101  each of them has an email
         return message
 
-    return make
+    return make_preview
 
 
 def _ended_preview(outcome: str, event: str, before: str = _PENDING) -> Callable[[], Message]:

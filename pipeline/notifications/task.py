@@ -17,6 +17,8 @@ from tasks.retry import Backoff
 
 # Fifteen seconds, then twice as long each time up to an hour: half a day until it is given up.
 _BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
+# None of these types is `trusted_short`: behind a slow mail server their attempts would queue at a
+# child, and a sign-in code behind them.
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -29,9 +31,9 @@ _SCHEMA = {
 }
 
 
-def give_up(payload: dict[str, Any], _context: Context) -> None:
+def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Record that an email will not be tried again."""
-    applicant_emails.give_up_email(_cause_of_email(payload))
+    applicant_emails.give_up_email(_cause_of_email_task(payload))
 
 
 @task_type(
@@ -39,14 +41,13 @@ def give_up(payload: dict[str, Any], _context: Context) -> None:
     queue="email",
     timeout_seconds=60,
     max_attempts=20,
-    trusted_short=True,
     backoff=_BACKOFF,
-    on_fail=give_up,
+    on_fail=give_up_email_in_task,
     schema=_SCHEMA,
 )
-def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
-    cause = _cause_of_email(payload)
+    cause = _cause_of_email_task(payload)
     state = applicant_emails.send_applicant_email(cause)
     if state == EmailState.SENT:
         offers.make_up_for_email_delay(cause.application_id, cause.seq)
@@ -59,14 +60,13 @@ def send_event_email(payload: dict[str, Any], context: Context) -> dict[str, str
     timeout_seconds=60,
     max_attempts=20,
     rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
-    trusted_short=True,
     backoff=_BACKOFF,
-    on_fail=give_up,
+    on_fail=give_up_email_in_task,
     schema=_SCHEMA,
 )
-def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
-    return {"state": applicant_emails.send_applicant_email(_cause_of_email(payload))}
+    return {"state": applicant_emails.send_applicant_email(_cause_of_email_task(payload))}
 
 
 @task_type(
@@ -74,14 +74,13 @@ def send_bulk_email(payload: dict[str, Any], context: Context) -> dict[str, str]
     queue="email",
     timeout_seconds=60,
     max_attempts=20,
-    trusted_short=True,
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
     schema=_SCHEMA,
 )
-def watch_offer(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Remind of an open offer, or extend its deadline: {"done"}."""
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
 
 
-def _cause_of_email(payload: dict[str, Any]) -> Cause:
+def _cause_of_email_task(payload: dict[str, Any]) -> Cause:
     return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))

@@ -7,7 +7,7 @@ from datetime import date
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pipeline.models import WeeklyReport
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from tasks.models import Schedule, Task
 from tasks.models.statuses import Status
 

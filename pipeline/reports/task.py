@@ -33,7 +33,7 @@ from tasks.registry import task_type
         "additionalProperties": False,
     },
 )
-def report_weekly(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def report_weekly_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Make the report of a job's week: {"week", "events"}.
 
     `week` is a Monday of time zone `zone`.

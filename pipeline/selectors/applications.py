@@ -13,7 +13,7 @@ from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow, Standing
 from pipeline.selectors import sql
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from tasks.sql.prepared import PreparedStatement, run_prepared
 
 # A place in front of every ticket and tie.

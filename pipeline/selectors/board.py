@@ -19,9 +19,9 @@ from pipeline.selectors.applications import (
     queued_applications_of,
     read_applications_page,
 )
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.page import Page
 from pipeline.selectors.recent_stats import (
     RecentActivity,
     RecentFacts,

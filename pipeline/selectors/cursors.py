@@ -1,4 +1,4 @@
-"""Pages of rows, and the cursors between them."""
+"""Cursors between pages of rows."""
 
 from __future__ import annotations
 
@@ -6,29 +6,13 @@ import binascii
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID
 
 LARGEST = 2**63 - 1  # the largest possible seq or ticket
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """Some rows of a list, in order. `more` says whether other rows follow."""
-
-    rows: list[T]
-    more: bool
-
-    @classmethod
-    def cut(cls, rows: list[T], limit: int) -> Page[T]:
-        """Make a page of at most `limit` rows from a read of up to `limit` + 1 rows."""
-        return cls(rows[:limit], len(rows) > limit)
 
 
 def encode_cursor(*parts: int | str | UUID | datetime) -> str:

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 # How many effects are shown under an event.
 SHOWN = 50

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pipeline.domain.states import EventType
 from pipeline.models import Event
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 _OF_JOBS = frozenset(
     {

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 
 class FeedPlace(NamedTuple):

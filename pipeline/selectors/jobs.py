@@ -9,7 +9,7 @@ from django.db.models import Model, Q, QuerySet
 
 from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from tasks.sql.prepared import PreparedStatement
 
 

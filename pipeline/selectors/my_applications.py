@@ -14,7 +14,7 @@ from pipeline.database.instants import one_instant
 from pipeline.domain.states import EventType, Status
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import SeenApplication, applications_of
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 # The most applications on one person's page, newest first.
 MOST_APPLICATIONS = 100

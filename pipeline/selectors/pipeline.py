@@ -8,8 +8,8 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.applications import SeenApplication, front_applications_of
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.jobs import WHOLE_JOB
+from pipeline.selectors.page import Page
 
 
 @dataclass(frozen=True, slots=True)

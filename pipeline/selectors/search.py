@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.selectors.applications import SeenApplication, read_seen_applications
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 from pipeline.selectors.sql import FOUND
 
 # How many names that begin with the longest search word are checked for one page.

@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from jobs.models import Job
 from pipeline.database.instants import database_now
 from pipeline.models import Heartbeat
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.health import FRESH
+from pipeline.selectors.page import Page
 from tasks.models import TaskWorker
 
 

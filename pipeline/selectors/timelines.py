@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from pipeline.models import Application, Event
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 
 class TimelineMoment(NamedTuple):

@@ -130,7 +130,7 @@ class RememberedAnswers:
         start: Message = {}
         pieces: list[bytes] = []
 
-        async def keep(message: Message) -> None:
+        async def keep_answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 start.update(message)
             else:
@@ -143,4 +143,4 @@ class RememberedAnswers:
                         self._kept[scope["path"]] = (kept, body)
             await send(message)
 
-        return keep
+        return keep_answer

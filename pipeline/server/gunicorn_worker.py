@@ -30,7 +30,7 @@ STUCK_SECONDS = 1.0
 COLLECT_AFTER = (10_000, 20, 50)
 
 
-class _LiveServer(Server):
+class _WorkerServer(Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.should_exit = (
             True  # and nothing more: the process should end normally, not by a signal
@@ -40,14 +40,14 @@ class _LiveServer(Server):
         from pipeline.live.hub import process_hub
         from pipeline.live.streams import PREFIX
 
-        def drop_stuck_streams() -> None:
+        def drop_streams_of_worker() -> None:
             for connection in list(self.server_state.connections):
                 scope = getattr(connection, "scope", None) or {}
                 if scope.get("path", "").startswith(PREFIX):
                     connection.transport.abort()
 
         process_hub().close()
-        asyncio.get_running_loop().call_later(STUCK_SECONDS, drop_stuck_streams)
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, drop_streams_of_worker)
         await super().shutdown(sockets)
 
 
@@ -86,7 +86,7 @@ class LiveWorker(UvicornWorker):
 
     async def _serve(self) -> None:
         self.config.app = self.wsgi
-        server = _LiveServer(config=self.config)
+        server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
         await server.serve(sockets=self.sockets)
         if not server.started:

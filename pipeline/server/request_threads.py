@@ -50,7 +50,7 @@ class RequestThreads(Executor):
         """Call a function in a thread."""
         future: Future[Any] = Future()
 
-        def run() -> None:
+        def run_in_request_thread() -> None:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(fn(*args, **kwargs))
@@ -63,7 +63,7 @@ class RequestThreads(Executor):
             if not self.count:
                 self._waiting -= 1
                 raise NoThread
-        self._work.put(run)
+        self._work.put(run_in_request_thread)
         return future
 
     def _start_if_needed(self) -> None:

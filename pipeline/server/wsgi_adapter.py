@@ -82,7 +82,7 @@ class WSGIAdapter:
         environ = environ_of(scope, await body.receive(receive))
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
-        answer = _Answer(loop, receive, send, ends_connection=is_body_left_unread(scope))
+        answer = _WSGIAnswer(loop, receive, send, ends_connection=is_body_left_unread(scope))
         await self._queue.begin(client, is_heavy=is_heavy)
         try:
             work = partial(answer.make, self._application, environ)
@@ -97,7 +97,7 @@ class WSGIAdapter:
         await answer.finish(rest)
 
 
-class _Answer:
+class _WSGIAnswer:
     """The application's response, on its way from a thread to the client."""
 
     def __init__(

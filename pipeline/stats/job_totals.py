@@ -28,7 +28,7 @@ class Durations:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConversionTotals:
     """Numbers of applications that reached each stage. A share of nothing is None."""
 
     # Applications: APPLIED events.
@@ -72,7 +72,7 @@ class JobTotals:
     decay_events: int
     # LAPSED events: one missed deadline too many.
     lapse_events: int
-    conversion: Conversion
+    conversion: ConversionTotals
     # Events that freed a seat: decays, lapses, withdrawals, decisions.
     seats_freed: int
     # From the first opening to now, or for a closed job to its last event; None for a draft.
@@ -202,7 +202,7 @@ def totals_of_job(job_id: UUID) -> JobTotals:
         acknowledged=acknowledged,
         decay_events=decayed,
         lapse_events=lapsed,
-        conversion=Conversion(applied, seated, hired),
+        conversion=ConversionTotals(applied, seated, hired),
         seats_freed=freed,
         open_seconds=open_seconds,
         seat_idle_seconds=idle,

@@ -15,7 +15,7 @@ import signal
 import socket
 import time
 
-from tasks.loop import Rest, run_forever
+from tasks.loop import LoopRest, run_forever
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
 from tasks.worker.dispatcher import Dispatcher
@@ -55,7 +55,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until SIGTERM, then finish running tasks. A second SIGTERM returns them instead."""
-        outer = Rest()
+        outer = LoopRest()
         try:
             with outer.listening():
                 run_forever(self.step, idle_seconds=self.rest_seconds, sources=self.sources)
@@ -166,7 +166,7 @@ class Worker:
         waiting = self.dispatcher.remove_waiting()
         log.info("ending: %s returned, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
-        second = Rest()
+        second = LoopRest()
         with second.listening():
             while not second.stopped and time.monotonic() < deadline:
                 try:

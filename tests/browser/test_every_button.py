@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from allauth.mfa.models import Authenticator
 from playwright.sync_api import expect
 
+from applicants.models import Applicant
 from jobs.models import ApiKey, Membership, Retention, Role
+from pipeline.models import Email
 from tests.browser.buttons import shows
+from tests.browser.helpers import axe
 from tests.browser.mails import last_mail
 from tests.browser.pointer import Hands
 from tests.browser.site import Site
@@ -136,3 +141,27 @@ def test_somebody_acts_for_another_company(owner: Hands, world: World) -> None:
     owner.press("Switch to Southwind")
 
     expect(owner.page.locator(".who-name")).to_have_text("Southwind")
+
+
+def test_a_member_chooses_their_emails(owner: Hands, world: World) -> None:
+    owner.page.goto("/account/")
+
+    owner.page.get_by_label("Every morning").uncheck()
+    owner.press("Save the emails of Northwind Labs")
+
+    shows(owner.page, "Emails about Northwind Labs: saved.")
+    chosen = Membership.objects.get(user=world.owner)
+    assert (chosen.digest, chosen.alerts) == (False, True)
+
+
+def test_an_email_is_sent_again(owner: Hands, site: Site, world: World) -> None:
+    about = world.offered
+    seq = factories.events(about.job_id)[-1].seq
+    Email.objects.create(id=uuid4(), application=about, seq=seq, kind="APPLIED", state="SENT")
+    owner.page.goto(f"/company/applications/{about.id}/")
+    axe(owner.page)
+
+    owner.press("Send again: Application received")
+
+    shows(owner.page, "The email is on its way again.")
+    assert last_mail(site.mails, Applicant.objects.get(id=about.applicant_id).email)

@@ -140,6 +140,7 @@ STAFF: dict[str, Where] = {
 }
 ONLY_POSTED_TO = {
     "apply",
+    "choose_company_emails",
     "confirm_mine",
     "dead_replay",
     "job_open",
@@ -151,6 +152,7 @@ ONLY_POSTED_TO = {
     "redeliver_webhooks",
     "report_schedule",
     "second_step",
+    "send_email_again",
     "sign_out",
     "switch_company",
     "switch_schedule",
@@ -172,10 +174,14 @@ NO_PAGES = {
 }
 ELSEWHERE = {
     "dev_mail": "test_dev_mail.py",
+    "dev_mail_html": "test_dev_mail.py",
     "dev_mails": "test_dev_mail.py",
     "enter_code": "test_stories.py",
     "import_result": "test_importing.py",
+    "mail_preview": "test_dev_mail.py",
+    "mail_preview_html": "test_dev_mail.py",
     "report": "test_reports.py",
+    "unsubscribe": "test_dev_mail.py",
 }
 """Pages that another test of this room looks at in the same way: they need something first."""
 

@@ -17,7 +17,8 @@ from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFoun
 from pipeline.domain.states import Outcome
 from pipeline.imports import admit, store
 from pipeline.imports.admit import admit_rows, rows_left_to_admit
-from pipeline.imports.progress import import_of, refused_import_rows
+from pipeline.imports.progress import import_of
+from pipeline.imports.refusals import refused_import_rows
 from pipeline.models import Application, ImportRun, StoredFile, StoredPart
 from pipeline.services.apply import apply
 from pipeline.services.lifecycle import close_job, open_job, pause_job

@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from applicants.models import ApplicantToken, SignInCode
-from pipeline.apps import configure_upkeep_after_migrate
+from pipeline.apps import schedule_upkeep_of_migrated_app
 from pipeline.maintenance import expired_rows
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from tasks.errors import Fatal
@@ -106,7 +106,7 @@ def test_it_stops_when_it_is_told_to() -> None:
 
 def test_every_migrated_database_has_its_schedule_once() -> None:
     for _ in range(2):
-        configure_upkeep_after_migrate()
+        schedule_upkeep_of_migrated_app()
 
     schedule = Schedule.objects.get(type_key="retention.site")
     assert (schedule.cron, schedule.owner_id, schedule.enabled) == ("*/5 * * * *", None, True)

@@ -15,7 +15,7 @@ from applicants.tokens import issue_token_to_applicant
 from jobs.companies import set_retention
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
-from pipeline.apps import configure_upkeep_after_migrate
+from pipeline.apps import schedule_upkeep_of_migrated_app
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.retention import end_retention
@@ -142,7 +142,7 @@ def test_there_is_a_least_and_a_most(days: int) -> None:
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
     rejected(zelda)
-    configure_upkeep_after_migrate()
+    schedule_upkeep_of_migrated_app()
 
     assert Run("retention.people", {}, None).result == {"applications": 1}
     assert Schedule.objects.get(type_key="retention.people").cron == "20 3 * * *"

@@ -34,7 +34,7 @@ class PersonOut(TypedDict):
     created_at: datetime
 
 
-def person_out(applicant: Applicant) -> PersonOut:
+def applicant_out(applicant: Applicant) -> PersonOut:
     """Return a person, under the name that the reader may see."""
     return {
         "id": applicant.id,
@@ -51,7 +51,7 @@ class SignedInApplicant(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the signed-in person."""
         caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
-        return Response(person_out(read_person(caller.applicant_id)))
+        return Response(applicant_out(read_person(caller.applicant_id)))
 
 
 class SignedInApplicantApplications(Endpoint):
@@ -85,7 +85,7 @@ class Applicants(Endpoint):
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page_limit(request), cursor_id(request)
         found = people_with_address(company_id, address_parameter(request))
-        return Response({"data": [person_out(person) for person in found], "next_cursor": None})
+        return Response({"data": [applicant_out(person) for person in found], "next_cursor": None})
 
 
 class OneApplicant(Endpoint):
@@ -94,7 +94,7 @@ class OneApplicant(Endpoint):
     @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return the caller, or one of the company's applicants."""
-        return Response(person_out(known_applicant(caller_of(request), applicant_id)))
+        return Response(applicant_out(known_applicant(caller_of(request), applicant_id)))
 
 
 class OneApplicantApplications(Endpoint):

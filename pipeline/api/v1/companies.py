@@ -28,7 +28,8 @@ from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.cursors import Page, encode_cursor
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.page import Page
 
 
 class ApiKeyIn(Shape):

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from applicants.services import checked_address
+from applicants.services import checked_applicant_address
 from pipeline.api.parameters import parameter_as_moment
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -64,7 +64,7 @@ class Address(serializers.EmailField):
         if not isinstance(data, str):
             self.fail("invalid")
         try:
-            return checked_address(super().to_internal_value(data))
+            return checked_applicant_address(super().to_internal_value(data))
         except DjangoValidationError:
             self.fail("invalid")
 

@@ -19,7 +19,7 @@ from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
 from pipeline.pages.background.task_actions import task_actor_of_member
 from pipeline.pages.background.task_rows import task_rows_of
-from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.wording import english
 from tasks import dead_letters
 from tasks.errors import ConfirmationNeeded
@@ -57,7 +57,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=Status.DEAD,
         type_key=key if key in COMPANY_TYPES else None,
-        after=page_id_in(request, "after"),
+        after=page_id_in_url(request, "after"),
         limit=SHOWN,
     )
     groups = [

@@ -35,8 +35,8 @@ from pipeline.pages.background.forms import SleepForm
 from pipeline.pages.background.task_actions import attempt_task_action, task_actor_of_member
 from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import page_id_in, page_url_with
-from pipeline.selectors.cursors import Page
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
+from pipeline.selectors.page import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -130,7 +130,7 @@ def _overview_page(
             company_id,
             status=chosen,
             type_key=type_key,
-            after=page_id_in(request, "after"),
+            after=page_id_in_url(request, "after"),
             limit=TASKS_SHOWN,
         ),
     )

@@ -40,7 +40,7 @@ from pipeline.pages.background.task_actions import (
     task_actor_of_member,
     words_of_refused_task_action,
 )
-from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times_of_schedule
@@ -64,7 +64,9 @@ class ScheduleRow:
 def schedules(request: HttpRequest) -> HttpResponse:
     """List the company's schedules with their next runs."""
     member = require_access(current_member(request), Action.READ_COMPANY)
-    page = schedules_of_company(member.company.id, after=page_id_in(request, "after"), limit=SHOWN)
+    page = schedules_of_company(
+        member.company.id, after=page_id_in_url(request, "after"), limit=SHOWN
+    )
     last = page.rows[-1].id if page.more else None
     context = {
         "tab": "schedules",

@@ -34,7 +34,7 @@ from pipeline.pages.background.task_actions import (
 from pipeline.pages.background.task_history import task_history_entry
 from pipeline.pages.background.task_rows import task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import page_url_with
+from pipeline.pages.page_urls import page_url_with
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
 from tasks.models import Task

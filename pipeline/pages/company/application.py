@@ -24,7 +24,6 @@ from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.board import read_board_next_in_line, read_board_promoted_since
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.emails import (
     SentEmail,
     email_of_application,
@@ -32,6 +31,7 @@ from pipeline.selectors.emails import (
     emails_stamp,
 )
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.page import Page
 from pipeline.selectors.timelines import timeline_of
 from pipeline.services.remove import remove
 from pipeline.wording.english import people, plural
@@ -58,7 +58,9 @@ def company_application(request: HttpRequest, application_id: UUID) -> HttpRespo
 
 @require_POST
 @for_members(Action.DECIDE)
-def send_email_again(request: HttpRequest, application_id: UUID, email_id: UUID) -> HttpResponse:
+def send_application_email_again(
+    request: HttpRequest, application_id: UUID, email_id: UUID
+) -> HttpResponse:
     """Send an email about an application again."""
     member, _ = received_application(request, application_id, Action.DECIDE)
     email = email_of_application(application_id, email_id)

@@ -15,7 +15,7 @@ from pipeline.pages.company.consequences import consequence_are_promoted
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import page_place_in, page_url_with
+from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
 from pipeline.selectors.board import (
     Board,
@@ -50,11 +50,11 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _board_context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
-    seat = page_place_in(request, "seats", str, datetime, UUID)
+    seat = page_place_in_url(request, "seats", str, datetime, UUID)
     shown = read_board(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
-        waiting_after=page_place_in(request, "waiting", int, int) or BEFORE_THE_FIRST,
+        waiting_after=page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST,
     )
     answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
     urls, rows = _board_page_urls(request, shown), shown.waitlist.rows

@@ -16,11 +16,11 @@ from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
 from pipeline.pages.live_page import live_page
-from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.board import read_decay_worker_for_board
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.overview import overview_glances
+from pipeline.selectors.page import Page
 from pipeline.services.lifecycle import create_job
 from pipeline.wording.explanations import explain_line
 
@@ -45,7 +45,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         member.company.id,
         status=status or None,
         search=search,
-        after=page_id_in(request, "after"),
+        after=page_id_in_url(request, "after"),
         limit=JOBS_SHOWN,
     )
     next_url = page_url_with(request, after=str(page.rows[-1].id)) if page.more else ""

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_access
 from pipeline.pages.event_rows import event_rows_of_person
-from pipeline.pages.paging import page_id_in, page_place_in, page_url_with
+from pipeline.pages.page_urls import page_id_in_url, page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.applications import applications_of
 from pipeline.selectors.cursors import encode_cursor
@@ -46,7 +46,7 @@ def people(request: HttpRequest) -> HttpResponse:
             ).rows
         ]
     elif search:
-        name = page_place_in(request, "after", str, UUID)
+        name = page_place_in_url(request, "after", str, UUID)
         behind = NamePlace(*name) if name else BEFORE_ALL
         found = find_by_name(member.company.id, search, after=behind, limit=FOUND_SHOWN)
         context["found"] = found.rows
@@ -66,11 +66,11 @@ def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     member = require_access(current_member(request), Action.READ_COMPANY)
     company_id = member.company.id
     known = person_known_to(company_id, applicant_id)
-    here = page_id_in(request, "applications")
+    here = page_id_in_url(request, "applications")
     theirs = applications_of(
         applicant_id, company_id=company_id, after=here, limit=APPLICATIONS_SHOWN
     )
-    moment = page_place_in(request, "events", datetime, UUID, int)
+    moment = page_place_in_url(request, "events", datetime, UUID, int)
     behind = TimelineMoment(*moment) if moment else None
     events = timeline_of_person(
         applicant_id, company_id=company_id, after=behind, limit=EVENTS_SHOWN

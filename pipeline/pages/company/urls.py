@@ -35,7 +35,7 @@ urlpatterns = [
     ),
     path(
         "company/applications/<uuid:application_id>/emails/<uuid:email_id>/again/",
-        application.send_email_again,
+        application.send_application_email_again,
         name="send_email_again",
     ),
     path("company/people/", people.people, name="people"),

@@ -19,7 +19,6 @@ from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import event_rows_of_job
 from pipeline.pages.live_page import live_page
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.cursors import Page
 from pipeline.selectors.event_trees import (
     MOST_COUNTED,
     SHOWN,
@@ -29,6 +28,7 @@ from pipeline.selectors.event_trees import (
     names_in_event_trees,
     wanted_event_trees_of,
 )
+from pipeline.selectors.page import Page
 from pipeline.selectors.search import Found, find_by_name
 from pipeline.wording.event_words import EVENT_FILTERS
 

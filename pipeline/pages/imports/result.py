@@ -12,9 +12,8 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import (
-    ImportProgress,
-    import_of,
+from pipeline.imports.progress import ImportProgress, import_of
+from pipeline.imports.refusals import (
     refusals_of_import,
     report_of_refused_rows,
     words_for_import_refusal,

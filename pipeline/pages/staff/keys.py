@@ -29,7 +29,7 @@ from pipeline.pages.access import (
     require_access,
 )
 from pipeline.pages.staff.forms import KeyForm
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 ROWS = 50
 MADE_ALREADY = (

@@ -19,7 +19,8 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
-from pipeline.selectors.cursors import Page, encode_cursor
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.page import Page
 from pipeline.selectors.timelines import TimelineMoment, timeline_of, timeline_of_person
 from pipeline.wording.sentences import Reader
 

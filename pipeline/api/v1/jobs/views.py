@@ -37,8 +37,9 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.audit.heavy_reads import turn_for_heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.selectors.cursors import Page, encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, read_job, read_open_jobs
+from pipeline.selectors.page import Page
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import totals_of_job

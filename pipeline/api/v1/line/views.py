@@ -63,9 +63,10 @@ from pipeline.selectors.applications import (
     SeenApplication,
     queued_applications_of,
 )
-from pipeline.selectors.cursors import Page, encode_cursor
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.events import events_of_job
 from pipeline.selectors.jobs import JobFacts
+from pipeline.selectors.page import Page
 from pipeline.selectors.people import has_person_applied
 from pipeline.selectors.pipeline import pipeline_of
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.api.v1.fields import AnyObject, Flag, Line, Shape
 from pipeline.api.v1.tasks.inputs import LONGEST_TYPE, task_priority_field, task_version_field
 
@@ -33,3 +35,12 @@ class TaskScheduleChangeIn(_PlanIn):
     name = Line(max_length=LONGEST_NAME, required=False)
     cron = Line(max_length=LONGEST_CRON, required=False)
     type = Line(max_length=LONGEST_TYPE, required=False)
+
+
+# Names of API fields in a plan, where they differ.
+_COLUMNS = {"type": "type_key", "version": "type_version"}
+
+
+def schedule_columns_of_input(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a plan from a body's."""
+    return {_COLUMNS.get(name, name): value for name, value in given.items()}

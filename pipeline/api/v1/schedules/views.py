@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from rest_framework.request import Request
@@ -24,7 +23,11 @@ from pipeline.api.problems import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.outputs import PageOf
-from pipeline.api.v1.schedules.inputs import TaskScheduleChangeIn, TaskScheduleIn
+from pipeline.api.v1.schedules.inputs import (
+    TaskScheduleChangeIn,
+    TaskScheduleIn,
+    schedule_columns_of_input,
+)
 from pipeline.api.v1.schedules.outputs import TaskScheduleOut, schedule_out
 from pipeline.background.schedules import (
     Plan,
@@ -39,8 +42,6 @@ from pipeline.domain.permissions import Action
 from pipeline.selectors.cursors import encode_cursor
 
 _REFUSES = (INVALID_SCHEDULE, UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED)
-# Names of API fields in a plan, where they differ.
-_COLUMNS = {"type": "type_key", "version": "type_version"}
 
 
 class Schedules(Endpoint):
@@ -79,7 +80,7 @@ class Schedules(Endpoint):
         caller = authorize_company(caller_of(request), Action.MANAGE_SCHEDULES)
         schedule = create_company_schedule(
             company_id=caller.company_id,
-            plan=Plan(**_schedule_columns(endpoint_body(request, TaskScheduleIn))),
+            plan=Plan(**schedule_columns_of_input(endpoint_body(request, TaskScheduleIn))),
             key_id=caller.key_id,
             schedule_id=idempotent_row_id(request),
             actor=caller.producer,
@@ -114,7 +115,7 @@ class OneSchedule(Endpoint):
         schedule = change_company_schedule(
             company_id=caller.company_id,
             schedule_id=schedule_id,
-            changes=_schedule_columns(endpoint_body(request, TaskScheduleChangeIn)),
+            changes=schedule_columns_of_input(endpoint_body(request, TaskScheduleChangeIn)),
             key_id=caller.key_id,
             actor=caller.producer,
         )
@@ -128,7 +129,3 @@ class OneSchedule(Endpoint):
             company_id=caller.company_id, schedule_id=schedule_id, actor=caller.producer
         )
         return Response(status=204)
-
-
-def _schedule_columns(given: dict[str, Any]) -> dict[str, Any]:
-    return {_COLUMNS.get(name, name): value for name, value in given.items()}

@@ -19,7 +19,8 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import read_file_pieces, read_stored_file
-from pipeline.imports.progress import import_of_task, report_of_refused_rows
+from pipeline.imports.progress import import_of_task
+from pipeline.imports.refusals import report_of_refused_rows
 
 security = logging.getLogger("security")
 

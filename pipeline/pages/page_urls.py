@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from pipeline.selectors.cursors import decode_cursor
 
 
-def page_id_in(request: HttpRequest, name: str) -> UUID | None:
+def page_id_in_url(request: HttpRequest, name: str) -> UUID | None:
     """Return the id in the URL, or None."""
     try:
         return UUID(request.GET.get(name, ""))
@@ -19,7 +19,7 @@ def page_id_in(request: HttpRequest, name: str) -> UUID | None:
         return None
 
 
-def page_place_in(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
+def page_place_in_url(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the cursor in the URL, or None (see `decode_cursor`)."""
     return decode_cursor(request.GET.get(name, ""), *kinds)
 

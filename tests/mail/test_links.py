@@ -1,0 +1,39 @@
+"""The paths in emails are those of the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+from django.urls import resolve
+
+from pipeline.mail import links
+from pipeline.notifications.company_emails import ALERT_WORDS
+
+SOME = uuid4()
+LINKS = {
+    "confirm_offer": lambda: links.confirm_link(links.Offer(SOME, 7)),
+    "unsubscribe": lambda: links.unsubscribe_link("reminders", SOME),
+    "my_application": lambda: links.application_link(SOME),
+    "my_data": links.data_link,
+    "openings": links.openings_link,
+    "board": lambda: links.board_link(SOME),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_leads_to_its_page(name: str, settings: Any) -> None:
+    settings.SITE_URL = "https://line.example"
+
+    link = LINKS[name]()
+
+    assert link.startswith("https://line.example/")
+    assert resolve(urlsplit(link).path).url_name == name
+
+
+def test_alerts_lead_to_pages() -> None:
+    names = {resolve(words.path).url_name for words in ALERT_WORDS.values()}
+
+    assert names == {"system", "company_jobs", "dead_letters", "webhooks"}
