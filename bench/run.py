@@ -50,6 +50,7 @@ BENCHMARKS = (
     Benchmark("tasks_throughput", "2000"),
     Benchmark("tasks_enqueue", "100"),
     Benchmark("tasks_latency", "50"),
+    Benchmark("webhooks", "500"),
     Benchmark("email_latency", "10"),
     Benchmark("tasks_claim", "20000"),
     Benchmark("tasks_killed", "1"),

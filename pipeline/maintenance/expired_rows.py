@@ -25,8 +25,8 @@ def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: st
     )
 
 
-def _some_aged(table: str, column: str) -> str:
-    """Remove some rows of webhooks that are older than they are kept."""
+def _remove_some_aged_rows(table: str, column: str) -> str:
+    """Return SQL that removes some rows of webhooks that are older than they are kept."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
     return _remove_some_expired_rows(table, "id", condition, order=f"ORDER BY {column}")
 
@@ -74,8 +74,8 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "attempts": (_some_aged("pipeline_webhookattempt", "at"), BATCH),
-    "deliveries": (_some_aged("pipeline_webhookdelivery", "created_at"), BATCH),
+    "attempts": (_remove_some_aged_rows("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_remove_some_aged_rows("pipeline_webhookdelivery", "created_at"), BATCH),
     "private_emails": (
         _remove_some_expired_rows(
             "applicants_privateemail",
