@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from pipeline.domain.errors import WebhookDeliveryNotFound, WebhookNotFound
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.selectors.cursors import Page
+from pipeline.selectors.page import Page
 
 # Attempts of one delivery that are shown, the newest.
 MOST_ATTEMPTS_SHOWN = 100

@@ -22,7 +22,7 @@ from pipeline.pages.access import (
     member_of_sent_form,
     require_access,
 )
-from pipeline.pages.paging import page_id_in, page_url_with
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.pages.webhooks.words import OFF_REASONS, STATES, webhook_failure_in_words
 from pipeline.webhooks import reads
 from pipeline.webhooks.endpoints import send_test_webhook
@@ -49,7 +49,7 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
     page = reads.webhook_deliveries_to(
-        row, state=state, type_=type_, after=page_id_in(request, "after"), limit=ROWS
+        row, state=state, type_=type_, after=page_id_in_url(request, "after"), limit=ROWS
     )
     context = {
         "row": row,
