@@ -136,7 +136,7 @@ def hand_over_email(message: EmailMessage) -> str:
         if code:
             raise Refused(code) from None
         raise Retry(
-            f"the mail server could not take the email: {_named_mail_error(error)}"
+            f"the mail server could not take the email: {_mail_error_name(error)}"
         ) from None
     finally:
         with suppress(Exception):  # the email is accepted: errors while closing do not matter
@@ -172,7 +172,7 @@ def _permanent_mail_code(error: Exception) -> str:
     return "REFUSED" if "AnymailRecipientsRefused" in kinds else ""
 
 
-def _named_mail_error(error: Exception) -> str:
+def _mail_error_name(error: Exception) -> str:
     code = getattr(error, "smtp_code", "")
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code = next((code for code, _ in error.recipients.values()), "")

@@ -53,7 +53,7 @@ def main() -> None:
 def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> None:
     """Queue deliveries for endpoints, each of a company of its own, and time the sending."""
     from pipeline.webhooks.endpoints import create_webhook_endpoint
-    from pipeline.webhooks.queue import Occurrence, queue, start_delivering_webhooks
+    from pipeline.webhooks.queue import Occurrence, queue_webhooks, start_delivering_webhooks
 
     clear()
     companies = [company() for _ in range(endpoints)]
@@ -65,7 +65,7 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
             Occurrence(f"bench:{n}", "job.opened", now, {"seq": n})
             for n in range(count // endpoints)
         ]
-        queue(each, events)
+        queue_webhooks(each, events)
     cpu, began = cpu_seconds(worker), time.monotonic()
     start_delivering_webhooks()
     left = "SELECT count(*) FROM pipeline_webhookdelivery WHERE state = 'PENDING'"

@@ -87,7 +87,7 @@ def send_applicant_email(cause: Cause) -> str:
     return _note_email_state(row, EmailState.SENT, message_id=message_id)
 
 
-def give_up_email(cause: Cause) -> None:
+def give_up_applicant_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
     _, event = _application_and_event(cause)
     if event is not None:

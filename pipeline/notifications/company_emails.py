@@ -122,7 +122,9 @@ def send_alert(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
     member = _member_to_email(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
-    return _send_to_member(member, alert_message(member.company.name, kind), ALERTS, task_id)
+    return _send_to_member(
+        member, company_alert_message(member.company.name, kind), ALERTS, task_id
+    )
 
 
 def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
@@ -130,11 +132,13 @@ def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
     member = _member_to_email(membership_id)
     if member is None or not member.digest:
         return "unwanted"
-    message = digest_message(member.company.name, date.fromisoformat(day), _digest_figures(member))
+    message = company_digest_message(
+        member.company.name, date.fromisoformat(day), _digest_figures(member)
+    )
     return _send_to_member(member, message, DIGEST, task_id) if message else "nothing"
 
 
-def alert_message(company: str, kind: str) -> Message:
+def company_alert_message(company: str, kind: str) -> Message:
     """Compose an alert."""
     words = ALERT_WORDS[kind]
     link = settings.SITE_URL + words.path
@@ -155,7 +159,7 @@ class JobFigures:
     misses: int
 
 
-def digest_message(company: str, day: date, figures: list[JobFigures]) -> Message | None:
+def company_digest_message(company: str, day: date, figures: list[JobFigures]) -> Message | None:
     """Compose a digest; None when no job of the company is open."""
     if not figures:
         return None

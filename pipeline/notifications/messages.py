@@ -134,36 +134,38 @@ def reminder_message(facts: Facts, deadline: datetime) -> Message:
         facts.confirm_link,
         "Confirm my seat",
     )
-    return _message(facts, subject, first, _withdrawal(facts))
+    return _message(facts, subject, first, _message_about_withdrawal(facts))
 
 
-def _applied(event: EventForMail, facts: Facts) -> Message:
+def _applied_message(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
-        return _offered(event, facts, *([_put_forward(facts)] if by_company else []))
+        return _offer_message(
+            event, facts, *([_message_to_put_forward(facts)] if by_company else [])
+        )
     follow = Paragraph(
         "Track your application, or withdraw:", facts.application_link, "My application"
     )
     if by_company:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-        return _from_timeline(event, facts, subject, follow, _put_forward(facts))
+        return _message_from_timeline(event, facts, subject, follow, _message_to_put_forward(facts))
     subject = f"You have applied for “{facts.job_title}” at {facts.company}"
-    return _from_timeline(event, facts, subject, *_place(facts), follow)
+    return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
 
 
-def _verified(event: EventForMail, facts: Facts) -> Message:
+def _verified_message(event: EventForMail, facts: Facts) -> Message:
     subject = f"You are in line for “{facts.job_title}” at {facts.company}"
     follow = Paragraph(
         "Track your application, or withdraw:", facts.application_link, "My application"
     )
-    return _from_timeline(event, facts, subject, *_place(facts), follow)
+    return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
 
 
-def _place(facts: Facts) -> list[Paragraph]:
+def _message_about_place(facts: Facts) -> list[Paragraph]:
     return [Paragraph(f"Your place in line now: {facts.place:,}.")] if facts.place else []
 
 
-def _put_forward(facts: Facts) -> Paragraph:
+def _message_to_put_forward(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
     return Paragraph(
         f"You are receiving this because {facts.company} put you forward for this job with this"
@@ -175,7 +177,7 @@ def _put_forward(facts: Facts) -> Paragraph:
     )
 
 
-def _offered(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
+def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
     deadline = facts.deadline or datetime.fromisoformat(event.data["deadline"])
     until = time_here_and_in_utc(deadline, facts.zone)
     first = Paragraph(
@@ -189,11 +191,11 @@ def _offered(event: EventForMail, facts: Facts, *more: Paragraph) -> Message:
     )
     in_zone = time_in_words(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    message = _message(facts, subject, first, what, _withdrawal(facts), *more)
+    message = _message(facts, subject, first, what, _message_about_withdrawal(facts), *more)
     return replace(message, calendar=CalendarNote(sequence=0))
 
 
-def _withdrawal(facts: Facts) -> Paragraph:
+def _message_about_withdrawal(facts: Facts) -> Paragraph:
     return Paragraph(
         "Not interested any more? Withdraw so that the next person gets the seat:",
         facts.application_link,
@@ -201,7 +203,7 @@ def _withdrawal(facts: Facts) -> Paragraph:
     )
 
 
-def _extended(event: EventForMail, facts: Facts) -> Message:
+def _extension_message(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
     subject = (
@@ -215,7 +217,9 @@ def _extended(event: EventForMail, facts: Facts) -> Message:
     return replace(_message(facts, subject, first, what), calendar=CalendarNote(sequence=1))
 
 
-def _notice(subject: str, *after: tuple[str, str, str]) -> Callable[[EventForMail, Facts], Message]:
+def _notice_message(
+    subject: str, *after: tuple[str, str, str]
+) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
     def compose_message(event: EventForMail, facts: Facts) -> Message:
@@ -224,7 +228,7 @@ def _notice(subject: str, *after: tuple[str, str, str]) -> Callable[[EventForMai
             Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
             for text, link, label in after
         ]
-        return _from_timeline(event, facts, subject.format(**names), *closing)
+        return _message_from_timeline(event, facts, subject.format(**names), *closing)
 
     return compose_message
 
@@ -235,30 +239,36 @@ NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.
 
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
-    EventType.APPLIED: _applied,
-    EventType.VERIFIED: _verified,
-    EventType.PROMOTED: _offered,
-    EventType.DEADLINE_EXTENDED: _extended,
-    EventType.ACKNOWLEDGED: _notice(
+    EventType.APPLIED: _applied_message,
+    EventType.VERIFIED: _verified_message,
+    EventType.PROMOTED: _offer_message,
+    EventType.DEADLINE_EXTENDED: _extension_message,
+    EventType.ACKNOWLEDGED: _notice_message(
         "Your seat for “{job}” is confirmed",
         ("See your application, or withdraw:", "application_link", "My application"),
     ),
-    EventType.DECAYED: _notice(
+    EventType.DECAYED: _notice_message(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
-    Outcome.WITHDRAWN: _notice("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
-    Outcome.LAPSED: _notice(
+    Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
+    Outcome.LAPSED: _notice_message(
         "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED
     ),
-    Outcome.REMOVED: _notice("{company} removed you from the line for “{job}”", WHAT_HAPPENED),
-    Outcome.REJECTED: _notice("{company} has decided on your application for “{job}”", OTHER_JOBS),
-    Outcome.HIRED: _notice("You are hired: “{job}” at {company}", NEXT_STEPS),
-    Outcome.JOB_CLOSED: _notice("{company} has closed the job “{job}”", OTHER_JOBS),
+    Outcome.REMOVED: _notice_message(
+        "{company} removed you from the line for “{job}”", WHAT_HAPPENED
+    ),
+    Outcome.REJECTED: _notice_message(
+        "{company} has decided on your application for “{job}”", OTHER_JOBS
+    ),
+    Outcome.HIRED: _notice_message("You are hired: “{job}” at {company}", NEXT_STEPS),
+    Outcome.JOB_CLOSED: _notice_message("{company} has closed the job “{job}”", OTHER_JOBS),
 }
 
 
-def _from_timeline(event: EventForMail, facts: Facts, subject: str, *after: Paragraph) -> Message:
+def _message_from_timeline(
+    event: EventForMail, facts: Facts, subject: str, *after: Paragraph
+) -> Message:
     """Compose an email from the timeline's sentence and the next steps."""
     told = Paragraph(sentence(event, Reader.APPLICANT, facts.zone))
     return _message(facts, subject, told, *after)

@@ -16,11 +16,11 @@ from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
     JobFigures,
-    alert_message,
-    digest_message,
+    company_alert_message,
+    company_digest_message,
 )
 from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
-from pipeline.notifications.rendering import deadline_calendar_entry, render_message_as_html
+from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -93,7 +93,7 @@ def _digest_preview() -> Message:
         JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
         JobFigures("Rigger", board, 1, 1, 0, 0, 0),
     ]
-    message = digest_message("Harbour Works", date(2026, 11, 21), figures)
+    message = company_digest_message("Harbour Works", date(2026, 11, 21), figures)
     assert message is not None  # noqa: S101  there are jobs
     return message
 
@@ -117,7 +117,9 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "job-closed": _ended_preview(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
     "digest": _digest_preview,
     **{
-        f"alert-{kind.lower().replace('_', '-')}": partial(alert_message, "Harbour Works", kind)
+        f"alert-{kind.lower().replace('_', '-')}": partial(
+            company_alert_message, "Harbour Works", kind
+        )
         for kind in ALERT_WORDS
     },
 }
@@ -136,5 +138,5 @@ def preview_of(kind: str) -> Sample | None:
     calendar = ""
     if message.calendar:
         offer = Offer(_APPLICATION, 7)
-        calendar = deadline_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
+        calendar = rendered_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
     return Sample(message.subject, message.text, render_message_as_html(message), calendar)

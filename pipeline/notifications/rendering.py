@@ -58,14 +58,14 @@ def attach_deadline_to_email(
     """Attach the deadline for calendars, or its cancellation, if the message has one."""
     if message.calendar is None or offer is None or deadline is None:
         return
-    text = deadline_calendar_entry(message, offer=offer, deadline=deadline, now=now)
+    text = rendered_calendar_entry(message, offer=offer, deadline=deadline, now=now)
     part = MIMEText(text, "calendar", "utf-8")
     part.set_param("method", _calendar_method(message.calendar))
     part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
     email.attach(part)
 
 
-def deadline_calendar_entry(
+def rendered_calendar_entry(
     message: Message, *, offer: Offer, deadline: datetime, now: datetime
 ) -> str:
     """Return the file for calendars: the half hour before the deadline, or that it is cancelled.

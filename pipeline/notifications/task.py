@@ -33,7 +33,7 @@ _SCHEMA = {
 
 def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Record that an email will not be tried again."""
-    applicant_emails.give_up_email(_cause_of_email_task(payload))
+    applicant_emails.give_up_applicant_email(_cause_of_email_task(payload))
 
 
 @task_type(

@@ -92,7 +92,7 @@ class Client:
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
     def __enter__(self) -> Client:
-        _bound_memory_of_threads()
+        _bound_memory_of_webhook_clients()
         self._thread.start()
         return self
 
@@ -134,7 +134,7 @@ class Client:
             async with asyncio.timeout(self._timeout_seconds):
                 await self._exchange(request, answer)
         except Exception as error:
-            answer.failure, answer.detail = _named(error)
+            answer.failure, answer.detail = _webhook_error_name(error)
         answer.duration_ms = round((time.perf_counter() - began) * 1_000)
         self._answers.put(answer)
 
@@ -142,7 +142,7 @@ class Client:
         pool = self._pools.get(request.endpoint_id)
         if pool is None:
             pool = self._pools[request.endpoint_id] = httpcore.AsyncConnectionPool(
-                ssl_context=_tls(),
+                ssl_context=_webhook_client_tls(),
                 max_connections=100,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
                 network_backend=GuardedNetwork(),
@@ -152,14 +152,14 @@ class Client:
             "POST", request.url, headers=headers, content=request.body
         ) as response:
             answer.status = response.status
-            answer.headers = _kept_headers(response.headers)
+            answer.headers = _kept_webhook_response_headers(response.headers)
             received = b""
             async for chunk in response.aiter_stream():
                 received = (received + chunk)[: MOST_BODY_BYTES + 1]
-                answer.body = _as_text(received)
+                answer.body = _webhook_response_text(received)
                 if len(received) > MOST_BODY_BYTES:
                     break
-        answer.failure = _failure_of(response.status)
+        answer.failure = _webhook_failure_of_error(response.status)
 
     def _drop(self, endpoint_id: UUID) -> None:
         pool = self._pools.pop(endpoint_id, None)
@@ -176,7 +176,7 @@ class Client:
 
 
 @cache
-def _bound_memory_of_threads() -> None:
+def _bound_memory_of_webhook_clients() -> None:
     """Let threads share two heaps, and have small stacks.
 
     glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the
@@ -188,14 +188,14 @@ def _bound_memory_of_threads() -> None:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def _webhook_client_tls() -> ssl.SSLContext:
     """Return the context that verifies receivers: the system's authorities and the well-known."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
 
 
-def _failure_of(status: int) -> Failure | None:
+def _webhook_failure_of_error(status: int) -> Failure | None:
     if 200 <= status < 300:
         return None
     if status == 410:
@@ -203,7 +203,7 @@ def _failure_of(status: int) -> Failure | None:
     return Failure.REDIRECT if 300 <= status < 400 else Failure.STATUS
 
 
-def _named(error: Exception) -> tuple[Failure, str]:
+def _webhook_error_name(error: Exception) -> tuple[Failure, str]:
     """Name an error, and quote it."""
     reasons = [error]
     while following := reasons[-1].__cause__ or reasons[-1].__context__:
@@ -224,20 +224,20 @@ def _named(error: Exception) -> tuple[Failure, str]:
     return Failure.BAD_ANSWER, f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-def _kept_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _kept_webhook_response_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     kept = (each for each in headers if each[0].lower() not in _HIDDEN)
     return {
-        name.decode("latin-1")[:LONGEST_HEADER].lower(): _printable(
+        name.decode("latin-1")[:LONGEST_HEADER].lower(): _printable_webhook_response(
             value.decode("latin-1")[:LONGEST_HEADER]
         )
         for name, value in list(kept)[:MOST_HEADERS]
     }
 
 
-def _as_text(body: bytes) -> str:
-    return _printable(body[:KEPT_BODY_BYTES].decode("utf-8", "replace"))
+def _webhook_response_text(body: bytes) -> str:
+    return _printable_webhook_response(body[:KEPT_BODY_BYTES].decode("utf-8", "replace"))
 
 
-def _printable(text: str) -> str:
+def _printable_webhook_response(text: str) -> str:
     """Replace what PostgreSQL cannot hold."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -58,7 +58,7 @@ def queue_webhooks_of_events(
     while seq <= last_seq:
         until = min(last_seq, seq + BATCH - 1)
         events = Event.objects.filter(job_id=job_id, company_id=company_id, seq__range=(seq, until))
-        made += queue(
+        made += queue_webhooks(
             company_id, [_webhook_occurrence_of(event) for event in events.order_by("seq")]
         )
         seq = until + 1
@@ -66,7 +66,7 @@ def queue_webhooks_of_events(
 
 
 @transaction.atomic
-def queue(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
+def queue_webhooks(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
     """Queue occurrences for the company's endpoints that want them; return how many are new.
 
     An endpoint is told of nothing that happened before it was created.

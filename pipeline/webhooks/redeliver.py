@@ -23,7 +23,9 @@ MOST_REDELIVERED, AT_ONCE = 100_000, 1_000
 State = WebhookDelivery.State
 
 
-def redeliver(*, company_id: UUID, endpoint_id: UUID, delivery_id: UUID) -> WebhookDelivery:
+def redeliver_one_webhook(
+    *, company_id: UUID, endpoint_id: UUID, delivery_id: UUID
+) -> WebhookDelivery:
     """Send a delivery again at once, in a new round of attempts, under the same `webhook-id`.
 
     One that waits is tried now. Raises WebhookNotFound, WebhookDeliveryNotFound, WebhookOff. Must

@@ -45,7 +45,7 @@ _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalPrope
         "additionalProperties": False,
     },
 )
-def queue_job_events(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def queue_webhooks_of_job_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Queue events of a job's log for the company's endpoints, and have them delivered."""
     queued = queue_webhooks_of_events(
         company_id=UUID(payload["company_id"]),
@@ -66,7 +66,7 @@ def queue_job_events(payload: dict[str, Any], context: Context) -> dict[str, int
     cap=2,
     schema=_NOTHING,
 )
-def deliver(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def deliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
@@ -86,7 +86,7 @@ def deliver(payload: dict[str, Any], context: Context) -> dict[str, int]:
         "additionalProperties": False,
     },
 )
-def redeliver_all(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def redeliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Send all failed deliveries to an endpoint again: {"deliveries"}."""
     if context.owner_id is None:
         raise Fatal("deliveries are sent again for a company")
@@ -104,7 +104,7 @@ def redeliver_all(payload: dict[str, Any], context: Context) -> dict[str, int]:
 @task_type(
     key=FOLLOW, queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1, schema=_NOTHING
 )
-def follow_tasks(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def queue_webhooks_of_tasks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Queue events of companies' tasks; while some are under way, look again every second.
 
     Also encrypts secrets anew after SECRET_KEY was changed.

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import WebhookEndpoint, WebhookTaskPlace
-from pipeline.webhooks.queue import Occurrence, queue
+from pipeline.webhooks.queue import Occurrence, queue_webhooks
 from pipeline.webhooks.types import TYPES_OF_TASK_EVENT
 from tasks import events
 from tasks.models import Task, TaskEvent
@@ -57,10 +57,14 @@ def queue_webhooks_of_tasks() -> tuple[int, bool, bool]:
         owner_id__in=asking.values("company_id"),
         type__key__in=COMPANY_TYPES,
     )
-    return _queue(found), len(found) == BATCH, bool(found) or under_way.exists()
+    return (
+        _queue_webhooks_of_task_events(found),
+        len(found) == BATCH,
+        bool(found) or under_way.exists(),
+    )
 
 
-def _queue(found: list[TaskEvent]) -> int:
+def _queue_webhooks_of_task_events(found: list[TaskEvent]) -> int:
     tasks = Task.objects.select_related("type").in_bulk({event.task_id for event in found})
     told: dict[UUID, list[Occurrence]] = defaultdict(list)
     for event in found:
@@ -77,4 +81,4 @@ def _queue(found: list[TaskEvent]) -> int:
                     data={"company_id": task.owner_id, **facts, "event": event.kind},
                 )
             )
-    return sum(queue(company_id, occurrences) for company_id, occurrences in told.items())
+    return sum(queue_webhooks(company_id, occurrences) for company_id, occurrences in told.items())

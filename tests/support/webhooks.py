@@ -12,7 +12,7 @@ from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.queue import QUEUE, Occurrence, queue, queue_webhooks_of_events
+from pipeline.webhooks.queue import QUEUE, Occurrence, queue_webhooks, queue_webhooks_of_events
 from tasks.models import Task
 
 
@@ -52,7 +52,7 @@ def only_delivery() -> WebhookDelivery:
 def queue_many(company: Company, count: int, start: int = 0) -> None:
     """Queue so many events for all endpoints of a company."""
     now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
-    queue(
+    queue_webhooks(
         company.id,
         [
             Occurrence(f"event:{n}", "job.opened", now, {"seq": n})

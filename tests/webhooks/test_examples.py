@@ -18,7 +18,7 @@ import pytest
 from jobs.models import Company
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import send_test_webhook
-from pipeline.webhooks.redeliver import redeliver
+from pipeline.webhooks.redeliver import redeliver_one_webhook
 from pipeline.webhooks.signing import new_webhook_secret, webhook_signatures
 from tests.support.environment import ROOT
 from tests.support.webhooks import endpoint, only_delivery
@@ -84,7 +84,7 @@ def test_it_verifies_and_prints_each_event_once(
     made = company.webhook_endpoints.get()
     sent = send_test_webhook(company_id=company.id, endpoint_id=made.id)
     deliver_due_webhooks()
-    redeliver(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
+    redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
     deliver_due_webhooks()
 
     assert (only_delivery().state, only_delivery().attempts) == ("DELIVERED", 2)

@@ -19,8 +19,8 @@ from pipeline.models import WebhookDelivery
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import change_webhook_endpoint, send_test_webhook
 from pipeline.webhooks.redeliver import (
-    redeliver,
     redeliver_failed_webhooks,
+    redeliver_one_webhook,
     start_redelivering_webhooks,
 )
 from tests.support.receiver import Receiver
@@ -36,7 +36,7 @@ def test_a_delivery_is_sent_again_under_its_id_with_all_attempts(
     sent = send_test_webhook(company_id=company.id, endpoint_id=made.id)
     deliver_due_webhooks()
 
-    redeliver(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
+    redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
     waiting = only_delivery()
     deliver_due_webhooks()
 
@@ -74,14 +74,14 @@ def test_only_the_companys_own_and_only_where_it_is_on(
     ids = {"endpoint_id": made.id, "delivery_id": sent.id}
 
     with pytest.raises(WebhookNotFound):
-        redeliver(company_id=other_company.id, **ids)
+        redeliver_one_webhook(company_id=other_company.id, **ids)
     with pytest.raises(WebhookDeliveryNotFound):
-        redeliver(company_id=company.id, endpoint_id=made.id, delivery_id=uuid4())
+        redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=uuid4())
     change_webhook_endpoint(
         company_id=company.id, endpoint_id=made.id, changes={"is_active": False}
     )
     with pytest.raises(WebhookOff):
-        redeliver(company_id=company.id, **ids)
+        redeliver_one_webhook(company_id=company.id, **ids)
     with pytest.raises(WebhookOff):
         start_redelivering_webhooks(
             company_id=company.id, endpoint_id=made.id, since=timezone.now()

@@ -26,7 +26,7 @@ from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.pages.webhooks.words import OFF_REASONS, STATES, webhook_failure_in_words
 from pipeline.webhooks import reads
 from pipeline.webhooks.endpoints import send_test_webhook
-from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
+from pipeline.webhooks.redeliver import redeliver_one_webhook, start_redelivering_webhooks
 from pipeline.webhooks.types import TEST, TYPES
 
 _MANAGE = Action.MANAGE_WEBHOOKS
@@ -42,9 +42,9 @@ SINCE = {
 
 @require_safe
 @for_members(_MANAGE)
-def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Show an endpoint with its deliveries, newest first, of a state and a type if chosen."""
-    _, row = _own(current_member(request), webhook_id)
+    _, row = _own_webhook_delivery(current_member(request), webhook_id)
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
@@ -55,7 +55,7 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
         "row": row,
         "off_reason": OFF_REASONS.get(row.off_reason, ""),
         "has_old_secret": row.old_secret_until and row.old_secret_until > timezone.now(),
-        "deliveries": [_shown(each) for each in page.rows],
+        "deliveries": [_shown_webhook_delivery(each) for each in page.rows],
         "state": state,
         "type": type_,
         "is_filtered": bool(state or type_),
@@ -72,14 +72,19 @@ def webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
-    _, row = _own(current_member(request), webhook_id)
+    _, row = _own_webhook_delivery(current_member(request), webhook_id)
     delivery = reads.webhook_delivery_to(row, delivery_id)
     attempts = [
         (each, webhook_failure_in_words(each.error, each.status))
         for each in reads.webhook_attempts_of([delivery.id])
     ]
     body = json.dumps(json.loads(delivery.body), indent=2, ensure_ascii=False)
-    context = {"row": row, "shown": _shown(delivery), "attempts": attempts, "body": body}
+    context = {
+        "row": row,
+        "shown": _shown_webhook_delivery(delivery),
+        "attempts": attempts,
+        "body": body,
+    }
     return render(request, "webhooks/delivery.html", context)
 
 
@@ -87,7 +92,7 @@ def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) 
 @for_members(_MANAGE)
 def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
-    owner, row = _own(member_of_sent_form(request), webhook_id)
+    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
     try:
         sent = send_test_webhook(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
@@ -101,9 +106,11 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Send a delivery again."""
-    owner, row = _own(member_of_sent_form(request), webhook_id)
+    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
     try:
-        redeliver(company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id)
+        redeliver_one_webhook(
+            company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id
+        )
     except WebhookOff as error:
         messages.error(request, str(error))
     else:
@@ -115,7 +122,7 @@ def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID)
 @for_members(_MANAGE)
 def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Have a task send everything again that failed since a time."""
-    owner, row = _own(member_of_sent_form(request), webhook_id)
+    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:
         made = start_redelivering_webhooks(
@@ -131,12 +138,14 @@ def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     return redirect("task", made.id)
 
 
-def _own(member: Member | None, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
+def _own_webhook_delivery(
+    member: Member | None, webhook_id: UUID
+) -> tuple[Member, WebhookEndpoint]:
     owner = require_access(member, _MANAGE)
     return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
 
 
-def _shown(delivery: WebhookDelivery) -> dict[str, object]:
+def _shown_webhook_delivery(delivery: WebhookDelivery) -> dict[str, object]:
     word, tone = STATES[WebhookDelivery.State(delivery.state)]
     why = webhook_failure_in_words(delivery.last_error, delivery.last_status)
     return {"delivery": delivery, "word": word, "tone": tone, "why": why}

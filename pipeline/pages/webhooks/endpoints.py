@@ -52,43 +52,47 @@ def new_webhook(request: HttpRequest) -> HttpResponse:
     """Create an endpoint; the response to the form shows its secret."""
     owner = require_access(member_of_sent_form(request), _MANAGE)
     if request.method == "GET":
-        return _form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
+        return _webhook_endpoint_form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
             row, secret = endpoints.create_webhook_endpoint(
                 company_id=owner.company.id,
                 endpoint_id=form.cleaned_data["endpoint_id"],
-                **_given(form),
+                **_given_webhook_endpoint(form),
             )
         except TooManyWebhooks as error:
             form.add_error(None, str(error))
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:
-            return _secret(request, row, secret, status=201)
-    return _form(request, form, None)
+            return _webhook_endpoint_secret(request, row, secret, status=201)
+    return _webhook_endpoint_form(request, form, None)
 
 
 @require_http_methods(["GET", "POST"])
 @for_members(_MANAGE)
 def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Change the URL, the description and the events of an endpoint."""
-    owner, row = _own(request, webhook_id)
+    owner, row = _own_webhook_endpoint(request, webhook_id)
     if request.method == "GET":
-        return _form(request, EndpointForm(initial={n: getattr(row, n) for n in FIELDS}), row)
+        return _webhook_endpoint_form(
+            request, EndpointForm(initial={n: getattr(row, n) for n in FIELDS}), row
+        )
     form = EndpointForm(request.POST)
     if form.is_valid():
         try:
             endpoints.change_webhook_endpoint(
-                company_id=owner.company.id, endpoint_id=row.id, changes=_given(form)
+                company_id=owner.company.id,
+                endpoint_id=row.id,
+                changes=_given_webhook_endpoint(form),
             )
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:
             messages.success(request, "Endpoint saved.")
             return redirect("webhook", row.id)
-    return _form(request, form, row)
+    return _webhook_endpoint_form(request, form, row)
 
 
 @never_cache
@@ -96,18 +100,18 @@ def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def rotate_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Ask for confirmation, then make a new secret and show it."""
-    owner, row = _own(request, webhook_id)
+    owner, row = _own_webhook_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/rotate.html", {"row": row})
     row, secret = endpoints.rotate_webhook_secret(company_id=owner.company.id, endpoint_id=row.id)
-    return _secret(request, row, secret, status=200)
+    return _webhook_endpoint_secret(request, row, secret, status=200)
 
 
 @require_POST
 @for_members(_MANAGE)
 def switch_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Switch an endpoint on or off."""
-    owner, row = _own(request, webhook_id)
+    owner, row = _own_webhook_endpoint(request, webhook_id)
     on = request.POST.get("enabled") == "yes"
     endpoints.change_webhook_endpoint(
         company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on}
@@ -120,7 +124,7 @@ def switch_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @for_members(_MANAGE)
 def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete an endpoint."""
-    owner, row = _own(request, webhook_id)
+    owner, row = _own_webhook_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/delete.html", {"row": row})
     endpoints.delete_webhook_endpoint(company_id=owner.company.id, endpoint_id=row.id)
@@ -128,21 +132,23 @@ def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     return redirect("webhooks")
 
 
-def _own(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
+def _own_webhook_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
     owner = require_access(member_of_sent_form(request), _MANAGE)
     return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
 
 
-def _given(form: EndpointForm) -> dict[str, Any]:
+def _given_webhook_endpoint(form: EndpointForm) -> dict[str, Any]:
     return {name: form.cleaned_data[name] for name in FIELDS}
 
 
-def _form(request: HttpRequest, form: EndpointForm, row: WebhookEndpoint | None) -> HttpResponse:
+def _webhook_endpoint_form(
+    request: HttpRequest, form: EndpointForm, row: WebhookEndpoint | None
+) -> HttpResponse:
     status = 422 if form.is_bound else 200
     return render(request, "webhooks/form.html", {"form": form, "row": row}, status=status)
 
 
-def _secret(
+def _webhook_endpoint_secret(
     request: HttpRequest, row: WebhookEndpoint, secret: str, *, status: int
 ) -> HttpResponse:
     context = {"row": row, "secret": secret, "is_new": status == 201}

@@ -9,11 +9,11 @@ from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
 from pipeline.webhooks.types import TYPES
 
 
-def _types(**more: Any) -> Choices:
+def _webhook_types_input(**more: Any) -> Choices:
     return Choices(child=Choice(choices=list(TYPES)), **more)
 
 
-def _description(**more: Any) -> Line:
+def _webhook_description_input(**more: Any) -> Line:
     return Line(max_length=LONGEST_DESCRIPTION, allow_blank=True, **more)
 
 
@@ -21,16 +21,16 @@ class WebhookIn(Shape):
     """A new endpoint. Without types it is told of everything."""
 
     url = Line(max_length=LONGEST_URL)
-    description = _description(default="")
-    types = _types(default=list)
+    description = _webhook_description_input(default="")
+    types = _webhook_types_input(default=list)
 
 
 class WebhookChangeIn(Shape):
     """Changes to an endpoint. Fields that are not named stay as they are."""
 
     url = Line(max_length=LONGEST_URL, required=False)
-    description = _description(required=False)
-    types = _types(required=False)
+    description = _webhook_description_input(required=False)
+    types = _webhook_types_input(required=False)
     is_active = Flag(required=False)
 
 

@@ -41,7 +41,7 @@ from pipeline.webhooks.endpoints import (
     rotate_webhook_secret,
     send_test_webhook,
 )
-from pipeline.webhooks.redeliver import redeliver, start_redelivering_webhooks
+from pipeline.webhooks.redeliver import redeliver_one_webhook, start_redelivering_webhooks
 from pipeline.webhooks.types import TEST, TYPES
 
 _MANAGE = Action.MANAGE_WEBHOOKS
@@ -92,7 +92,7 @@ class OneWebhook(Endpoint):
     @describes("get_webhook", Tag.WEBHOOKS, _MANAGE, WebhookOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID) -> Response:
         """Return an endpoint."""
-        return endpoint_answer(request, webhook_out(_own(request, webhook_id)))
+        return endpoint_answer(request, webhook_out(_own_webhook(request, webhook_id)))
 
     @describes(
         "change_webhook",
@@ -171,7 +171,7 @@ class Deliveries(Endpoint):
         if type_ is not None and type_ not in (*TYPES, TEST):
             parameters.refuse_parameter("type", "Must be a type of webhooks.")
         page = reads.webhook_deliveries_to(
-            _own(request, webhook_id),
+            _own_webhook(request, webhook_id),
             state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
             type_=type_,
             after=pagination.cursor_id(request),
@@ -189,7 +189,7 @@ class OneDelivery(Endpoint):
     @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Return a delivery with its body, and each attempt with its answer."""
-        delivery = reads.webhook_delivery_to(_own(request, webhook_id), delivery_id)
+        delivery = reads.webhook_delivery_to(_own_webhook(request, webhook_id), delivery_id)
         answer = full_delivery_out(delivery, reads.webhook_attempts_of([delivery.id]))
         return endpoint_answer(request, answer)
 
@@ -210,7 +210,7 @@ class Redeliver(Endpoint):
         """Send a delivery again, delivered or not, under the same `webhook-id`: 202."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
-        sent = redeliver(
+        sent = redeliver_one_webhook(
             company_id=caller.company_id, endpoint_id=webhook_id, delivery_id=delivery_id
         )
         return Response(delivery_out(sent), status=202)
@@ -244,6 +244,6 @@ class RedeliverFailed(Endpoint):
         return Response(task_out(task), status=202, headers=where)
 
 
-def _own(request: Request, webhook_id: UUID) -> WebhookEndpoint:
+def _own_webhook(request: Request, webhook_id: UUID) -> WebhookEndpoint:
     caller = authorize_company(caller_of(request), _MANAGE)
     return reads.webhook_endpoint_of(caller.company_id, webhook_id)
