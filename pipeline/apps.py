@@ -17,11 +17,14 @@ class PipelineConfig(AppConfig):
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.outbox import start_event_emails
         from pipeline.notifications.tracking import start_tracking_emails
+        from pipeline.services.outage import give_sign_of_life_as_chore
         from pipeline.webhooks.follow_up import start_queueing_webhooks
+        from tasks.registry import chores
 
         start_event_emails()
         start_tracking_emails()
         start_queueing_webhooks()
+        chores.append(give_sign_of_life_as_chore)
         if not env.TESTING:
             start_announcing()
             post_migrate.connect(

@@ -74,6 +74,8 @@ class TaskSpec:
 
 
 _specs: dict[tuple[str, int], TaskSpec] = {}
+# What every worker process also does from time to time. Each returns the seconds until it is due.
+chores: list[Callable[[], float]] = []
 
 
 def register_task_type(spec: TaskSpec) -> TaskSpec:

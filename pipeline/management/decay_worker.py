@@ -41,13 +41,14 @@ class DecayWorker:
         self._last_beat = float("-inf")
         self._last_learned = float("-inf")
         self._listener = Listener(CHANNEL)
-        self._is_first_step = True
+        # By the wall clock: the monotonic one stands still while the machine sleeps.
+        self._last_sign = float("-inf")
 
     def step(self) -> int:
         """Settle one unlocked due job, if there is one. Returns the number of settled jobs."""
-        if self._is_first_step:  # before anything is settled, and before the first heartbeat
+        if not 0 <= time.time() - self._last_sign < BEAT_SECONDS:  # before anything is settled
             extend_after_outage()
-            self._is_first_step = False
+            self._last_sign = time.time()
         self._listener.poll()  # started before the first check; a notification needs no answer
         try:
             settled = settle_next_due(skip=self._set_aside())

@@ -6,10 +6,16 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """Time at which a kind of worker last completed a cycle, by the database's clock."""
+    """Time at which a kind of worker last completed a cycle, by the database's clock.
+
+    The row `site` is the last sign of life of any worker, and the last silence before one, until
+    open offers are extended by it.
+    """
 
     worker = models.CharField(max_length=20, primary_key=True)
     completed_at = models.DateTimeField()
+    silent_since = models.DateTimeField(null=True)
+    silent_until = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.worker} {self.completed_at}"

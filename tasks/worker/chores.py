@@ -10,6 +10,7 @@ from collections.abc import Callable
 from django.db import Error, connection
 
 from tasks import retention
+from tasks.registry import chores
 from tasks.scheduling.schedules import enqueue_due_schedules
 from tasks.sql.queues import PARKED_AT_ONCE
 from tasks.worker.attempt import Attempt
@@ -29,8 +30,8 @@ class Chores:
         self._store = store
         self._call_hooks = call_hooks
         self._reap_seconds = min(3.0, store.options.lease_seconds / 4)
-        chores = (self._reap, self._park, enqueue_due_schedules, retention.clean_up_tasks)
-        self._due: dict[Callable[[], float], float] = dict.fromkeys(chores, 0.0)
+        own = (self._reap, self._park, enqueue_due_schedules, retention.clean_up_tasks)
+        self._due: dict[Callable[[], float], float] = dict.fromkeys((*own, *chores), 0.0)
 
     def run(self, now: float) -> None:
         """Run the chores that are due. A failure is logged and soon retried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,12 @@ from django.db.models.functions import Now
 from pipeline.domain.states import EventType
 from pipeline.management.decay_worker import DecayWorker
 from pipeline.models import Application, Heartbeat
-from pipeline.services.outage import extend_after_outage, find_last_outage
+from pipeline.services.outage import (
+    extend_after_outage,
+    give_sign_of_life,
+    give_sign_of_life_as_chore,
+)
+from tasks import registry
 from tasks.models import TaskWorker
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -24,9 +30,8 @@ HOUR, DAY = 3_600, 86_400
 
 
 def site_ran_until_now() -> None:
-    """Both workers have just given a sign of life, and started an hour ago."""
-    Heartbeat.objects.update_or_create(worker="decay", defaults={"completed_at": Now()})
-    TaskWorker.objects.create(name="old", slots=1, started_at=Now() - timedelta(hours=1))
+    """Some worker has just given a sign of life."""
+    assert give_sign_of_life() is None
 
 
 def stand_still(application: Application, seconds: int) -> None:
@@ -34,7 +39,6 @@ def stand_still(application: Application, seconds: int) -> None:
     let_time_pass(application.job_id, seconds)
     past = timedelta(seconds=seconds)
     Heartbeat.objects.update(completed_at=F("completed_at") - past)
-    TaskWorker.objects.update(beat_at=F("beat_at") - past, started_at=F("started_at") - past)
 
 
 def time_left(application: Application) -> float:
@@ -80,7 +84,6 @@ def test_only_the_time_since_the_offer_is_given_back() -> None:
     site_ran_until_now()
     stand_still(offered, HOUR)
     Heartbeat.objects.update(completed_at=Now() - timedelta(seconds=3 * DAY))
-    TaskWorker.objects.all().delete()
 
     assert extend_after_outage() == 1
 
@@ -102,28 +105,72 @@ def test_a_decay_worker_that_was_away_alone_is_no_outage() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, DAY // 2)
-    TaskWorker.objects.update(beat_at=Now())  # it ran on, and emails and pages with it
+    Heartbeat.objects.update(completed_at=Now() - timedelta(seconds=20))
+    give_sign_of_life_as_chore()  # of a task worker, which ends and leaves no row of its own
 
-    assert find_last_outage() is None
     assert extend_after_outage() == 0
 
 
-def test_a_task_worker_that_started_before_does_not_hide_the_outage() -> None:
+def test_a_task_worker_that_starts_first_does_not_hide_the_outage() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, DAY // 2)
-    TaskWorker.objects.create(name="new", slots=1)
+    give_sign_of_life_as_chore()
+    give_sign_of_life_as_chore()
 
     assert extend_after_outage() == 1
 
 
-def test_a_short_break_and_a_first_start_are_no_outage() -> None:
-    assert find_last_outage() is None
-    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
+def test_a_task_worker_that_starts_after_the_last_decay_and_dies_hides_no_outage() -> None:
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
+    TaskWorker.objects.create(name="short-lived", slots=1)
+    give_sign_of_life_as_chore()
+    stand_still(offered, DAY // 2)
+
+    assert extend_after_outage() == 1
+
+
+def test_a_worker_that_survives_the_outage_gives_the_time_back_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job_id, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    worker = DecayWorker()
+    worker.step()
+    stand_still(offered, DAY // 2)  # the machine sleeps
+    awake = time.time() + DAY // 2
+    monkeypatch.setattr("pipeline.management.decay_worker.time.time", lambda: awake)
+
+    worker.step()
+    worker.close()
+
+    assert abs(time_left(offered) - DAY) < 10
+    assert factories.event_names(job_id)[-1] == EventType.DEADLINE_EXTENDED
+
+
+def test_a_shorter_silence_does_not_replace_one_that_waits() -> None:
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    site_ran_until_now()
+    stand_still(offered, HOUR)
+    give_sign_of_life()
+    Heartbeat.objects.update(completed_at=F("completed_at") - timedelta(minutes=2))
+
+    silence = give_sign_of_life()
+
+    assert silence is not None
+    assert abs((silence[1] - silence[0]).total_seconds() - HOUR) < 10
+
+
+def test_every_task_worker_gives_signs_of_life() -> None:
+    assert give_sign_of_life_as_chore in registry.chores
+
+
+def test_a_short_break_and_a_first_start_are_no_outage() -> None:
+    assert give_sign_of_life() is None
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
     stand_still(offered, 50)
 
-    assert find_last_outage() is None
+    assert give_sign_of_life() is None
 
 
 def test_a_small_part_of_a_long_window_moves_no_deadline() -> None:
