@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from applicants import mail
 from applicants.models import Applicant
 from pipeline.database.instants import database_now
-from pipeline.domain.states import Status
+from pipeline.domain.states import EventType, Status
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.messages import (
@@ -67,23 +67,22 @@ def send_applicant_email(cause: Cause) -> str:
     row = _email_record(cause, event)
     if row.state != EmailState.QUEUED:
         return row.state
-    if (is_offer_event(event) or cause.reminder) and not is_emailed_offer_open(
-        application, event.seq
-    ):
+    if is_emailed_offer_over(application, event):
         return _note_email_state(row, EmailState.FAILED, problem=OVER)
     email = render_message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         allow_unsubscribing_email(
             email, links.unsubscribe_link("reminders", application.applicant_id)
         )
+    if message.calendar and not message.calendar.is_over:
+        deadline = application.acknowledge_by  # the one that the text names
     attach_deadline_to_email(email, message, offer=offer, deadline=deadline, now=database_now())
     try:
         message_id = mail.hand_over_email(email)
     except mail.Refused as refused:
         return _note_email_state(row, EmailState.FAILED, problem=refused.code)
     finally:
-        if settings.DEV_MAIL:
-            _forget_erased_recipient(application.applicant)
+        _forget_erased_recipient(application.applicant)
     return _note_email_state(row, EmailState.SENT, message_id=message_id)
 
 
@@ -104,6 +103,14 @@ def is_emailed_offer_open(application: Application, seq: int) -> bool:
         and application.acknowledge_by > database_now()
         and my_current_offer(application.id) == seq
     )
+
+
+def is_emailed_offer_over(application: Application, event: Event) -> bool:
+    """Tell if an event offers a seat or extends its deadline, and that offer is not open now."""
+    if not is_offer_event(event) and event.event != EventType.DEADLINE_EXTENDED:
+        return False
+    offer, _ = _offer_of_event(event)
+    return offer is None or not is_emailed_offer_open(application, offer.seq)
 
 
 def zone_for_applicant_emails(person: Applicant) -> tzinfo:
@@ -127,6 +134,7 @@ def email_facts(application: Application, offer: links.Offer | None) -> Facts:
         zone=zone_for_applicant_emails(application.applicant),
         place=read_application(application.id).position if waits else None,
         deadline=application.acknowledge_by,
+        is_extended=application.deadline_extended,
     )
 
 
@@ -182,9 +190,9 @@ def _note_email_state(row: Email, state: EmailState, **columns: str) -> str:
 
 
 def _forget_erased_recipient(recipient: Applicant) -> None:
-    """Delete a stored email to a person who was erased while it was composed.
+    """Delete a developer's copy of an email to a person who was erased while it was composed.
 
     The erasure could not delete it because it did not exist yet.
     """
-    if Applicant.objects.get(id=recipient.id).is_erased:
+    if settings.DEV_MAIL and Applicant.objects.get(id=recipient.id).is_erased:
         dev_mailbox.forget_dev_mails(recipient.email)

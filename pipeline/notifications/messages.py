@@ -39,7 +39,7 @@ class Facts:
 
     Leaves out the applicant's own name: anyone could apply with another person's address and have
     any text emailed there. `place` is the place in line now, `deadline` the one that an email about
-    a current offer names.
+    a current offer names, and `is_extended` says that it was moved back.
     """
 
     job_title: str
@@ -51,6 +51,7 @@ class Facts:
     zone: tzinfo = UTC
     place: int | None = None
     deadline: datetime | None = None
+    is_extended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     in_zone = time_in_words(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
     message = _message(facts, subject, first, what, _message_about_withdrawal(facts), *more)
-    return replace(message, calendar=CalendarNote(sequence=0))
+    return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
 
 
 def _message_about_withdrawal(facts: Facts) -> Paragraph:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.db.models import Max
 
 from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications.applicant_emails import is_emailed_offer_open
-from pipeline.notifications.messages import is_offer_event
+from pipeline.notifications.applicant_emails import is_emailed_offer_over
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from tasks.enqueue import enqueue
 
@@ -28,7 +27,7 @@ def repeat_email(email: Email, *, producer: str) -> None:
     if email.state == EmailState.QUEUED:
         raise NotRepeatable("This email is still being sent.")
     event = Event.objects.get(job_id=application.job_id, seq=email.seq)
-    if is_offer_event(event) and not is_emailed_offer_open(application, event.seq):
+    if is_emailed_offer_over(application, event):
         raise NotRepeatable("This offer is no longer open.")
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
     number = same.aggregate(last=Max("number"))["last"] + 1
