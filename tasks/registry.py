@@ -42,7 +42,8 @@ class TaskSpec:
 
     `memory_bytes` is what a run may use on top of an idle child's memory. `cap` limits concurrent
     runs in the whole cluster; `rate` is (runs, seconds). `trusted_short` lets several attempts
-    queue at one warm child; attempts of other types wait for a free child.
+    queue at one warm child; attempts of other types wait for a free child. `waits_for_service`: a
+    Retry that another attempt follows is no failure to the breaker and the counts.
     """
 
     key: str
@@ -59,6 +60,7 @@ class TaskSpec:
     rate: tuple[int, float] | None = None
     sensitive: bool = False
     trusted_short: bool = False
+    waits_for_service: bool = False
     hooks: Hooks = Hooks()
 
     @property

@@ -1,7 +1,8 @@
 """Watch over an open offer: its reminders, and more time when its email came too late.
 
-One task watches one offer. It runs at the next checkpoint, looks whether the offer is still open,
-and enqueues itself for the checkpoint after.
+One task reminds of an offer. It runs at the next checkpoint, looks whether the offer is still open,
+and enqueues itself for the checkpoint after. Another guards its deadline; it never waits for the
+mail server, so failing reminders do not hold it up.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import logging
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db.models.functions import Now
+
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import (
     HALF,
     HOUR,
+    OVER,
     UNREACHABLE,
     Cause,
     is_emailed_offer_open,
@@ -27,8 +31,8 @@ from tasks.enqueue import enqueue
 
 logger = logging.getLogger(__name__)
 
-WATCH = "email.offer"  # the type of the task
-PRIORITY = 40
+WATCH, GUARD_TASK = "email.offer", "email.guard"  # the types of the tasks
+PRIORITY, GUARD_PRIORITY = 40, 90
 GUARD = "GUARD"  # the last look before the deadline: has the email been handed over?
 # The shortest windows with a reminder at half of it, and with one an hour before its end.
 LEAST_FOR_HALF, LEAST_FOR_HOUR = timedelta(hours=4), timedelta(hours=3)
@@ -48,25 +52,59 @@ def offer_checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[da
     return sorted(found)
 
 
+def first_reminder(offered_at: datetime, deadline: datetime, after: datetime) -> datetime | None:
+    """Return when the next reminder of an offer is due after a time; None if there is none."""
+    later = [
+        at for at, what in offer_checkpoints(offered_at, deadline) if at > after and what != GUARD
+    ]
+    return later[0] if later else None
+
+
 def watch_offer(application_id: UUID, seq: int) -> str:
-    """Do what is due about an offer, and enqueue the next look; return what was done, in a word.
+    """Send the reminder that is due, and enqueue the next look; return what was done, in a word.
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
     application = Application.objects.select_related("applicant").filter(id=application_id).first()
     if application is None or not is_emailed_offer_open(application, seq):
+        close_reminders(application_id, seq, OVER)
         return "over"
-    now, (offered_at, deadline) = database_now(), _offer_times(application)
-    due = [what for at, what in offer_checkpoints(offered_at, deadline) if at <= now]
-    done = "nothing"
-    if due and due[-1] == GUARD and not _was_offer_handed_over(application_id, seq):
+    now = database_now()
+    due = [what for at, what in offer_checkpoints(*_offer_times(application)) if at <= now]
+    _watch_offer_again(application, seq, now)
+    if not due:  # an extension made it too early
+        return "nothing"
+    close_reminders(application_id, seq, OVER, but=due[-1])
+    if due[-1] == GUARD:
+        return "too late"
+    offer = _offer_email(application_id, seq)
+    if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
+        return send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
+    return "nothing"
+
+
+def guard_offer(application_id: UUID, seq: int) -> str:
+    """Extend the deadline of an offer whose email was not handed over; return what was done.
+
+    It is called shortly before the deadline. After an extension it need not be called again: an
+    offer is extended once.
+    """
+    application = Application.objects.filter(id=application_id).first()
+    if application is None or not is_emailed_offer_open(application, seq):
+        return "over"
+    done, (offered_at, deadline) = "nothing", _offer_times(application)
+    if not _was_offer_handed_over(application_id, seq):
         done = "extended" if _extend_offer(application_id, deadline - offered_at) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
-    _watch_offer_again(application, seq, now)
-    is_reminder = bool(due) and due[-1] != GUARD and application.applicant.reminders
-    if is_reminder and _was_offer_handed_over(application_id, seq):
-        done = send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
+    _watch_offer_again(application, seq, database_now())
     return done
+
+
+def close_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
+    """Record that reminders of an offer, except of one kind, will not be tried any more."""
+    rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
+    open_rows = rows.filter(kind__in=(HALF, HOUR)).exclude(kind=but)
+    open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 
 def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
@@ -95,14 +133,14 @@ def _offer_times(application: Application) -> tuple[datetime, datetime]:
 
 
 def _watch_offer_again(application: Application, seq: int, now: datetime) -> None:
-    later = [at for at, _ in offer_checkpoints(*_offer_times(application)) if at > now]
-    if later:
+    at = first_reminder(*_offer_times(application), after=now)
+    if at is not None:
         enqueue(
             WATCH,
             {"application": str(application.id), "seq": seq},
             priority=PRIORITY,
-            run_after=later[0],
-            idempotency_key=f"{application.id}:{seq}:{later[0].isoformat()}",
+            run_after=at,
+            idempotency_key=f"{application.id}:{seq}:{at.isoformat()}",
         )
 
 

@@ -14,8 +14,15 @@ from pipeline.line import follow_up
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.notifications.messages import event_has_email, is_offer_event
+from pipeline.notifications.offers import (
+    GUARD,
+    GUARD_PRIORITY,
+    GUARD_TASK,
+    WATCH,
+    first_reminder,
+    offer_checkpoints,
+)
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
-from pipeline.notifications.offers import WATCH, offer_checkpoints
 from tasks import registry
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
@@ -50,8 +57,13 @@ def _email_tasks_of(entry: LogEntry) -> Iterator[NewTask]:
         yield _email_task(EVENT, entry, OFFER_PRIORITY)
         deadline = parse_logged_time(entry.data["deadline"])
         if deadline is not None:
-            first, _ = offer_checkpoints(entry.at, deadline)[0]
-            yield _email_task(WATCH, entry, OFFER_PRIORITY, run_after=first)
+            guarded = next(
+                at for at, what in offer_checkpoints(entry.at, deadline) if what == GUARD
+            )
+            yield _email_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
+            reminded = first_reminder(entry.at, deadline, after=entry.at)
+            if reminded is not None:
+                yield _email_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
         return
     is_bulk = entry.event == EventType.CLOSED_OUT or (
         entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY

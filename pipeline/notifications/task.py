@@ -43,6 +43,7 @@ def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     max_attempts=20,
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
+    waits_for_service=True,
     schema=_SCHEMA,
 )
 def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
@@ -62,11 +63,18 @@ def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[
     rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
+    waits_for_service=True,
     schema=_SCHEMA,
 )
 def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
     return {"state": applicant_emails.send_applicant_email(_cause_of_email_task(payload))}
+
+
+def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None:
+    """Record that a reminder will not be tried again."""
+    application_id = UUID(payload["application"])
+    offers.close_reminders(application_id, payload["seq"], applicant_emails.UNREACHABLE)
 
 
 @task_type(
@@ -75,11 +83,26 @@ def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[s
     timeout_seconds=60,
     max_attempts=20,
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
+    on_fail=give_up_reminder_in_task,
+    waits_for_service=True,
     schema=_SCHEMA,
 )
 def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
-    """Remind of an open offer, or extend its deadline: {"done"}."""
+    """Remind of an open offer: {"done"}."""
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=offers.GUARD_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
+    schema=_SCHEMA,
+)
+def guard_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Extend the deadline of an offer whose email was not handed over: {"done"}."""
+    return {"done": offers.guard_offer(UUID(payload["application"]), payload["seq"])}
 
 
 def _cause_of_email_task(payload: dict[str, Any]) -> Cause:

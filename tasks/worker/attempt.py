@@ -88,12 +88,13 @@ class Attempt:
             backoff=self.spec.backoff,
             asked_seconds=report.get("after_seconds"),
         )
+        is_waiting = report["how"] == "retry" and decision.status is Status.PENDING
         return self._result(
             worker,
             decision.status,
             delay_seconds=decision.delay_seconds,
             seconds=seconds,
-            failed=report["how"] != "discard",
+            failed=report["how"] != "discard" and not (is_waiting and self.spec.waits_for_service),
             error=report["error"] | {"worker": worker},
         )
 

@@ -181,7 +181,7 @@ def test_the_emails_are_tasks_written_with_the_rows_and_sent_behind(settings: An
 
     assert mail.outbox == []
     by_type = Counter(Task.objects.values_list("type__key", flat=True))
-    assert by_type == {"email.event": 3, "email.offer": 3, "email.bulk": 17}
+    assert by_type == {"email.event": 3, "email.guard": 3, "email.bulk": 17}
     run_due_tasks("email.event", "email.bulk")
     assert len(mail.outbox) == 20
     first = [str(message.subject) for message in mail.outbox[:3]]
