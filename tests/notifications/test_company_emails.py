@@ -133,6 +133,30 @@ def test_an_email_that_failed_for_good_is_alerted(team: Company) -> None:
     assert raise_company_alerts() == {"EMAILS_FAILED": 2}
 
 
+@pytest.mark.parametrize(("looked_hours_ago", "alerted"), [(None, 0), (3, 1), (1, 0)])
+def test_what_happened_while_the_workers_were_away_is_alerted(
+    team: Company, looked_hours_ago: int | None, alerted: int
+) -> None:
+    quiet = factories.job(company_id=team.id)
+    application = factories.application(factories.job(company_id=team.id))
+    run_due_tasks()
+    past = timedelta(hours=2)
+    Job.objects.filter(id=quiet).update(last_event_at=Now() - timedelta(days=1) - past)
+    failed = Email.objects.filter(application_id=application.id)
+    failed.update(state="FAILED", problem="550", state_at=Now() - past)
+    background_tasks.dead(team)
+    Task.objects.filter(status="DEAD").update(finished_at=Now() - past)
+    if looked_hours_ago:
+        looked = Now() - timedelta(hours=looked_hours_ago)
+        Heartbeat.objects.create(worker="alerts", completed_at=looked)
+
+    kinds = ("LINE_EMPTY", "DEAD_LETTERS", "EMAILS_FAILED")
+    assert raise_company_alerts() == (dict.fromkeys(kinds, 2) if alerted else {})
+
+    Task.objects.filter(type__key="email.alert").delete()
+    assert raise_company_alerts() == {}  # it is remembered how far it looked
+
+
 def test_an_offer_answered_before_its_email_is_no_failure(team: Company) -> None:
     application = factories.application(factories.job(company_id=team.id))
     run_due_tasks()
