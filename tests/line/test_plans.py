@@ -47,7 +47,6 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
     "read a page of the queue": sql_of_applications_page(reads.QUEUE, 51),
-    "read a long page of the queue": sql_of_applications_page(reads.QUEUE, 201),
     "read a page of the seats": sql_of_applications_page(reads.SEATS, 51),
     "read a person's applications": sql_of_applications_page(reads.OF_PERSON, 51),
     **{
@@ -154,6 +153,10 @@ def line_of(size: int) -> UUID:
     return job
 
 
+# 201 look-ups of people cost about as much as a scan of 20,000: either plan is right there.
+LONG_PAGE = sql_of_applications_page(reads.QUEUE, 201)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
     given = parameters(line_of(size))
@@ -163,6 +166,10 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
         for name, statement in STATEMENTS.items()
         for mode in MODES
     }
+    if size > 100_000:
+        plans |= {
+            ("long page", mode): whole_tables(plan_of(LONG_PAGE, given, mode)) for mode in MODES
+        }
     assert {what for what, tables in plans.items() if tables and size > 1_000} == set()
 
 
