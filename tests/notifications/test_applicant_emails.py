@@ -17,7 +17,6 @@ from pipeline.mail.links import read_offer_link_token
 from pipeline.models import Application, Email
 from pipeline.notifications import applicant_emails
 from pipeline.notifications.repeat import NotRepeatable, repeat_email
-from pipeline.services.extend import extend_deadline
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tasks.errors import Retry
@@ -238,49 +237,6 @@ def test_an_offer_that_is_over_is_not_sent_any_more() -> None:
     assert "You missed the deadline" in subjects[0]
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
     assert (row.state, row.problem) == ("FAILED", "OVER")
-
-
-def calendar_of(message: Any) -> str:
-    """The file for calendars of a mail, with its long lines joined."""
-    return message.attachments[0].get_payload(decode=True).decode().replace("\r\n ", "")
-
-
-@pytest.mark.parametrize("again", [False, True])
-def test_an_offer_sent_after_an_extension_names_one_deadline(again: bool) -> None:
-    waiting = promote()
-    if again:
-        sent(1)
-    extend_deadline(application_id=waiting.id, seconds=factories.WINDOW)
-    if again:
-        repeat_email(Email.objects.get(kind="PROMOTED"), producer="member:x")
-
-    offers = [each for each in sent(3 if again else 2) if "Your turn" in each.subject]
-
-    deadline = factories.fresh(waiting).acknowledge_by
-    assert deadline is not None
-    assert f"{deadline:%H:%M}" in offers[-1].subject
-    assert f"DTEND:{deadline:%Y%m%dT%H%M%SZ}" in calendar_of(offers[-1])
-    assert "SEQUENCE:1" in calendar_of(offers[-1])
-
-
-@pytest.mark.parametrize("ending", ["confirmed", "missed"])
-def test_more_time_is_not_told_once_the_offer_is_over(ending: str) -> None:
-    waiting = promote()
-    sent(1)
-    extend_deadline(application_id=waiting.id, seconds=60)
-    if ending == "confirmed":
-        confirm(waiting)
-    else:
-        let_time_pass(waiting.job_id, factories.WINDOW + 60)
-        factories.settle_all()
-
-    subjects = [message.subject for message in sent(2)]
-
-    assert not any("More time" in subject for subject in subjects)
-    row = Email.objects.get(application_id=waiting.id, kind="DEADLINE_EXTENDED")
-    assert (row.state, row.problem) == ("FAILED", "OVER")
-    with pytest.raises(NotRepeatable):
-        repeat_email(row, producer="member:x")
 
 
 def test_who_was_erased_gets_no_mail() -> None:
