@@ -21,7 +21,13 @@ from pipeline.models.webhooks import webhook_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Client, Failure, Outgoing
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
-from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, Waiting, delay_after_webhook_attempt
+from pipeline.webhooks.lanes import (
+    LARGEST_BATCH,
+    Lane,
+    Waiting,
+    reason_to_switch_off_webhook,
+    webhook_attempt_row,
+)
 from pipeline.webhooks.queue import start_delivering_webhooks
 from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
 from tasks.json import as_json
@@ -123,12 +129,16 @@ class Run:
         fresh = {lane.id: lane for lane in _RENEW.all(endpoints=list(self._lanes), run=self._id)}
         for lane in list(self._lanes.values()):
             if lane.id not in fresh:
-                log.warning("the lease of webhook endpoint %s is lost", lane.id)
-                del self._lanes[lane.id]
+                self._forget(lane.id)
                 continue
             seen = fresh[lane.id]
             lane.url, lane.is_active = seen.url, seen.is_active
             lane.secret, lane.old_secret = seen.secret, seen.old_secret
+
+    def _forget(self, endpoint_id: UUID) -> None:
+        """Send nothing more to an endpoint that was deleted, or that another run has."""
+        log.warning("the lease of webhook endpoint %s is lost", endpoint_id)
+        del self._lanes[endpoint_id]
 
     def _send(self) -> None:
         room = MOST_UNDER_WAY - self._under_way
@@ -150,7 +160,7 @@ class Run:
     def _read(self, lane: Lane) -> None:
         most = 1 if lane.rests else LARGEST_BATCH
         statement = _READ_OLDEST if lane.rests else _READ_DUE
-        found = statement.all(endpoint=lane.id, held=list(lane.held), most=most)
+        found = statement.all(endpoint=lane.id, run=self._id, held=list(lane.held), most=most)
         lane.has_more = len(found) == LARGEST_BATCH
         lane.waiting.extend(found)
         lane.held |= {each.id: each for each in found}
@@ -187,11 +197,11 @@ class Run:
             waiting = lane.held[answer.key]
             lane.under_way -= 1
             lane.note(answer.failure)
-            row = _webhook_attempt_row(lane, waiting, answer) | {
+            row = webhook_attempt_row(lane, waiting, answer) | {
                 "at": began,
                 "request_headers": headers,
             }
-            if reason := _reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
+            if reason := reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1
@@ -206,7 +216,9 @@ class Run:
             self._lanes[key] for key in {row["endpoint_id"] for row in rows} & set(self._lanes)
         ]
         health = [lane.health() for lane in lanes]
-        _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
+        ours = _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
+        for lost in {lane.id for lane in lanes} - {key for (key,) in ours}:
+            self._forget(lost)
         for row in rows:
             if lane := self._lanes.get(row["endpoint_id"]):
                 lane.held.pop(row["id"], None)
@@ -249,43 +261,3 @@ def deliver_due_webhooks(
     if next_due is not None:
         start_delivering_webhooks(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}
-
-
-def _webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery goes on."""
-    number = waiting.attempts + 1
-    delay = delay_after_webhook_attempt(number - waiting.earlier_attempts)
-    state = State.PENDING if delay else State.FAILED
-    if answer.failure is None:
-        state = State.DELIVERED
-    elif answer.failure is Failure.GONE:
-        state = State.FAILED
-    return {
-        "id": waiting.id,
-        "endpoint_id": lane.id,
-        "number": number,
-        "duration_ms": answer.duration_ms,
-        "state": state,
-        "delay_seconds": delay if state == State.PENDING else None,
-        "error": answer.failure or "",
-        "detail": answer.detail[:200].replace("\0", ""),
-        "status": answer.status,
-        "response_headers": answer.headers if answer.status else None,
-        "response_body": answer.body,
-    }
-
-
-def _reason_to_switch_off_webhook(
-    lane: Lane, waiting: Waiting, answer: Answer, state: str
-) -> WebhookEndpoint.OffReason | None:
-    """Return why the endpoint is to be switched off, if it is.
-
-    After a last attempt that failed it is, unless something has arrived since that delivery's first
-    attempt: then the receiver refuses this one, and takes others.
-    """
-    if answer.failure is Failure.GONE:
-        return WebhookEndpoint.OffReason.GONE
-    arrived = lane.has_succeeded or (
-        lane.last_success_at is not None and lane.last_success_at >= waiting.round_started_at
-    )
-    return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None
