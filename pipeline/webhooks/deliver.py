@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -166,7 +167,7 @@ class Run:
         lane.held |= {each.id: each for each in found}
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
-        """Sign a delivery; without a readable secret it fails unsent."""
+        """Sign a delivery; if its secret cannot be read, it fails unsent."""
         name, body = webhook_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
@@ -177,12 +178,14 @@ class Run:
         }
         self._sent[waiting.id] = headers, now
         try:
-            sealed = [each for each in (lane.secret, lane.old_secret) if each is not None]
-            keys = [decrypt_webhook_secret(each, lane.id) for each in sealed]
+            keys = [decrypt_webhook_secret(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
+        if lane.old_secret is not None:
+            with suppress(SecretUnreadable):  # the present one signs
+                keys.append(decrypt_webhook_secret(lane.old_secret, lane.id))
         signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.id, lane.url, signed, body)

@@ -23,6 +23,7 @@ from pipeline.webhooks.signing import (
     SecretUnreadable,
     decrypt_webhook_secret,
     encrypt_webhook_secret,
+    is_webhook_secret_readable,
     new_webhook_secret,
     webhook_key_tag,
 )
@@ -100,12 +101,13 @@ def change_webhook_endpoint(
 def rotate_webhook_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
-    Raises WebhookNotFound.
+    One that cannot be read any more is gone at once. Raises WebhookNotFound.
     """
     endpoint, secret = locked_webhook_endpoint(company_id, endpoint_id), new_webhook_secret()
+    is_readable = is_webhook_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
-        old_secret=endpoint.secret,
-        old_secret_until=Now() + OLD_SECRET_FOR,
+        old_secret=endpoint.secret if is_readable else None,
+        old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
         secret=encrypt_webhook_secret(secret, endpoint.id),
     )
     endpoint.refresh_from_db()
@@ -153,22 +155,25 @@ def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery
 def reencrypt_webhook_secrets() -> int:
     """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
 
-    So a fallback can be removed after a while. What no key decrypts stays as it is.
+    So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
+    keep the endpoint's other secret from being encrypted anew.
     """
+    tag, columns = webhook_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
-        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, webhook_key_tag()]
+        where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
+        params=[TAG_BYTES, tag] * 2,
     )
     count = 0
     for endpoint in outdated.select_for_update(no_key=True):
-        with suppress(SecretUnreadable):
-            endpoint.secret = encrypt_webhook_secret(
-                decrypt_webhook_secret(endpoint.secret, endpoint.id), endpoint.id
-            )
-            if endpoint.old_secret is not None:
-                endpoint.old_secret = encrypt_webhook_secret(
-                    decrypt_webhook_secret(endpoint.old_secret, endpoint.id), endpoint.id
-                )
-            endpoint.save(update_fields=["secret", "old_secret"])
+        anew: dict[str, bytes] = {}
+        for column in columns:
+            sealed = getattr(endpoint, column)
+            if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
+                with suppress(SecretUnreadable):
+                    secret = decrypt_webhook_secret(sealed, endpoint.id)
+                    anew[column] = encrypt_webhook_secret(secret, endpoint.id)
+        if anew:
+            WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1
     return count
 
