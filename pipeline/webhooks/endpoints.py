@@ -13,7 +13,12 @@ from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
 from jobs.models import Company
-from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
+from pipeline.domain.errors import (
+    TooManyWebhooks,
+    WebhookAlreadyMade,
+    WebhookNotFound,
+    WebhookOff,
+)
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import alert_company
 from pipeline.webhooks.addresses import checked_webhook_url
@@ -36,6 +41,8 @@ MOST_ENDPOINTS = 20
 ALERT = "WEBHOOK_DISABLED"
 # For so long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
+# For so long a request that is sent twice, without a change, is answered with the secret again.
+SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
 OffReason = WebhookEndpoint.OffReason
 
@@ -51,23 +58,27 @@ def create_webhook_endpoint(
 ) -> tuple[WebhookEndpoint, str]:
     """Make an endpoint of a company; return it and its secret.
 
-    With an `endpoint_id` it is made once, however often it is asked for. Raises WebhookUrlRefused,
+    With an `endpoint_id` it is made once. The same again within SHOWN_AGAIN_FOR returns it with its
+    secret; anything else under this id raises WebhookAlreadyMade. Raises WebhookUrlRefused,
     TooManyWebhooks.
     """
     Company.objects.select_for_update(no_key=True).get(id=company_id)
+    given = {"url": checked_webhook_url(url), "description": description, "types": types or []}
     theirs = WebhookEndpoint.objects.filter(company_id=company_id)
-    if endpoint_id and (made := theirs.filter(id=endpoint_id).first()):
+    same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
+    if endpoint_id and (made := same.filter(id=endpoint_id).first()):
+        security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
         return made, decrypt_webhook_secret(made.secret, made.id)
+    if WebhookEndpoint.objects.filter(id=endpoint_id).exists():
+        raise WebhookAlreadyMade
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
     secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
     endpoint = WebhookEndpoint.objects.create(
         id=endpoint_id,
         company_id=company_id,
-        url=checked_webhook_url(url),
-        description=description,
-        types=types or [],
         secret=encrypt_webhook_secret(secret, endpoint_id),
+        **given,
     )
     endpoint.refresh_from_db()
     security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
