@@ -188,7 +188,7 @@ class Run:
                 keys.append(decrypt_webhook_secret(lane.old_secret, lane.id))
         signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
-        return Outgoing(waiting.id, lane.id, lane.url, signed, body)
+        return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)
 
     def _take(self, answers: Iterable[Answer]) -> None:
         """Note how attempts ended, of endpoints that are still this run's; `_write` records it."""
@@ -199,6 +199,10 @@ class Run:
                 continue
             waiting = lane.held[answer.key]
             lane.under_way -= 1
+            if answer.is_unsent:
+                del lane.held[answer.key]
+                lane.stop()
+                continue
             lane.note(answer.failure)
             row = webhook_attempt_row(lane, waiting, answer) | {
                 "at": began,

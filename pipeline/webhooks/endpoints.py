@@ -69,7 +69,7 @@ def create_webhook_endpoint(
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
         return made, decrypt_webhook_secret(made.secret, made.id)
-    if WebhookEndpoint.objects.filter(id=endpoint_id).exists():
+    if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)

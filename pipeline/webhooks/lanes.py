@@ -46,6 +46,7 @@ class Lane:
     """Endpoint that this run has leased. `held`: what was read and is not recorded yet."""
 
     id: UUID
+    company_id: UUID
     url: str
     is_active: bool
     secret: bytes

@@ -49,7 +49,8 @@ WHERE e.id IN (
     WHERE next_due_at <= statement_timestamp()
       AND (leased_until IS NULL OR leased_until <= statement_timestamp())
     ORDER BY next_due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED)
-RETURNING e.id, e.url, e.is_active, e.secret, e.failures, e.last_success_at,
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
 
@@ -59,7 +60,8 @@ RENEW = f"""
 UPDATE pipeline_webhookendpoint e
 SET leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
 WHERE e.id = ANY(%(endpoints)s) AND e.lease = %(run)s
-RETURNING e.id, e.url, e.is_active, e.secret, e.failures, e.last_success_at,
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
 
