@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -74,6 +75,7 @@ class Run:
         self._unwritten: list[dict[str, Any]] = []
         self._ends: dict[UUID, WebhookEndpoint.OffReason] = {}
         self._write_at = 0.0
+        self._rounds = 0
         self._renew_at = time.monotonic() + RENEW_SECONDS
         self.attempts = 0
         self.delivered = 0
@@ -143,18 +145,30 @@ class Run:
 
     def _send(self) -> None:
         room = MOST_UNDER_WAY - self._under_way
+        of_company: Counter[UUID] = Counter()
         for lane in self._lanes.values():
+            of_company[lane.company_id] += lane.under_way
+        share = MOST_UNDER_WAY // (len(of_company) + 1)  # one is left for who comes next
+        lanes = deque(self._lanes.values())
+        self._rounds += 1
+        lanes.rotate(-self._rounds)
+        for lane in lanes:
             if not lane.is_active:
                 self._fail_waiting(lane)
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
                 self._read(lane)
             requests = []
-            while lane.waiting and lane.room > 0 and room > 0:
+            while (
+                lane.waiting
+                and lane.room > 0
+                and min(room, share - of_company[lane.company_id]) > 0
+            ):
                 waiting = lane.waiting.popleft()
                 if request := self._request(lane, waiting):
                     requests.append(request)
                     lane.under_way += 1
+                    of_company[lane.company_id] += 1
                     room -= 1
             self._client.send(requests)
 
