@@ -99,7 +99,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
 
     answer = post(f"http://rebinding.example:{receiver.port}/hook")
 
-    assert (answer.failure, answer.detail) == (Failure.ADDRESS_REFUSED, "10.0.0.1, 127.0.0.1")
+    assert (answer.failure, answer.detail) == (Failure.ADDRESS_REFUSED, "")
     assert connected == []
 
 

@@ -68,3 +68,25 @@ def test_a_delivery_that_waits_for_a_look_up_keeps_its_attempts(
     assert counts["attempts"] == waiting.attempts == 0
     assert only_delivery().state == "DELIVERED"
     assert WebhookAttempt.objects.count() == 1
+
+
+@pytest.mark.parametrize("found", [["10.0.0.1"], []], ids=["inside", "nowhere"])
+def test_a_name_is_looked_up_absolutely_and_nobody_learns_what_it_is_inside(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, found: list[str]
+) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = False
+    asked = []
+
+    def look_up(host: Any, *_: Any, **__: Any) -> Any:
+        asked.append(host)
+        if not found:
+            raise socket.gaierror("no such name")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 443)) for each in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with Client(timeout_seconds=5) as sender:
+        sender.send([Outgoing(uuid4(), uuid4(), uuid4(), "https://kubernetes.default/", {}, b"{}")])
+        [answer] = sender.answers(5)
+
+    assert asked == ["kubernetes.default."]
+    assert (answer.failure, answer.detail) == (Failure.ADDRESS_REFUSED, "")
