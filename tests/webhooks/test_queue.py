@@ -27,7 +27,7 @@ from pipeline.webhooks.queue import (
     start_delivering_webhooks,
 )
 from pipeline.webhooks.types import TYPES, webhook_type_of
-from tasks.models import Task
+from tasks.models import Task, TaskType
 from tests.support import factories
 from tests.support.round_trips import round_trips_of
 from tests.support.together import (
@@ -156,6 +156,23 @@ def test_the_task_travels_in_the_statement_that_writes_the_events(
     assert trips == 3  # as without webhooks: see tests/line/test_round_trips.py
     newest = Task.objects.filter(type__key=QUEUE).latest("id")
     assert (newest.payload["first_seq"], newest.payload["last_seq"]) == (5, 6)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_task_whose_type_has_no_row_is_in_the_log(
+    company: Company, job: UUID, caplog: pytest.LogCaptureFixture, is_known: bool
+) -> None:
+    endpoint(company.id, URL)
+    if not is_known:
+        TaskType.objects.filter(key=QUEUE).update(key="gone")
+    try:
+        factories.application(job)
+    finally:
+        TaskType.objects.filter(key="gone").update(key=QUEUE)
+
+    lost = [each.getMessage() for each in caplog.records if "are lost" in each.getMessage()]
+    assert (tasks(), len(lost)) == ((1, 0) if is_known else (0, 1))
+    assert all(QUEUE in each for each in lost)
 
 
 def test_every_kind_of_event_has_a_type() -> None:
