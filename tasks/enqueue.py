@@ -68,7 +68,7 @@ def enqueue(key: str, payload: Any = None, **options: Any) -> Enqueued:
 
 def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Enqueue all tasks or none, in one statement. Results keep the order of the tasks."""
-    rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
+    rows = _rows_to_enqueue(tasks)
     found = _insert_enqueued(rows)
     if len(found) < len(rows):  # the first use of a type in this database
         registry.write_registered_types()
@@ -92,7 +92,7 @@ def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     `wake_workers_after_commit`. The types need rows, which `migrate` or a starting worker writes.
     Raises the errors of `enqueue`.
     """
-    rows = [_row_to_enqueue(n, task) for n, task in enumerate(tasks)]
+    rows = _rows_to_enqueue(tasks)
     return as_json(rows), [UUID(row["id"]) for row in rows]
 
 
@@ -113,7 +113,14 @@ def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | 
     return {n: (type_id, new_id) for n, type_id, new_id in _ENQUEUE.all(tasks=as_json(rows))}
 
 
-def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
+def _rows_to_enqueue(tasks: Sequence[NewTask]) -> list[dict[str, Any]]:
+    request_id, trace = str(log_fields().get("request_id", "")), tracing.current_trace()
+    return [
+        {"n": n, "trace": trace} | _row_to_enqueue(task, request_id) for n, task in enumerate(tasks)
+    ]
+
+
+def _row_to_enqueue(task: NewTask, current_request_id: str) -> dict[str, Any]:
     checked = task.payload
     if not isinstance(checked, CheckedPayload):
         spec = registry.find_registered_type(task.key, task.version)
@@ -126,11 +133,7 @@ def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
         _refuse_to_enqueue_beyond(
             "length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY
         )
-    request_id = task.request_id
-    if request_id is None:
-        request_id = str(log_fields().get("request_id", ""))
     return {
-        "n": n,
         "id": str(uuid7()),
         "key": checked.spec.key,
         "version": checked.spec.version,
@@ -143,8 +146,7 @@ def _row_to_enqueue(n: int, task: NewTask) -> dict[str, Any]:
         "idempotency_key": task.idempotency_key,
         "owner_id": task.owner_id,
         "producer": task.producer,
-        "request_id": request_id,
-        "trace": tracing.current_trace(),
+        "request_id": current_request_id if task.request_id is None else task.request_id,
     }
 
 

@@ -103,6 +103,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.WebhookNotFound: NOT_FOUND,
     line.WebhookDeliveryNotFound: NOT_FOUND,
     line.WebhookUrlRefused: VALIDATION_ERROR,
+    line.WebhookAlreadyMade: DUPLICATE_SUBMISSION,
     line.TooManyWebhooks: LIMIT_REACHED,
     line.WebhookOff: INVALID_TRANSITION,
     tasks.TaskNotFound: NOT_FOUND,

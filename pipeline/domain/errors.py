@@ -65,6 +65,13 @@ class WebhookUrlRefused(LineError):
     message = "{why}"
 
 
+class WebhookAlreadyMade(LineError):
+    message = (
+        "An endpoint was already made with this request, and its secret is shown no more."
+        " Send it again to add another endpoint."
+    )
+
+
 class TooManyWebhooks(LineError):
     message = "A company can have {limit} webhook endpoints. Delete one that is not needed."
 

@@ -70,18 +70,23 @@ class LockedPeople:
 
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
-    (rows,) = fetch_in_one_trip(sql.LOCK_JOB, parameters={"job": job_id})
-    return _locked_job(rows)
+    rows, types = fetch_in_one_trip(
+        sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, parameters={"job": job_id}
+    )
+    return _locked_job(rows, types)
 
 
 def lock_job_of(application_id: UUID) -> LockedJob:
     """Lock the job of an application, and read that application. Raises ApplicationNotFound."""
-    rows, found = fetch_in_one_trip(
-        sql.LOCK_JOB_OF, sql.READ_APPLICATION, parameters={"application": application_id}
+    rows, types, found = fetch_in_one_trip(
+        sql.LOCK_JOB_OF,
+        sql.READ_WEBHOOK_TYPES_OF,
+        sql.READ_APPLICATION,
+        parameters={"application": application_id},
     )
     if not found:
         raise ApplicationNotFound
-    job = _locked_job(rows)
+    job = _locked_job(rows, types)
     job.attach(application_read_under_lock(found[0]))
     return job
 
@@ -107,9 +112,9 @@ def lock_job_for(
     }
     before = [*([sql.MAKE_PEOPLE] if emails else []), sql.HOLD_PEOPLE]
     after = [sql.READ_APPLICATIONS] if application_ids else []
-    texts = [*before, sql.LOCK_JOB, sql.READ_PEOPLE, *after]
+    texts = [*before, sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, sql.READ_PEOPLE, *after]
     found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
-    job = _locked_job(found[sql.LOCK_JOB])
+    job = _locked_job(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
     for row in found.get(sql.READ_APPLICATIONS, ()):
         job.attach(application_read_under_lock(row))
     return job, LockedPeople(found[sql.READ_PEOPLE])
@@ -140,7 +145,7 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
-    return _locked_job(rows) if rows else None
+    return _locked_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
 
 
 def application_read_under_lock(row: Row) -> Application:
@@ -148,19 +153,18 @@ def application_read_under_lock(row: Row) -> Application:
     return Application.from_db("default", sql.APPLICATION, row)
 
 
-def _locked_job(rows: list[Row]) -> LockedJob:
+def _locked_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
     hot = dict(zip(sql.HOT, row, strict=False))
     policy = _policy_of_locked_job(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
-    webhook_types, clock = row[-2:]
     return LockedJob(
         **hot,
         policy=policy,
-        webhook_types=webhook_types,
-        now=max(clock, hot["last_event_at"]),
+        webhook_types=[each for (each,) in webhook_types],
+        now=max(row[len(sql.HOT)], hot["last_event_at"]),
         announced_due_at=hot["next_due_at"],
     )
 

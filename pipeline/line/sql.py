@@ -26,35 +26,48 @@ ENTRY = list(LogEntry.__dataclass_fields__)
 _hot = ", ".join(HOT)
 _application = ", ".join(APPLICATION)
 
-# The types of webhooks that the company's endpoints want; `*` for an endpoint that wants all.
-_webhook_types = """ARRAY(
-    SELECT unnest(CASE WHEN hook.types = '{{}}' THEN '{{*}}' ELSE hook.types END)
-    FROM pipeline_webhookendpoint hook
-    WHERE hook.company_id = locked.company_id AND hook.is_active)"""
-
 _LOCKED = f"""
 WITH locked AS MATERIALIZED (
     SELECT {_hot} FROM jobs_job WHERE {{which}}
 )
-SELECT {_hot}, {_webhook_types}, clock_timestamp() FROM locked
+SELECT {_hot}, clock_timestamp(){{more}} FROM locked
+"""
+
+# The types of webhooks that the company's endpoints want; `*` for an endpoint that wants all.
+_WEBHOOK_TYPES = """
+SELECT unnest(CASE WHEN hook.types = '{{}}' THEN '{{*}}' ELSE hook.types END)
+FROM pipeline_webhookendpoint hook WHERE hook.is_active AND hook.company_id = {company}
 """
 
 # Lock a job by its id. The clock is read after the lock, in the same round trip.
-LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE")
+LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE", more="")
 
 # Lock the job of an application. It never changes, so the snapshot may be older than the lock.
 LOCK_JOB_OF = _LOCKED.format(
     which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
-    " FOR NO KEY UPDATE"
+    " FOR NO KEY UPDATE",
+    more="",
+)
+
+# Those of a locked job's company. A separate statement, so that its snapshot is newer than the
+# lock: an endpoint that was made while a change waited is told of it.
+READ_WEBHOOK_TYPES = _WEBHOOK_TYPES.format(
+    company="(SELECT company_id FROM jobs_job WHERE id = %(job)s)"
+)
+READ_WEBHOOK_TYPES_OF = _WEBHOOK_TYPES.format(
+    company="(SELECT company_id FROM jobs_job WHERE id ="
+    " (SELECT job_id FROM pipeline_application WHERE id = %(application)s))"
 )
 
 # Lock the job that has been due for longest among the unlocked ones.
 #
 # The clock is a sub-select so that the index scan stops there. A comparison with a volatile
-# function would read every job that is due at any later time.
+# function would read every job that is due at any later time. It waits for nobody, so it reads the
+# types of webhooks along.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
-    " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"
+    " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
+    more=f", ARRAY({_WEBHOOK_TYPES.format(company='locked.company_id')})",
 )
 
 # One application. A separate statement, so that its snapshot is newer than the lock.

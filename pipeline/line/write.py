@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -18,6 +19,8 @@ from pipeline.line.signals import committed
 from pipeline.models import Standing
 from tasks.enqueue import enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
+
+log = logging.getLogger(__name__)
 
 # The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)
@@ -57,6 +60,8 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
             "ties": [each.tie for each in joined],
         }
     found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
+    if tasks and found[0] != [(len(tasks),)]:
+        log.error("follow-up tasks are lost, a type has no row: %s", {each.key for each in tasks})
     if commit:
         _set_standings_to_write(job, dict(found[-1]) if joined else {})
     if job.entries and committed.has_listeners():
@@ -77,7 +82,8 @@ def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
 def joined_writes(*parts: tuple[str, str], with_tasks: bool = False) -> str:
     """Join statements into one. The same parts give the same text, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
-    return f"WITH {', '.join(named)} {sql.WRITE_JOB}" if named else sql.WRITE_JOB
+    written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""
+    return f"WITH {', '.join(named)} {sql.WRITE_JOB}{written}" if named else sql.WRITE_JOB
 
 
 def _announce_written(job: LockedJob) -> None:

@@ -24,10 +24,12 @@ from pipeline.models.webhooks import LONGEST_URL
 _GLOBAL_V6 = IPv6Network("2000::/3")
 # Special addresses, listed because Python's own table differs between releases. Of IPv6 those in
 # 2000::/3: relays into IPv4 (6to4, Teredo), documentation, protocols.
+# 168.63.129.16 is a cloud's own.
 _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
     map(
         ip_network,
-        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24"
+        "168.63.129.16/32"
+        " 0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24"
         " 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24"
         " 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20".split(),
     )
@@ -42,6 +44,8 @@ def is_public_address(address: str) -> bool:
         return False
     if isinstance(found, IPv6Address) and (found.scope_id or found not in _GLOBAL_V6):
         return False
+    if isinstance(found, IPv6Address) and (int(found) >> 32) & 0xFDFFFFFF == 0x00005EFE:
+        return False  # ISATAP, which holds an address of IPv4
     if any(found in each for each in _REFUSED if each.version == found.version):
         return False
     return found.is_global and not (found.is_multicast or found.is_reserved)
@@ -50,6 +54,12 @@ def is_public_address(address: str) -> bool:
 def is_webhook_address_allowed(address: str) -> bool:
     """Tell if a connection may go to an address on this site."""
     return settings.WEBHOOK_ALLOW_PRIVATE or is_public_address(address)
+
+
+def absolute_host(host: str) -> str:
+    """Return a host as it is looked up: a name with a dot at its end, past any search domain."""
+    is_name = ":" not in host and not host.endswith(".") and not host[-1:].isdigit()
+    return f"{host}." if is_name and not settings.WEBHOOK_ALLOW_PRIVATE else host
 
 
 def checked_webhook_url(text: str) -> str:

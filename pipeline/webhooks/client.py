@@ -23,7 +23,15 @@ from uuid import UUID
 import certifi
 import httpcore
 
-from pipeline.webhooks.network import AddressRefused, GuardedNetwork, NameNotFound
+from pipeline.webhooks.network import (
+    RESOLVERS,
+    AddressRefused,
+    GuardedNetwork,
+    NameNotFound,
+    Resolver,
+    ResolversBusy,
+    request_limit,
+)
 
 TIMEOUT_SECONDS = 15.0  # of a whole request: name, connection, TLS, sending and the answer
 MOST_BODY_BYTES = 16 * 1024  # of an answer; after that the connection is closed
@@ -34,7 +42,6 @@ _HIDDEN = frozenset({b"set-cookie", b"www-authenticate", b"authorization", b"pro
 KEEP_ALIVE_SECONDS = 10.0
 _ARENA_MAX = -8  # of glibc's malloc.h
 _STACK_BYTES = 1024 * 1024
-_RESOLVERS = 32  # names resolved at one time; a resolver that hangs keeps its thread
 
 
 class Failure(StrEnum):
@@ -58,6 +65,7 @@ class Outgoing:
     """Request to send; `key` comes back with the answer."""
 
     key: UUID
+    company_id: UUID
     endpoint_id: UUID
     url: str
     headers: dict[str, str]
@@ -76,6 +84,7 @@ class Answer:
     body: str = ""
     failure: Failure | None = None
     detail: str = ""
+    is_unsent: bool = False  # no attempt: too many names are looked up
 
 
 class Client:
@@ -85,7 +94,8 @@ class Client:
         self._timeout_seconds = timeout_seconds or TIMEOUT_SECONDS
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
-        self._resolvers = ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="webhook-names")
+        self._resolver = Resolver()
+        self._resolvers = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="webhook-names")
         self._loop.set_default_executor(self._resolvers)
         self._pools: dict[UUID, httpcore.AsyncConnectionPool] = {}
         self._under_way: set[asyncio.Task[None]] = set()
@@ -131,8 +141,11 @@ class Client:
         answer = Answer(request.key, request.endpoint_id)
         began = time.perf_counter()
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(self._timeout_seconds) as limit:
+                request_limit.set(limit)
                 await self._exchange(request, answer)
+        except ResolversBusy:
+            answer.is_unsent = True
         except Exception as error:
             answer.failure, answer.detail = _webhook_error_name(error)
         answer.duration_ms = round((time.perf_counter() - began) * 1_000)
@@ -145,7 +158,7 @@ class Client:
                 ssl_context=_webhook_client_tls(),
                 max_connections=100,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
-                network_backend=GuardedNetwork(),
+                network_backend=GuardedNetwork(self._resolver, request.company_id),
             )
         headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
         async with pool.stream(
@@ -169,6 +182,7 @@ class Client:
     async def _stop(self) -> None:
         for task in self._under_way:
             task.cancel()
+        self._resolver.stop()
         await asyncio.gather(*self._under_way, return_exceptions=True)
         for pool in self._pools.values():
             with suppress(Exception):

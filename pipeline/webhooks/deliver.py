@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -21,7 +23,13 @@ from pipeline.models.webhooks import webhook_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Client, Failure, Outgoing
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
-from pipeline.webhooks.lanes import LARGEST_BATCH, Lane, Waiting, delay_after_webhook_attempt
+from pipeline.webhooks.lanes import (
+    LARGEST_BATCH,
+    Lane,
+    Waiting,
+    reason_to_switch_off_webhook,
+    webhook_attempt_row,
+)
 from pipeline.webhooks.queue import start_delivering_webhooks
 from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
 from tasks.json import as_json
@@ -67,6 +75,7 @@ class Run:
         self._unwritten: list[dict[str, Any]] = []
         self._ends: dict[UUID, WebhookEndpoint.OffReason] = {}
         self._write_at = 0.0
+        self._rounds = 0
         self._renew_at = time.monotonic() + RENEW_SECONDS
         self.attempts = 0
         self.delivered = 0
@@ -123,40 +132,56 @@ class Run:
         fresh = {lane.id: lane for lane in _RENEW.all(endpoints=list(self._lanes), run=self._id)}
         for lane in list(self._lanes.values()):
             if lane.id not in fresh:
-                log.warning("the lease of webhook endpoint %s is lost", lane.id)
-                del self._lanes[lane.id]
+                self._forget(lane.id)
                 continue
             seen = fresh[lane.id]
             lane.url, lane.is_active = seen.url, seen.is_active
             lane.secret, lane.old_secret = seen.secret, seen.old_secret
 
+    def _forget(self, endpoint_id: UUID) -> None:
+        """Send nothing more to an endpoint that was deleted, or that another run has."""
+        log.warning("the lease of webhook endpoint %s is lost", endpoint_id)
+        del self._lanes[endpoint_id]
+
     def _send(self) -> None:
         room = MOST_UNDER_WAY - self._under_way
+        of_company: Counter[UUID] = Counter()
         for lane in self._lanes.values():
+            of_company[lane.company_id] += lane.under_way
+        share = MOST_UNDER_WAY // (len(of_company) + 1)  # one is left for who comes next
+        lanes = deque(self._lanes.values())
+        self._rounds += 1
+        lanes.rotate(-self._rounds)
+        for lane in lanes:
             if not lane.is_active:
                 self._fail_waiting(lane)
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
                 self._read(lane)
             requests = []
-            while lane.waiting and lane.room > 0 and room > 0:
+            while (
+                lane.waiting
+                and lane.room > 0
+                and min(room, share - of_company[lane.company_id]) > 0
+            ):
                 waiting = lane.waiting.popleft()
                 if request := self._request(lane, waiting):
                     requests.append(request)
                     lane.under_way += 1
+                    of_company[lane.company_id] += 1
                     room -= 1
             self._client.send(requests)
 
     def _read(self, lane: Lane) -> None:
         most = 1 if lane.rests else LARGEST_BATCH
         statement = _READ_OLDEST if lane.rests else _READ_DUE
-        found = statement.all(endpoint=lane.id, held=list(lane.held), most=most)
+        found = statement.all(endpoint=lane.id, run=self._id, held=list(lane.held), most=most)
         lane.has_more = len(found) == LARGEST_BATCH
         lane.waiting.extend(found)
         lane.held |= {each.id: each for each in found}
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
-        """Sign a delivery; without a readable secret it fails unsent."""
+        """Sign a delivery; if its secret cannot be read, it fails unsent."""
         name, body = webhook_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
@@ -167,15 +192,17 @@ class Run:
         }
         self._sent[waiting.id] = headers, now
         try:
-            sealed = [each for each in (lane.secret, lane.old_secret) if each is not None]
-            keys = [decrypt_webhook_secret(each, lane.id) for each in sealed]
+            keys = [decrypt_webhook_secret(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
+        if lane.old_secret is not None:
+            with suppress(SecretUnreadable):  # the present one signs
+                keys.append(decrypt_webhook_secret(lane.old_secret, lane.id))
         signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
-        return Outgoing(waiting.id, lane.id, lane.url, signed, body)
+        return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)
 
     def _take(self, answers: Iterable[Answer]) -> None:
         """Note how attempts ended, of endpoints that are still this run's; `_write` records it."""
@@ -186,12 +213,16 @@ class Run:
                 continue
             waiting = lane.held[answer.key]
             lane.under_way -= 1
+            if answer.is_unsent:
+                del lane.held[answer.key]
+                lane.stop()
+                continue
             lane.note(answer.failure)
-            row = _webhook_attempt_row(lane, waiting, answer) | {
+            row = webhook_attempt_row(lane, waiting, answer) | {
                 "at": began,
                 "request_headers": headers,
             }
-            if reason := _reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
+            if reason := reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1
@@ -206,7 +237,9 @@ class Run:
             self._lanes[key] for key in {row["endpoint_id"] for row in rows} & set(self._lanes)
         ]
         health = [lane.health() for lane in lanes]
-        _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
+        ours = _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
+        for lost in {lane.id for lane in lanes} - {key for (key,) in ours}:
+            self._forget(lost)
         for row in rows:
             if lane := self._lanes.get(row["endpoint_id"]):
                 lane.held.pop(row["id"], None)
@@ -249,43 +282,3 @@ def deliver_due_webhooks(
     if next_due is not None:
         start_delivering_webhooks(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}
-
-
-def _webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery goes on."""
-    number = waiting.attempts + 1
-    delay = delay_after_webhook_attempt(number - waiting.earlier_attempts)
-    state = State.PENDING if delay else State.FAILED
-    if answer.failure is None:
-        state = State.DELIVERED
-    elif answer.failure is Failure.GONE:
-        state = State.FAILED
-    return {
-        "id": waiting.id,
-        "endpoint_id": lane.id,
-        "number": number,
-        "duration_ms": answer.duration_ms,
-        "state": state,
-        "delay_seconds": delay if state == State.PENDING else None,
-        "error": answer.failure or "",
-        "detail": answer.detail[:200].replace("\0", ""),
-        "status": answer.status,
-        "response_headers": answer.headers if answer.status else None,
-        "response_body": answer.body,
-    }
-
-
-def _reason_to_switch_off_webhook(
-    lane: Lane, waiting: Waiting, answer: Answer, state: str
-) -> WebhookEndpoint.OffReason | None:
-    """Return why the endpoint is to be switched off, if it is.
-
-    After a last attempt that failed it is, unless something has arrived since that delivery's first
-    attempt: then the receiver refuses this one, and takes others.
-    """
-    if answer.failure is Failure.GONE:
-        return WebhookEndpoint.OffReason.GONE
-    arrived = lane.has_succeeded or (
-        lane.last_success_at is not None and lane.last_success_at >= waiting.round_started_at
-    )
-    return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None

@@ -13,7 +13,12 @@ from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
 from jobs.models import Company
-from pipeline.domain.errors import TooManyWebhooks, WebhookNotFound, WebhookOff
+from pipeline.domain.errors import (
+    TooManyWebhooks,
+    WebhookAlreadyMade,
+    WebhookNotFound,
+    WebhookOff,
+)
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import alert_company
 from pipeline.webhooks.addresses import checked_webhook_url
@@ -23,6 +28,7 @@ from pipeline.webhooks.signing import (
     SecretUnreadable,
     decrypt_webhook_secret,
     encrypt_webhook_secret,
+    is_webhook_secret_readable,
     new_webhook_secret,
     webhook_key_tag,
 )
@@ -35,6 +41,8 @@ MOST_ENDPOINTS = 20
 ALERT = "WEBHOOK_DISABLED"
 # For so long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
+# For so long a request that is sent twice, without a change, is answered with the secret again.
+SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
 OffReason = WebhookEndpoint.OffReason
 
@@ -50,23 +58,27 @@ def create_webhook_endpoint(
 ) -> tuple[WebhookEndpoint, str]:
     """Make an endpoint of a company; return it and its secret.
 
-    With an `endpoint_id` it is made once, however often it is asked for. Raises WebhookUrlRefused,
+    With an `endpoint_id` it is made once. The same again within SHOWN_AGAIN_FOR returns it with its
+    secret; anything else under this id raises WebhookAlreadyMade. Raises WebhookUrlRefused,
     TooManyWebhooks.
     """
     Company.objects.select_for_update(no_key=True).get(id=company_id)
+    given = {"url": checked_webhook_url(url), "description": description, "types": types or []}
     theirs = WebhookEndpoint.objects.filter(company_id=company_id)
-    if endpoint_id and (made := theirs.filter(id=endpoint_id).first()):
+    same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
+    if endpoint_id and (made := same.filter(id=endpoint_id).first()):
+        security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
         return made, decrypt_webhook_secret(made.secret, made.id)
+    if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
+        raise WebhookAlreadyMade
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
     secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
     endpoint = WebhookEndpoint.objects.create(
         id=endpoint_id,
         company_id=company_id,
-        url=checked_webhook_url(url),
-        description=description,
-        types=types or [],
         secret=encrypt_webhook_secret(secret, endpoint_id),
+        **given,
     )
     endpoint.refresh_from_db()
     security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
@@ -100,12 +112,13 @@ def change_webhook_endpoint(
 def rotate_webhook_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
-    Raises WebhookNotFound.
+    One that cannot be read any more is gone at once. Raises WebhookNotFound.
     """
     endpoint, secret = locked_webhook_endpoint(company_id, endpoint_id), new_webhook_secret()
+    is_readable = is_webhook_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
-        old_secret=endpoint.secret,
-        old_secret_until=Now() + OLD_SECRET_FOR,
+        old_secret=endpoint.secret if is_readable else None,
+        old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
         secret=encrypt_webhook_secret(secret, endpoint.id),
     )
     endpoint.refresh_from_db()
@@ -153,22 +166,25 @@ def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery
 def reencrypt_webhook_secrets() -> int:
     """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
 
-    So a fallback can be removed after a while. What no key decrypts stays as it is.
+    So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
+    keep the endpoint's other secret from being encrypted anew.
     """
+    tag, columns = webhook_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
-        where=["substr(secret, 1, %s) <> %s"], params=[TAG_BYTES, webhook_key_tag()]
+        where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
+        params=[TAG_BYTES, tag] * 2,
     )
     count = 0
     for endpoint in outdated.select_for_update(no_key=True):
-        with suppress(SecretUnreadable):
-            endpoint.secret = encrypt_webhook_secret(
-                decrypt_webhook_secret(endpoint.secret, endpoint.id), endpoint.id
-            )
-            if endpoint.old_secret is not None:
-                endpoint.old_secret = encrypt_webhook_secret(
-                    decrypt_webhook_secret(endpoint.old_secret, endpoint.id), endpoint.id
-                )
-            endpoint.save(update_fields=["secret", "old_secret"])
+        anew: dict[str, bytes] = {}
+        for column in columns:
+            sealed = getattr(endpoint, column)
+            if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
+                with suppress(SecretUnreadable):
+                    secret = decrypt_webhook_secret(sealed, endpoint.id)
+                    anew[column] = encrypt_webhook_secret(secret, endpoint.id)
+        if anew:
+            WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1
     return count
 

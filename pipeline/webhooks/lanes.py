@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pipeline.webhooks.client import Failure
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.webhooks.client import Answer, Failure
 
 # Seconds between attempts, as Standard Webhooks advises: ten attempts in three days.
 DELAYS_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -25,6 +26,8 @@ MOST_AT_ONCE, FIRST_AT_ONCE = 10, 2  # requests under way to one endpoint
 REST_AFTER = 5  # failed attempts in a row
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
 LARGEST_BATCH = 50  # deliveries read at one time
+
+State = WebhookDelivery.State
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Lane:
     """Endpoint that this run has leased. `held`: what was read and is not recorded yet."""
 
     id: UUID
+    company_id: UUID
     url: str
     is_active: bool
     secret: bytes
@@ -119,3 +123,43 @@ def delay_after_webhook_attempt(attempts: int) -> float | None:
     if attempts >= MOST_ATTEMPTS:
         return None
     return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311
+
+
+def webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
+    """Describe how an attempt ended, and how the delivery goes on."""
+    number = waiting.attempts + 1
+    delay = delay_after_webhook_attempt(number - waiting.earlier_attempts)
+    state = State.PENDING if delay else State.FAILED
+    if answer.failure is None:
+        state = State.DELIVERED
+    elif answer.failure is Failure.GONE:
+        state = State.FAILED
+    return {
+        "id": waiting.id,
+        "endpoint_id": lane.id,
+        "number": number,
+        "duration_ms": answer.duration_ms,
+        "state": state,
+        "delay_seconds": delay if state == State.PENDING else None,
+        "error": answer.failure or "",
+        "detail": answer.detail[:200].replace("\0", ""),
+        "status": answer.status,
+        "response_headers": answer.headers if answer.status else None,
+        "response_body": answer.body,
+    }
+
+
+def reason_to_switch_off_webhook(
+    lane: Lane, waiting: Waiting, answer: Answer, state: str
+) -> WebhookEndpoint.OffReason | None:
+    """Return why the endpoint is to be switched off, if it is.
+
+    After a last attempt that failed it is, unless something has arrived since that delivery's first
+    attempt: then the receiver refuses this one, and takes others.
+    """
+    if answer.failure is Failure.GONE:
+        return WebhookEndpoint.OffReason.GONE
+    arrived = lane.has_succeeded or (
+        lane.last_success_at is not None and lane.last_success_at >= waiting.round_started_at
+    )
+    return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None

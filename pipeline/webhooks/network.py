@@ -5,11 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
+from uuid import UUID
 
 import httpcore
+from django.conf import settings
 
-from pipeline.webhooks.addresses import is_webhook_address_allowed
+from pipeline.webhooks.addresses import absolute_host, is_webhook_address_allowed
+
+RESOLVERS = 32  # names looked up at one time; a look-up that hangs keeps its thread
+RESOLVERS_OF_COMPANY = 2
+RESOLVE_SECONDS = 5.0
+WAIT_SECONDS = 10.0  # for a turn
 
 
 class AddressRefused(Exception):
@@ -20,11 +28,78 @@ class NameNotFound(Exception):
     """The endpoint's host name does not resolve."""
 
 
+class ResolversBusy(Exception):
+    """No name could be looked up in time, because too many others are: nothing was tried."""
+
+
+# The time limit of the request that this task sends.
+request_limit: ContextVar[asyncio.Timeout] = ContextVar("request_limit")
+
+
+class Resolver:
+    """Look-ups of names, bounded in all and for each company; waiting for a turn costs no time.
+
+    A look-up that is given up keeps its turn until its thread comes back.
+    """
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(RESOLVERS)
+        self._own_turns: dict[UUID, asyncio.Semaphore] = {}
+        self._lookups: set[asyncio.Task[Any]] = set()
+
+    async def look_up(self, company_id: UUID, host: str, port: int) -> list[str]:
+        """Return the addresses of a host. Raises NameNotFound, ResolversBusy."""
+        own = self._own_turns.setdefault(company_id, asyncio.Semaphore(RESOLVERS_OF_COMPANY))
+        await self._wait_for_turns(own)
+        loop = asyncio.get_running_loop()
+        lookup = loop.create_task(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        self._lookups.add(lookup)
+
+        def end(ended: asyncio.Task[Any]) -> None:
+            self._lookups.discard(ended)
+            own.release()
+            self._turns.release()
+            if not ended.cancelled():
+                ended.exception()
+
+        lookup.add_done_callback(end)
+        await asyncio.wait([lookup], timeout=RESOLVE_SECONDS)
+        if not lookup.done():
+            raise NameNotFound("The name servers do not answer")
+        try:
+            found = lookup.result()
+        except (socket.gaierror, UnicodeError) as error:
+            raise NameNotFound(str(error)) from None
+        return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+    async def _wait_for_turns(self, own: asyncio.Semaphore) -> None:
+        limit, time = request_limit.get(), asyncio.get_running_loop().time
+        left = (limit.when() or 0.0) - time()
+        limit.reschedule(None)
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await own.acquire()
+                try:
+                    await self._turns.acquire()
+                except BaseException:
+                    own.release()
+                    raise
+        except TimeoutError:
+            raise ResolversBusy from None
+        limit.reschedule(time() + left)
+
+    def stop(self) -> None:
+        """Give up all look-ups."""
+        for each in self._lookups:
+            each.cancel()
+
+
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """Network that connects only to addresses that were checked right before."""
 
-    def __init__(self) -> None:
+    def __init__(self, resolver: Resolver, company_id: UUID) -> None:
         self._network = httpcore.AnyIOBackend()
+        self._resolver, self._company_id = resolver, company_id
 
     async def connect_tcp(
         self,
@@ -36,17 +111,18 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Resolve the host and connect to its first allowed address that answers.
 
-        Raises AddressRefused when none is allowed, NameNotFound, httpcore.ConnectError.
+        Raises AddressRefused when none is allowed, NameNotFound, ResolversBusy,
+        httpcore.ConnectError.
         """
-        loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (socket.gaierror, UnicodeError) as error:
-            raise NameNotFound(str(error)) from None
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+            addresses = await self._resolver.look_up(self._company_id, absolute_host(host), port)
+        except NameNotFound:
+            if settings.WEBHOOK_ALLOW_PRIVATE:
+                raise
+            raise AddressRefused from None  # the same as for a name inside: nobody learns of it
         allowed = [each for each in addresses if is_webhook_address_allowed(each)]
         if not allowed:
-            raise AddressRefused(", ".join(addresses[:3]))
+            raise AddressRefused
         for number, address in enumerate(allowed, 1):
             try:
                 stream = await self._network.connect_tcp(address, port, timeout)
@@ -57,7 +133,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
             peer = stream.get_extra_info("server_addr")
             if not is_webhook_address_allowed(str(peer[0])):
                 await stream.aclose()
-                raise AddressRefused(str(peer[0]))
+                raise AddressRefused
             return stream
         raise AssertionError("the last address returns or raises")
 

@@ -94,12 +94,13 @@ def start_delivering_webhooks(at: datetime | None = None) -> None:
     To be called after the commit of whatever makes something due: a task that waits then has not
     looked yet, and will see it.
     """
+    # A task keeps milliseconds, a delivery microseconds: not a moment too early.
+    due = at and at + timedelta(milliseconds=1)
     waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING)
     until = "greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
-    if not waiting.extra(where=[f"run_after <= {until}"], params=[at]).exists():  # noqa: S610
-        # A task keeps milliseconds, a delivery microseconds: not a moment too early.
+    if not waiting.extra(where=[f"run_after <= {until}"], params=[due]).exists():  # noqa: S610
         nothing = CheckedPayload(find_registered_type(DELIVER), "{}")
-        enqueue(DELIVER, nothing, run_after=at and at + timedelta(milliseconds=1))
+        enqueue(DELIVER, nothing, run_after=due)
 
 
 def _webhook_occurrence_of(event: Event) -> Occurrence:

@@ -2,7 +2,7 @@
 
 Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a key
 that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
-`pipeline.webhooks.endpoints.reseal` then encrypts anew.
+`pipeline.webhooks.endpoints.reencrypt_webhook_secrets` then encrypts anew.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def new_webhook_secret() -> str:
 
 
 def encrypt_webhook_secret(secret: str, endpoint_id: UUID) -> bytes:
-    """Encrypt an endpoint's secret; the result begins with `present_tag`."""
+    """Encrypt an endpoint's secret; the result begins with `webhook_key_tag`."""
     nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _webhook_cipher(settings.SECRET_KEY)
     return webhook_key_tag() + nonce + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
 
@@ -51,6 +51,14 @@ def decrypt_webhook_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str
         with suppress(InvalidTag):
             return _webhook_cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
     raise SecretUnreadable
+
+
+def is_webhook_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
+    """Tell if a key of this site decrypts the secret."""
+    with suppress(SecretUnreadable):
+        decrypt_webhook_secret(sealed, endpoint_id)
+        return True
+    return False
 
 
 def webhook_key_tag() -> bytes:

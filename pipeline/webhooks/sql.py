@@ -8,6 +8,10 @@ from __future__ import annotations
 
 LEASE_SECONDS = 60
 
+_IS_LEASED = (
+    "EXISTS (SELECT FROM pipeline_webhookendpoint WHERE id = %(endpoint)s AND lease = %(run)s)"
+)
+
 # Lock a company's endpoints that are on, in one order.
 LOCK_COMPANY = """
 SELECT id, types, created_at FROM pipeline_webhookendpoint
@@ -45,7 +49,8 @@ WHERE e.id IN (
     WHERE next_due_at <= statement_timestamp()
       AND (leased_until IS NULL OR leased_until <= statement_timestamp())
     ORDER BY next_due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED)
-RETURNING e.id, e.url, e.is_active, e.secret, e.failures, e.last_success_at,
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
 
@@ -55,25 +60,26 @@ RENEW = f"""
 UPDATE pipeline_webhookendpoint e
 SET leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
 WHERE e.id = ANY(%(endpoints)s) AND e.lease = %(run)s
-RETURNING e.id, e.url, e.is_active, e.secret, e.failures, e.last_success_at,
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
 
-# The next due deliveries to an endpoint, but for those that the run has.
-READ_DUE = """
+# The next due deliveries to an endpoint that is the run's, but for those that the run has read.
+READ_DUE = f"""
 SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webhookdelivery
 WHERE endpoint_id = %(endpoint)s AND state = 'PENDING'
-  AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s)
+  AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s) AND {_IS_LEASED}
 ORDER BY next_attempt_at, id LIMIT %(most)s
 """
 
 # The oldest due delivery to an endpoint at which everything fails: one that is tried until its
 # attempts are used up, and not each of a long queue once.
-READ_OLDEST = """
+READ_OLDEST = f"""
 WITH due AS MATERIALIZED (
     SELECT id FROM pipeline_webhookdelivery
     WHERE endpoint_id = %(endpoint)s AND state = 'PENDING'
-      AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s)
+      AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s) AND {_IS_LEASED}
 )
 SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webhookdelivery
 WHERE id = (SELECT id FROM due ORDER BY id LIMIT %(most)s)

@@ -55,6 +55,8 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "lock a job": sql.LOCK_JOB,
             "lock an application's job": sql.LOCK_JOB_OF,
             "lock the next due job": sql.LOCK_DUE_JOB,
+            "read the types of webhooks": sql.READ_WEBHOOK_TYPES,
+            "read those of an application's job": sql.READ_WEBHOOK_TYPES_OF,
             "read an application": sql.READ_APPLICATION,
             "make people": sql.MAKE_PEOPLE,
             "hold people": sql.HOLD_PEOPLE,

@@ -25,7 +25,7 @@ from tests.support.receiver import Receiver, reply
 def post(url: str, *, seconds: float = 5, body: bytes = b"{}") -> Answer:
     """Send one request and return its answer."""
     with Client(timeout_seconds=seconds) as sender:
-        sender.send([Outgoing(uuid4(), uuid4(), url, {"webhook-id": "msg_1"}, body)])
+        sender.send([Outgoing(uuid4(), uuid4(), uuid4(), url, {"webhook-id": "msg_1"}, body)])
         [answer] = sender.answers(seconds + 5)
     return answer
 
@@ -99,7 +99,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
 
     answer = post(f"http://rebinding.example:{receiver.port}/hook")
 
-    assert (answer.failure, answer.detail) == (Failure.ADDRESS_REFUSED, "10.0.0.1, 127.0.0.1")
+    assert (answer.failure, answer.detail) == (Failure.ADDRESS_REFUSED, "")
     assert connected == []
 
 
@@ -224,7 +224,9 @@ def test_what_is_no_http_is_a_failure_with_a_name() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with Client(timeout_seconds=5) as sender:
-            sender.send([Outgoing(uuid4(), uuid4(), f"http://127.0.0.1:{port}/", {}, b"{}")])
+            sender.send(
+                [Outgoing(uuid4(), uuid4(), uuid4(), f"http://127.0.0.1:{port}/", {}, b"{}")]
+            )
             connection, _ = server.accept()
             with connection:
                 connection.sendall(b"hello, this is no HTTP\r\n\r\n")
@@ -283,7 +285,7 @@ def test_certificates_are_verified_for_the_name_in_the_url(
     context, authority = certificate(tmp_path, host)
     if trusted:
         monkeypatch.setattr(
-            client, "_tls", lambda: ssl.create_default_context(cafile=str(authority))
+            client, "_webhook_client_tls", lambda: ssl.create_default_context(cafile=str(authority))
         )
     receiver = Receiver(context)
 

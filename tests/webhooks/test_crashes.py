@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import (
     delete_webhook_endpoint,
 )
+from pipeline.webhooks.lanes import LARGEST_BATCH
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
     delivery_states,
@@ -78,3 +81,35 @@ def test_an_endpoint_deleted_meanwhile_gets_nothing_more(
     deliver_due_webhooks()
 
     assert receiver.received == []
+
+
+def lose_by_deletion(made: WebhookEndpoint) -> None:
+    delete_webhook_endpoint(company_id=made.company_id, endpoint_id=made.id)
+
+
+def lose_to_another_run(made: WebhookEndpoint) -> None:
+    WebhookEndpoint.objects.filter(id=made.id).update(lease=made.id)
+
+
+@pytest.mark.parametrize("lose", [lose_by_deletion, lose_to_another_run])
+def test_an_endpoint_lost_during_a_run_gets_no_more_than_what_is_under_way(
+    company: Company, receiver: Receiver, lose: Callable[[WebhookEndpoint], None]
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 100)
+    lost = threading.Event()
+
+    def lose_at_first(handler: Any) -> None:
+        if not lost.is_set():
+            lost.set()
+            lose(made)
+            connection.close()  # that of this thread
+        reply(handler, 204)
+
+    receiver.answer = lose_at_first
+
+    deliver_due_webhooks(seconds=5)
+
+    sent = [each.id for each in receiver.received]
+    assert len(sent) == len(set(sent)) <= LARGEST_BATCH
+    assert delivery_states()["PENDING"] >= 100 - LARGEST_BATCH

@@ -230,3 +230,33 @@ def test_members_who_want_alerts_are_told_when_it_is_switched_off(
 
     [task] = Task.objects.filter(type__key=ALERT_TASK)
     assert task.payload["kind"] == "WEBHOOK_DISABLED"
+
+
+def test_a_rotation_helps_at_once_when_the_secret_cannot_be_read(
+    company: Company, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    WebhookEndpoint.objects.update(secret=b"x" * 60)
+    row, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+
+    deliver_due_webhooks()
+
+    [got] = receiver.received
+    assert standardwebhooks.Webhook(new).verify(got.body, got.headers)
+    assert row.old_secret is None
+
+
+def test_an_old_secret_that_cannot_be_read_does_not_stop_the_new_one(
+    company: Company, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    _, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    WebhookEndpoint.objects.update(old_secret=b"x" * 60)
+
+    deliver_due_webhooks()
+
+    [got] = receiver.received
+    assert standardwebhooks.Webhook(new).verify(got.body, got.headers)
+    assert got.headers["webhook-signature"].count("v1,") == 1

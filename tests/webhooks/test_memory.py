@@ -13,7 +13,8 @@ GROWTH = """
 import django, sys, time
 from concurrent.futures import ThreadPoolExecutor
 django.setup()
-from pipeline.webhooks.client import _RESOLVERS, _bound_memory_of_threads
+from pipeline.webhooks.client import _bound_memory_of_webhook_clients
+from pipeline.webhooks.network import RESOLVERS
 
 def megabytes():
     return int(open("/proc/self/statm").read().split()[0]) * 4_096 / 2**20
@@ -23,10 +24,10 @@ def work(_):
     time.sleep(0.2)
 
 if sys.argv[1] == "bounded":
-    _bound_memory_of_threads()
+    _bound_memory_of_webhook_clients()
 before = megabytes()
-with ThreadPoolExecutor(_RESOLVERS) as pool:
-    list(pool.map(work, range(2 * _RESOLVERS)))
+with ThreadPoolExecutor(RESOLVERS) as pool:
+    list(pool.map(work, range(2 * RESOLVERS)))
 print(megabytes() - before)
 """
 

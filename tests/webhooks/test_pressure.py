@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from django.db import connection
@@ -10,6 +11,7 @@ from django.db import connection
 from jobs.models import Company
 from pipeline.models import WebhookEndpoint
 from pipeline.webhooks import client
+from pipeline.webhooks import deliver as runs
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.lanes import REST_AFTER
 from tests.support.receiver import Receiver, reply
@@ -129,3 +131,51 @@ def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Recei
     counted = delivery_states()
     assert counted["DELIVERED"] == len(receiver.received)
     assert counted["PENDING"] == 50 - counted["DELIVERED"]
+
+
+def test_slow_receivers_of_some_companies_leave_room_for_another(
+    company: Company,
+    other_company: Company,
+    receiver: Receiver,
+    second_receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that may be under way is 12; eight slow endpoints of one company would take 16."""
+    monkeypatch.setattr(runs, "MOST_UNDER_WAY", 12)
+    for _ in range(8):
+        endpoint(company.id, receiver.url)
+    endpoint(other_company.id, second_receiver.url)
+    queue_many(company, 10)
+    began, arrived, later = time.monotonic(), [], iter([other_company])
+
+    def answer_late(handler: BaseHTTPRequestHandler) -> None:
+        for each in later:
+            queue_many(each, 1)
+            connection.close()  # that of this thread
+        time.sleep(3)
+        reply(handler, 204)
+
+    receiver.answer = answer_late
+    second_receiver.answer = lambda handler: (
+        arrived.append(time.monotonic() - began),
+        reply(handler, 204),
+    )[1]
+
+    deliver_due_webhooks(seconds=5, is_cancelled=lambda: bool(arrived))
+
+    assert arrived
+    assert arrived[0] < 2
+
+
+def test_each_round_begins_at_another_endpoint(company: Company, receiver: Receiver) -> None:
+    """With room for one at a time, all endpoints are served, not the first one alone."""
+    first, second = [endpoint(company.id, f"{receiver.url}/{n}") for n in range(2)]
+    queue_many(company, 20)
+    with pytest.MonkeyPatch.context() as narrow:
+        narrow.setattr(runs, "MOST_UNDER_WAY", 2)
+        narrow.setattr(runs, "LOOK_SECONDS", 0.0)
+        deliver_due_webhooks(seconds=20, is_cancelled=lambda: len(receiver.received) >= 10)
+
+    assert first != second
+    paths = [each.path for each in receiver.received[:10]]
+    assert {paths.count("/hook/0"), paths.count("/hook/1")} <= {3, 4, 5, 6, 7}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,8 +14,11 @@ import pytest
 
 from jobs.models import Company
 from pipeline.domain.states import EventType
-from pipeline.models import Event, WebhookDelivery
+from pipeline.line import lock
+from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
 from pipeline.services.withdraw import withdraw
+from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_webhook_secret
 from pipeline.webhooks.queue import (
     DELIVER,
@@ -20,9 +27,14 @@ from pipeline.webhooks.queue import (
     start_delivering_webhooks,
 )
 from pipeline.webhooks.types import TYPES, webhook_type_of
-from tasks.models import Task
+from tasks.models import Task, TaskType
 from tests.support import factories
 from tests.support.round_trips import round_trips_of
+from tests.support.together import (
+    held_lock,
+    started,
+    wait_until_somebody_waits_for_a_lock,
+)
 from tests.support.webhooks import endpoint, queue_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -146,6 +158,23 @@ def test_the_task_travels_in_the_statement_that_writes_the_events(
     assert (newest.payload["first_seq"], newest.payload["last_seq"]) == (5, 6)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_task_whose_type_has_no_row_is_in_the_log(
+    company: Company, job: UUID, caplog: pytest.LogCaptureFixture, is_known: bool
+) -> None:
+    endpoint(company.id, URL)
+    if not is_known:
+        TaskType.objects.filter(key=QUEUE).update(key="gone")
+    try:
+        factories.application(job)
+    finally:
+        TaskType.objects.filter(key="gone").update(key=QUEUE)
+
+    lost = [each.getMessage() for each in caplog.records if "are lost" in each.getMessage()]
+    assert (tasks(), len(lost)) == ((1, 0) if is_known else (0, 1))
+    assert all(QUEUE in each for each in lost)
+
+
 def test_every_kind_of_event_has_a_type() -> None:
     assert {webhook_type_of(each) for each in EventType} <= set(TYPES)
     assert webhook_type_of("APPLIED") == "application.applied"
@@ -160,6 +189,26 @@ def test_one_task_delivers_however_much_becomes_due(company: Company) -> None:
     assert tasks(DELIVER) == 1
 
 
+def test_a_hundred_runs_leave_one_task_for_what_is_due_later(company: Company) -> None:
+    made, _ = endpoint(company.id, URL)
+    later = datetime.now(UTC).replace(microsecond=123_456) + timedelta(hours=1)
+    WebhookEndpoint.objects.filter(id=made.id).update(next_due_at=later)
+
+    for _ in range(100):
+        deliver_due_webhooks(seconds=1)
+
+    [task] = Task.objects.filter(type__key=DELIVER, status="PENDING")
+    assert later <= task.run_after <= later + timedelta(milliseconds=1)
+
+
+def test_what_is_due_earlier_has_a_task_of_its_own(company: Company) -> None:
+    later = datetime.now(UTC) + timedelta(hours=1)
+    for due in (later, later - timedelta(minutes=1), later + timedelta(minutes=1)):
+        start_delivering_webhooks(due)
+
+    assert tasks(DELIVER) == 2
+
+
 def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> None:
     made, secret = endpoint(company.id, URL)
     _, newer = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
@@ -170,3 +219,53 @@ def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> N
 
     assert secret not in stored
     assert newer not in stored
+
+
+def read_types_first(*texts: str, **how: Any) -> Any:
+    """Read the types before the lock, in the same round trip."""
+    ordered = sorted(texts, key=lambda each: "pipeline_webhookendpoint" not in each)
+    found = dict(zip(ordered, fetch_in_one_trip(*ordered, **how), strict=True))
+    return [found[each] for each in texts]
+
+
+def begin_withdrawal(job_id: UUID) -> Callable[[], Any]:
+    person = factories.application(job_id)
+    return partial(withdraw, application_id=person.id, actor=factories.owner_of(person))
+
+
+def begin_application(job_id: UUID) -> Callable[[], Any]:
+    return partial(factories.application, job_id, factories.applicant())
+
+
+def add_endpoint(made: WebhookEndpoint) -> None:
+    endpoint(made.company_id, URL)
+
+
+def add_types(made: WebhookEndpoint) -> None:
+    changes: dict[str, Any] = {"types": [], "is_active": True}
+    change_webhook_endpoint(company_id=made.company_id, endpoint_id=made.id, changes=changes)
+
+
+@pytest.mark.parametrize("begin", [begin_withdrawal, begin_application])
+@pytest.mark.parametrize("wish", [add_endpoint, add_types])
+@pytest.mark.parametrize("is_read_after", [True, False], ids=["after the lock", "control: before"])
+def test_a_change_that_waits_for_the_job_is_told_to_an_endpoint_made_meanwhile(
+    company: Company,
+    begin: Callable[[UUID], Callable[[], Any]],
+    wish: Callable[[WebhookEndpoint], None],
+    is_read_after: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not is_read_after:
+        monkeypatch.setattr(lock, "fetch_in_one_trip", read_types_first)
+    job_id = factories.job(company_id=company.id, capacity=3)
+    act = begin(job_id)
+    made, _ = endpoint(company.id, URL, "job.closed")
+
+    with ExitStack() as afterwards, held_lock(job_id):
+        answers = afterwards.enter_context(started(act))
+        wait_until_somebody_waits_for_a_lock()
+        wish(made)
+
+    assert not isinstance(answers[0], Exception), answers
+    assert tasks() == is_read_after

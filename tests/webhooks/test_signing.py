@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 import standardwebhooks
 
+from pipeline.models import WebhookEndpoint
 from pipeline.webhooks.endpoints import (
     create_webhook_endpoint,
     reencrypt_webhook_secrets,
@@ -18,6 +19,7 @@ from pipeline.webhooks.signing import (
     SecretUnreadable,
     decrypt_webhook_secret,
     encrypt_webhook_secret,
+    is_webhook_secret_readable,
     new_webhook_secret,
     webhook_signatures,
 )
@@ -115,3 +117,40 @@ def test_after_a_change_of_the_key_secrets_are_encrypted_anew(settings: Any) -> 
     assert (unchanged, lost, again, reencrypt_webhook_secrets()) == (0, 0, 1, 0)
     assert made.old_secret is not None
     assert decrypt_webhook_secret(made.old_secret, made.id) == secret
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("lost", "kept"), [("secret", "old_secret"), ("old_secret", "secret")])
+def test_a_lost_secret_does_not_keep_the_other_from_being_encrypted_anew(
+    settings: Any, lost: str, kept: str
+) -> None:
+    made, _ = create_webhook_endpoint(company_id=factories.company().id, url="https://example.org/")
+    rotate_webhook_secret(company_id=made.company_id, endpoint_id=made.id)
+    WebhookEndpoint.objects.update(**{lost: b"x" * 60})
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key of this site, for now"
+
+    counts = [reencrypt_webhook_secrets() for _ in range(2)]
+    settings.SECRET_KEY_FALLBACKS = []
+
+    made.refresh_from_db()
+    assert counts == [1, 0]
+    assert is_webhook_secret_readable(getattr(made, kept), made.id)
+    assert bytes(getattr(made, lost)) == b"x" * 60
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_secret_under_the_present_key_does_not_hide_one_under_the_key_before(
+    settings: Any,
+) -> None:
+    made, _ = create_webhook_endpoint(company_id=factories.company().id, url="https://example.org/")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key of this site, for now"
+    rotate_webhook_secret(company_id=made.company_id, endpoint_id=made.id)
+
+    count = reencrypt_webhook_secrets()
+    settings.SECRET_KEY_FALLBACKS = []
+
+    made.refresh_from_db()
+    assert count == 1
+    assert is_webhook_secret_readable(made.old_secret or b"", made.id)

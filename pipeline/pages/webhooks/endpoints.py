@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from uuid_utils.compat import uuid7
 
-from pipeline.domain.errors import TooManyWebhooks, WebhookUrlRefused
+from pipeline.domain.errors import TooManyWebhooks, WebhookAlreadyMade, WebhookUrlRefused
 from pipeline.domain.permissions import Action
 from pipeline.models import WebhookEndpoint
 from pipeline.pages.access import (
@@ -61,8 +61,10 @@ def new_webhook(request: HttpRequest) -> HttpResponse:
                 endpoint_id=form.cleaned_data["endpoint_id"],
                 **_given_webhook_endpoint(form),
             )
-        except TooManyWebhooks as error:
+        except (TooManyWebhooks, WebhookAlreadyMade) as error:
             form.add_error(None, str(error))
+            form.data = request.POST.copy()
+            form.data["endpoint_id"] = str(uuid7())
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
         else:

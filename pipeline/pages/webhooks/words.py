@@ -7,7 +7,7 @@ from pipeline.webhooks.client import Failure
 
 FAILURES = {
     Failure.NAME_NOT_FOUND: "The host name does not resolve",
-    Failure.ADDRESS_REFUSED: "The host is inside a private network, where we send nothing",
+    Failure.ADDRESS_REFUSED: "The host has no address on the public internet",
     Failure.CONNECTION_FAILED: "No connection",
     Failure.TLS_FAILED: "The certificate could not be verified",
     Failure.TIMEOUT: "No answer within 15 seconds",

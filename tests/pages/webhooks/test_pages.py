@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
+from uuid_utils.compat import uuid7
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.pages.webhooks.words import FAILURES, OFF_REASONS, STATES
 from pipeline.webhooks.client import Failure
 from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.endpoints import SHOWN_AGAIN_FOR
 from pipeline.webhooks.redeliver import REDELIVER
 from tasks.models import Task
 from tests.support.pages import follow, page_of
@@ -66,6 +70,71 @@ def test_an_endpoint_is_added_once_and_its_secret_shown_once(owner: Client) -> N
     assert (made.url, made.types) == ("https://example.org/hook", ["job.closed"])
     assert secret not in page_of(owner, f"{LIST}{made.id}/")
     assert secret not in page_of(owner, LIST)
+
+
+def refused(owner: Client, form: dict[str, Any]) -> str:
+    """Send the form of a new endpoint, and return the id in the form that comes back."""
+    answer = owner.post(NEW, form)
+    assert answer.status_code == 422
+    assert "Send it again to add another endpoint" in answer.content.decode()
+    assert "whsec_" not in answer.content.decode()
+    return str(answer.context["form"]["endpoint_id"].value())
+
+
+@pytest.mark.parametrize(
+    "change", [{"url": "https://example.org/b"}, {"description": "new"}, {"types": ["job.opened"]}]
+)
+def test_another_endpoint_under_the_id_of_one_is_refused_and_can_be_sent_again(
+    owner: Client, change: dict[str, Any]
+) -> None:
+    form = {"endpoint_id": str(uuid7()), "url": "https://example.org/a", "types": ["job.closed"]}
+    owner.post(NEW, form)
+
+    fresh = refused(owner, form | change)
+    added = owner.post(NEW, form | change | {"endpoint_id": fresh})
+
+    assert added.status_code == 201
+    assert WebhookEndpoint.objects.count() == 2
+
+
+@pytest.mark.parametrize("is_rotated", [True, False])
+def test_a_secret_is_not_shown_again_after_a_rotation_or_some_minutes(
+    owner: Client, is_rotated: bool
+) -> None:
+    form = {"endpoint_id": str(uuid7()), "url": "https://example.org/a"}
+    owner.post(NEW, form)
+    if is_rotated:
+        owner.post(f"{LIST}{form['endpoint_id']}/rotate/")
+    else:
+        WebhookEndpoint.objects.update(created_at=Now() - SHOWN_AGAIN_FOR)
+
+    refused(owner, form)
+
+
+def test_the_id_of_another_companys_endpoint_is_refused(
+    owner: Client, other_company: Company
+) -> None:
+    theirs, _ = endpoint(other_company.id, "https://example.org/a")
+
+    refused(owner, {"endpoint_id": str(theirs.id), "url": "https://example.org/a"})
+
+
+def test_each_time_a_secret_is_shown_is_in_the_security_log(
+    owner: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    form = {"endpoint_id": str(uuid7()), "url": "https://example.org/a"}
+
+    with caplog.at_level("INFO", "security"):
+        for _ in range(3):
+            owner.post(NEW, form)
+        owner.post(f"{LIST}{form['endpoint_id']}/rotate/")
+
+    assert [each.message for each in caplog.records if "webhook" in each.message] == [
+        "webhook.created",
+        "webhook.secret_shown_again",
+        "webhook.secret_shown_again",
+        "webhook.secret_rotated",
+    ]
 
 
 def test_a_bad_url_is_explained_at_its_field(owner: Client) -> None:

@@ -15,7 +15,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import INVALID_TRANSITION, LIMIT_REACHED
+from pipeline.api.problems import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
@@ -69,7 +69,7 @@ class Webhooks(Endpoint):
         NewWebhookOut,
         status=201,
         takes=(WebhookIn,),
-        refuses=(LIMIT_REACHED,),
+        refuses=(DUPLICATE_SUBMISSION, LIMIT_REACHED),
         headers=("Location",),
         about="The URL must be https and reachable from the internet. Only this answer shows the"
         " secret. Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
