@@ -145,7 +145,12 @@ def test_without_a_credential_a_key_tells_nothing_about_others() -> None:
 
 
 def test_the_routes_whose_answers_hold_secrets_are_these() -> None:
-    assert keyed_posts.routes_with_post(secret=True) == {"api-keys", "auth/token"}
+    assert keyed_posts.routes_with_post(secret=True) == {
+        "api-keys",
+        "auth/token",
+        "webhooks",
+        "webhooks/<uuid:webhook_id>/rotate-secret",
+    }
 
 
 def test_a_secret_is_never_stored() -> None:

@@ -140,14 +140,14 @@ import sys, django
 django.setup()
 from django.core.management import call_command
 from django.db import connection
-from pipeline.database.roles import may_rewrite_log
+from pipeline.database.roles import role_may_rewrite_log
 call_command("migrate", verbosity=0)
 call_command("seed_demo", verbosity=0)
 call_command("verify_log")
 with connection.cursor() as cursor:
     cursor.execute("SELECT current_user, (SELECT tableowner FROM pg_tables"
                    " WHERE tablename = 'pipeline_event')")
-    sys.stdout.write(f"{cursor.fetchone()} {may_rewrite_log()}")
+    sys.stdout.write(f"{cursor.fetchone()} {role_may_rewrite_log()}")
 """
 
 

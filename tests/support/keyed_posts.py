@@ -12,9 +12,11 @@ from django.urls import URLPattern
 
 from jobs.keys import create_api_key
 from pipeline.api.v1.urls import urlpatterns
+from pipeline.webhooks.endpoints import send_test_webhook
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
+from tests.support.webhooks import endpoint
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,28 @@ def revocation() -> Sent:
     return Sent(caller, f"/api-keys/{key.id}/revoke", {})
 
 
+def _webhook(verb: str) -> tuple[Caller, UUID, str]:
+    company, caller = owner()
+    made, _secret = endpoint(company, "https://hooks.example/in")
+    return caller, company, f"/webhooks/{made.id}/{verb}"
+
+
+def webhook_test() -> Sent:
+    caller, _, path = _webhook("test")
+    return Sent(caller, path, {})
+
+
+def redelivery() -> Sent:
+    caller, company, path = _webhook("deliveries")
+    sent = send_test_webhook(company_id=company, endpoint_id=UUID(path.split("/")[2]))
+    return Sent(caller, f"{path}/{sent.id}/redeliver", {})
+
+
+def redeliveries() -> Sent:
+    caller, _, path = _webhook("deliveries/redeliver")
+    return Sent(caller, path, {"since": "2026-01-01T00:00:00Z"})
+
+
 def some_work() -> Sent:
     return Sent(key_of(factories.company().id), "/tasks", {"type": "demo.sleep"})
 
@@ -183,6 +207,9 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "schedules": [some_plan],
     "auth/code": [code],
     "api-keys/<uuid:key_id>/revoke": [revocation],
+    "webhooks/<uuid:webhook_id>/test": [webhook_test],
+    "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver": [redelivery],
+    "webhooks/<uuid:webhook_id>/deliveries/redeliver": [redeliveries],
 }
 """Every address that takes a POST whose answer is kept, and requests to it."""
 

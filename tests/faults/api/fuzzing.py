@@ -41,6 +41,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 304, 400, 401, 403, 
 include-operation-id-regex = "^(start_task|create_schedule|change_schedule|import_applications)"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 413, 422]
 
+# Nor which URLs a webhook may have: public ones, over HTTPS.
+[[operations]]
+include-operation-id-regex = "^(create|change)_webhook"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
+
 [parameters]
 """
 

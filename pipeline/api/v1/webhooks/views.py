@@ -16,6 +16,7 @@ from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problems import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
+from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
@@ -186,6 +187,8 @@ class Deliveries(Endpoint):
 class OneDelivery(Endpoint):
     """`/webhooks/{id}/deliveries/{id}`"""
 
+    renderer_classes = (NumberJSONRenderer,)
+
     @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Return a delivery with its body, and each attempt with its answer."""
@@ -218,6 +221,8 @@ class Redeliver(Endpoint):
 
 class RedeliverFailed(Endpoint):
     """`/webhooks/{id}/deliveries/redeliver`"""
+
+    renderer_classes = (NumberJSONRenderer,)
 
     @describes(
         "redeliver_failed_webhooks",
