@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -25,6 +26,8 @@ from tasks.scheduling.schedules import (
 
 def due_since(minutes: float, **columns: Any) -> Schedule:
     """A schedule of every minute, whose next time was so many minutes ago."""
+    while datetime.now(UTC).second >= 50:  # the next minute would be due, too
+        time.sleep(0.5)
     made = create_schedule(name="s", cron="* * * * *", type_key="test.noop", **columns)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     Schedule.objects.filter(id=made.id).update(next_at=now - timedelta(minutes=minutes))
