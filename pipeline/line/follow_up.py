@@ -21,7 +21,8 @@ def register_follow_up(derive: Derive) -> None:
 
     `derive` is called under the job's lock with the events about to be written, so it must be quick
     and must not use the database. If it raises, the change fails. A task holds only ids, and its
-    type is registered in `pipeline.tasks`: for a type without a row, nothing is written.
+    type is registered in `pipeline.tasks`: for a type without a row, no task is written and
+    an error is logged.
     """
     if derive not in _derivations:
         _derivations.append(derive)

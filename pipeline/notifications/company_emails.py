@@ -12,8 +12,9 @@ from uuid import UUID, uuid5
 from django.conf import settings
 
 from applicants import mail
-from jobs.models import Job, JobStatus, Membership
+from jobs.models import Job, JobStatus, Membership, Role
 from pipeline.database.instants import database_now
+from pipeline.domain.permissions import RULES, Action
 from pipeline.mail.links import board_link, unsubscribe_link
 from pipeline.notifications.messages import Message, Paragraph
 from pipeline.notifications.rendering import allow_unsubscribing_email, render_message_as_email
@@ -37,6 +38,7 @@ class AlertWords:
     text: str
     path: str
     label: str
+    action: Action = Action.READ_COMPANY  # only members who may take it can open the page
 
 
 ALERT_WORDS: dict[str, AlertWords] = {
@@ -73,12 +75,13 @@ ALERT_WORDS: dict[str, AlertWords] = {
         " is sent to it any more.",
         "/company/webhooks/",
         "Webhooks",
+        Action.MANAGE_WEBHOOKS,
     ),
 }
 
 
 def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
-    """Email the members of a company who want alerts; at most once a day for the same thing.
+    """Email the members who want alerts and may see the page; once a day for the same thing.
 
     `kind` is a key of ALERT_WORDS, `about` what tells one thing from another: an id. Returns how
     many tasks that were; part of the caller's transaction.
@@ -86,7 +89,9 @@ def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
     assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
-    wanting = Membership.objects.filter(company_id=company_id, alerts=True).order_by("id")
+    rule = RULES[ALERT_WORDS[kind].action]
+    concerned = [role for role in Role if rule.allows_member(role)]
+    wanting = Membership.objects.filter(company_id=company_id, alerts=True, role__in=concerned)
     day = database_now().date().isoformat()
     tasks = [
         NewTask(
@@ -95,7 +100,7 @@ def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
             priority=PRIORITY,
             idempotency_key=f"{member}:{kind}:{about}:{day}",
         )
-        for member in wanting.values_list("id", flat=True)
+        for member in wanting.order_by("id").values_list("id", flat=True)
     ]
     return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
 

@@ -147,7 +147,7 @@ class Client:
         except ResolversBusy:
             answer.is_unsent = True
         except Exception as error:
-            answer.failure, answer.detail = _webhook_error_name(error)
+            answer.failure, answer.detail = _webhook_failure_of_error(error)
         answer.duration_ms = round((time.perf_counter() - began) * 1_000)
         self._answers.put(answer)
 
@@ -172,7 +172,7 @@ class Client:
                 answer.body = _webhook_response_text(received)
                 if len(received) > MOST_BODY_BYTES:
                     break
-        answer.failure = _webhook_failure_of_error(response.status)
+        answer.failure = _webhook_failure_of_status(response.status)
 
     def _drop(self, endpoint_id: UUID) -> None:
         pool = self._pools.pop(endpoint_id, None)
@@ -209,7 +209,7 @@ def _webhook_client_tls() -> ssl.SSLContext:
     return context
 
 
-def _webhook_failure_of_error(status: int) -> Failure | None:
+def _webhook_failure_of_status(status: int) -> Failure | None:
     if 200 <= status < 300:
         return None
     if status == 410:
@@ -217,8 +217,8 @@ def _webhook_failure_of_error(status: int) -> Failure | None:
     return Failure.REDIRECT if 300 <= status < 400 else Failure.STATUS
 
 
-def _webhook_error_name(error: Exception) -> tuple[Failure, str]:
-    """Name an error, and quote it."""
+def _webhook_failure_of_error(error: Exception) -> tuple[Failure, str]:
+    """Return the failure that an error stands for, and what to say about it."""
     reasons = [error]
     while following := reasons[-1].__cause__ or reasons[-1].__context__:
         if not isinstance(following, Exception) or following in reasons:

@@ -82,13 +82,21 @@ def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
     assert sent() == []
 
 
+def test_only_owners_are_alerted_to_a_webhook_since_only_they_can_open_its_page(
+    team: Company,
+) -> None:
+    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 1
+
+    assert sent() == [("owner@example.org", "Harbour Works: A webhook endpoint was switched off")]
+
+
 def test_the_same_thing_is_alerted_once_a_day(team: Company) -> None:
-    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 2
-    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 0
-    assert alert_company(team.id, "WEBHOOK_DISABLED", about="b") == 2
+    assert alert_company(team.id, "EMAILS_FAILED", about="a") == 2
+    assert alert_company(team.id, "EMAILS_FAILED", about="a") == 0
+    assert alert_company(team.id, "EMAILS_FAILED", about="b") == 2
 
     subjects = {subject for _, subject in sent()}
-    assert subjects == {"Harbour Works: A webhook endpoint was switched off"}
+    assert subjects == {"Harbour Works: An email could not be delivered"}
     unsubscribe = mail.outbox[0].extra_headers["List-Unsubscribe"]
     assert unsubscribe.startswith("<https://line.example/unsubscribe/")
 
