@@ -122,7 +122,7 @@ def delay_after_webhook_attempt(attempts: int) -> float | None:
     """Return the seconds from a round's n-th attempt to its next one; None after the last."""
     if attempts >= MOST_ATTEMPTS:
         return None
-    return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311
+    return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
 
 
 def webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -124,7 +125,7 @@ def queue_webhooks_of_tasks_task(payload: dict[str, Any], context: Context) -> d
         enqueue(
             FOLLOW,
             delay_seconds=FOLLOW_AGAIN_SECONDS,
-            idempotency_key=f"{int(datetime.now().timestamp() + FOLLOW_AGAIN_SECONDS)}",  # noqa: DTZ005
+            idempotency_key=str(int(time.time() + FOLLOW_AGAIN_SECONDS)),
         )
     return {"queued": queued}
 
