@@ -15,7 +15,7 @@ from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from tests.support import factories
 from tests.support.receiver import Receiver, reply
-from tests.support.task_workers import StartWorker
+from tests.support.task_workers import StartWorker, alive, children_of
 from tests.support.waiting import eventually
 from tests.support.webhooks import delivery_states, endpoint
 
@@ -41,13 +41,16 @@ def test_a_killed_worker_loses_no_delivery(
     company: Company, job: UUID, receiver: Receiver, start_worker: StartWorker
 ) -> None:
     endpoint(company.id, receiver.url)
-    receiver.answer = lambda handler: (time.sleep(0.05), reply(handler, 204))[1]
+    receiver.answer = lambda handler: (time.sleep(0.3), reply(handler, 204))[1]
     first = start_worker("--lease", "2", **OWN_TYPES)
     factories.applications(job, 60)
     eventually(lambda: len(receiver.received) >= 10)
 
+    children = children_of(first)
     first.signal(signal.SIGKILL)
     killed_at = datetime.now(UTC)
+    # Its child goes on until it notices, and could lease the endpoint once more.
+    eventually(lambda: not any(alive(pid) for pid in children))
     WebhookEndpoint.objects.update(leased_until=Now())  # the minute of its lease is over
     start_worker("--lease", "2", **OWN_TYPES)
     eventually(lambda: delivery_states() == {"DELIVERED": 60})
